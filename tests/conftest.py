@@ -32,7 +32,6 @@ pytest_plugins = ("behaviour", "lifecycle_steps", "native_project")
 """Modules of `tests/support` with fixtures."""
 
 ROOT = Path(__file__).resolve().parent.parent
-PYTHON = Path(sys.executable)
 CLIENTS = 20
 """One in so many of the tests marked `real_client` runs, with and without cdktf or cdktn."""
 SECONDS = 300
@@ -59,41 +58,23 @@ settings.register_profile(
 settings.load_profile("tests")
 
 
-def find_terraform() -> Path | None:
-    """Find Terraform as cdktf does: the variable names another program than `terraform`."""
-    found = shutil.which(os.environ.get("TERRAFORM_BINARY_NAME", "terraform"))
-    return Path(found) if found else None
-
-
-def find_cdktf() -> Path | None:
-    """Find the cdktf command: the one that `make setup` installed, or the one on PATH."""
-    return _find_tool("cdktf")
-
-
-def find_cdktn() -> Path | None:
-    """Find the cdktn command, where there is also a Node that is new enough for it."""
-    return _find_tool("cdktn") if packaged_node() else None
-
-
-def _find_tool(name: str) -> Path | None:
-    folder = ROOT / "node_modules" / ".bin"
-    found = shutil.which(name, path=f"{folder}{os.pathsep}{os.environ.get('PATH', '')}")
-    return Path(found) if found else None
-
-
-NEEDS: dict[str, tuple[Callable[[], Path | None], str]] = {
-    "terraform": (find_terraform, "the terraform program is not on PATH"),
-    "cdktf": (find_cdktf, "the cdktf command is not installed (`make setup` does it with npm)"),
-    "cdktn": (find_cdktn, "the cdktn command is not installed (`make setup` does it with npm)"),
-}
-"""Marker: how its program is found, and what is said where it is not."""
-
 CLIS = ("cdktf", "cdktn")
-NEEDED_ALONG = {
-    "cdktf": ("cdktf", "terraform"),
-    "cdktn": ("cdktn", "terraform"),
-    "terraform": ("terraform",),
+MISSING = {
+    "terraform": "the terraform program is not on PATH",
+    **{cli: f"the {cli} command is not installed (`make setup` does it with npm)" for cli in CLIS},
 }
+"""Program, which is also the marker of its tests: what is said where it is missing."""
+
+
+def find(program: str) -> Path | None:
+    """Find a program that `make setup` installed, or that is on PATH.
+
+    As for cdktf, a variable names another program than `terraform`. cdktn needs a newer Node.
+    """
+    name = os.environ.get("TERRAFORM_BINARY_NAME", program) if program == "terraform" else program
+    path = f"{ROOT / 'node_modules' / '.bin'}{os.pathsep}{os.environ.get('PATH', '')}"
+    found = shutil.which(name, path=path)
+    return Path(found) if found and (program != "cdktn" or packaged_node()) else None
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -114,7 +95,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=[*left_out])
     for item in items:
-        marked = any(map(item.get_closest_marker, (*NEEDS, "real_client")))
+        marked = any(map(item.get_closest_marker, (*MISSING, "real_client")))
         if marked or item.path.parent.name in ("pipelines", "release"):
             item.add_marker(pytest.mark.timeout(SECONDS))
 
@@ -122,22 +103,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip, or with CI=true fail, a test whose program is missing, before its fixtures are made."""
-    for marker, programs in NEEDED_ALONG.items():
-        if item.get_closest_marker(marker) is None:
-            continue
-        for program in programs:
-            require(program)
+    for program in filter(item.get_closest_marker, (*CLIS, "terraform")):
+        require(program)
+        require("terraform")
 
 
 def require(program: str) -> Path:
-    """Return where a program of NEEDS stands; skip or fail the running test if it is missing."""
-    find, missing = NEEDS[program]
-    found = find()
-    if found is not None:
+    """Return where a program of MISSING stands; skip or fail the running test without it."""
+    if found := find(program):
         return found
     if os.environ.get("CI") == "true":
-        pytest.fail(f"{missing}, and CI=true asks for every test", pytrace=False)
-    pytest.skip(missing)
+        pytest.fail(f"{MISSING[program]}, and CI=true asks for every test", pytrace=False)
+    pytest.skip(MISSING[program])
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -206,7 +183,15 @@ def commands(forked_commands: Forks, tmp_path_factory: pytest.TempPathFactory) -
 def plugin_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A filesystem mirror with the provider, made by the command that users run."""
     folder = tmp_path_factory.mktemp("plugins")
-    command = [PYTHON, "-m", "opsconsole.cli.main", "provider", "install", "--plugin-dir", folder]
+    command = [
+        sys.executable,
+        "-m",
+        "opsconsole.cli.main",
+        "provider",
+        "install",
+        "--plugin-dir",
+        folder,
+    ]
     subprocess.run(command, check=True, capture_output=True)
     return folder
 
@@ -219,12 +204,8 @@ def cli_environment(
     home = tmp_path_factory.mktemp("home")
 
     def make(console: Emulator | None = None, **variables: str) -> dict[str, str]:
-        return quiet_environment(
-            home,
-            plugin_dir / "opsconsole.tfrc",
-            PYTHON,
-            **(console.environment if console else {}) | variables,
-        )
+        given = (console.environment if console else {}) | variables
+        return quiet_environment(home, plugin_dir / "opsconsole.tfrc", **given)
 
     return make
 
@@ -243,7 +224,7 @@ def attached_environment(tmp_path_factory: pytest.TempPathFactory) -> Callable[.
     configuration = home / "terraform.tfrc"
     configuration.write_text("")
     return lambda console=None, **variables: quiet_environment(
-        home, configuration, PYTHON, **(console.environment if console else {}) | variables
+        home, configuration, **(console.environment if console else {}) | variables
     )
 
 
@@ -302,32 +283,25 @@ def installed_terraform(
 
 @pytest.fixture
 def cdktf_cli(
-    cdktf_binary: Path,
-    cli_environment: Callable[..., dict[str, str]],
-    tmp_path_factory: pytest.TempPathFactory,
+    cli_environment: Callable[..., dict[str, str]], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Cdktf]:
     """Make an empty folder for the cdktf command: `(console=None, **variables)`."""
 
-    def make(console: Emulator | None = None, **variables: str) -> Cdktf:
-        folder = tmp_path_factory.mktemp("cdktf")
-        return Cdktf(cdktf_binary, folder, cli_environment(console, **variables))
+    def make(console: Emulator | None = None, cli: str = "cdktf", **variables: str) -> Cdktf:
+        folder = tmp_path_factory.mktemp(cli)
+        return Cdktf(require(cli), folder, cli_environment(console, **variables))
 
     return make
 
 
 @pytest.fixture
-def cdktn_cli(
-    newer_node: Path,
-    cli_environment: Callable[..., dict[str, str]],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Callable[..., Cdktf]:
+def cdktn_cli(newer_node: Path, cdktf_cli: Callable[..., Cdktf]) -> Callable[..., Cdktf]:
     """Make an empty folder for the cdktn command, as `cdktf_cli` does for cdktf."""
 
     def make(console: Emulator | None = None, **variables: str) -> Cdktf:
-        folder = tmp_path_factory.mktemp("cdktn")
-        environment = cli_environment(console, **variables)
-        environment["PATH"] = f"{newer_node}{os.pathsep}{environment['PATH']}"
-        return Cdktf(require("cdktn"), folder, environment)
+        made = cdktf_cli(console, "cdktn", **variables)
+        made.environment["PATH"] = f"{newer_node}{os.pathsep}{made.environment['PATH']}"
+        return made
 
     return make
 

@@ -36,6 +36,14 @@ def noted_backend(directory: Path) -> tuple[str, dict[str, Any]] | None:
         return None
 
 
+def cdktf_states(directory: Path) -> Iterator[Path]:
+    """Yield where cdktf keeps the state of a stack, if `directory` is that of a stack."""
+    stacks, stack = directory.parent, directory.name
+    # cdktf runs Terraform in `cdktf.out/stacks/STACK`, and keeps the state beside `cdktf.json`.
+    if stacks.name == "stacks":
+        yield stacks.parent.parent / f"terraform.{stack}.tfstate"
+
+
 def journal_of(state: Path) -> Path:
     """Return the path of a state file's journal."""
     return state.with_name(state.name + JOURNAL_SUFFIX)
@@ -63,10 +71,7 @@ def unfolded_journals(directory: Path) -> list[Path]:
 def _states_of(directory: Path) -> Iterator[Path]:
     yield directory / "terraform.tfstate"
     yield from (directory / WORKSPACES_FOLDER).glob("*/terraform.tfstate")
-    stacks, stack = directory.parent, directory.name
-    # cdktf runs Terraform in `cdktf.out/stacks/STACK`, and keeps the state beside `cdktf.json`.
-    if stacks.name == "stacks":
-        yield stacks.parent.parent / f"terraform.{stack}.tfstate"
+    yield from cdktf_states(directory)
     kind, settings = noted_backend(directory) or ("", {})
     if kind != "local":
         return

@@ -8,6 +8,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -94,10 +96,17 @@ def write_named(path: Path, text: str) -> None:
     Raises:
         UserError: It cannot be written.
     """
-    try:
+    with file_errors("write", path, ""):
         write_whole(path, text)
-    except OSError as problem:
-        raise file_error("write", path, problem, "") from problem
+
+
+@contextmanager
+def file_errors(action: str, path: Path | str, outcome: str) -> Iterator[None]:
+    """Turn an error of the system into a UserError, as `file_error` words it."""
+    try:
+        yield
+    except OSError as error:
+        raise file_error(action, path, error, outcome) from error
 
 
 def file_error(

@@ -4,6 +4,10 @@ import json
 
 import pytest
 
+from opsconsole.adopt.fleet_rows import fleet_rows
+from opsconsole.adopt.found import ConsoleObject
+from opsconsole.adopt.plan import AdoptedObject, ObjectReference
+
 
 @pytest.fixture
 def native(profile, native_on, monkeypatch):
@@ -250,3 +254,13 @@ def test_ids_without_a_prefix(adopt, tmp_path, native) -> None:
     assert '.import_from("17")' in adopt("--inventory", "hosts.json").out
     ran = adopt("host=17", "agent=17", expect=1)
     assert "'17' is the id of two objects: host and agent." in ran.err
+
+
+@pytest.mark.parametrize(("org", "is_row"), [("org_lab", True), (" org_lab", False)])
+def test_an_agent_whose_texts_a_row_would_change_is_a_statement(org, is_row):
+    host = AdoptedObject(ConsoleObject("opsconsole_host", "hst_1", {}), "web", {"name": "web"})
+    ties = {"host_id": ObjectReference(host), "specialty_id": "spc_linux"}
+    found = ConsoleObject("opsconsole_agent", "agt_1", {})
+    agent = AdoptedObject(found, "ops", {"org_id": org, "name": "ops", **ties})
+    [row] = fleet_rows([host, agent])
+    assert (bool(agent.place), "agents" in row) == (is_row, is_row)

@@ -7,6 +7,7 @@ import pytest
 
 from backend_places import Place, on
 from opsconsole.errors import UserError
+from opsconsole.state.backend import RunOptions
 from opsconsole.state.backends.base import LockLost
 from opsconsole.state.lock import LockHeld
 from opsconsole.state.model import State
@@ -42,7 +43,7 @@ async def test_what_a_lost_machine_did_is_found_from_another(place: Place, tmp_p
     place.steal()
     for file in (tmp_path / "gone").iterdir():
         file.unlink()
-    shown = read_state(backend_for(tmp_path, {place.kind: place.block}, "show"))
+    shown = read_state(backend_for({place.kind: place.block}, RunOptions(tmp_path, "show")))
     assert "opsconsole_agent.done" in shown
     with place.session(tmp_path / "after") as session:
         assert session.folded == (0 if place.embeds_journal else 1)

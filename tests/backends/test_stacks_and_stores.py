@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from backend_places import KINDS, Place, http_places
-from forked_runs import ForkedRun, Forks, forks_of
+from engines import Run
+from forked_runs import Forks, forks_of
 from sampling import EVERYTHING, sample
 
 RUN = """
@@ -102,7 +103,7 @@ class Stacks:
         found: Path = self.app.folder / "cdktf.out" / "stacks" / stack
         return found
 
-    def run(self, *words: str, point: int = 0, stack: str = "") -> ForkedRun:
+    def run(self, *words: str, point: int = 0, stack: str = "") -> Run:
         """Run `opsconsole`, or the stand-in in the folder of a stack; kill it at a point."""
         folder = self.folder(stack) if stack else self.app.folder
         killed = f"  # killed at point {point}" if point else ""
@@ -111,7 +112,7 @@ class Stacks:
         self.said.append(f"→ {found.code} {(found.out + found.err).strip()[-1500:]}")
         return found
 
-    def go(self, *words: str, point: int = 0) -> ForkedRun:
+    def go(self, *words: str, point: int = 0) -> Run:
         """Run `opsconsole` to a good end; after a kill, do what its messages ask the user for."""
         if point:
             self.run("opsconsole", *words, point=point)

@@ -13,7 +13,6 @@ from engines import Terraform
 from opsconsole.standin.main import main as standin
 from opsconsole.state.lock import LockHeld
 from opsconsole.state.objects import StateOutput
-from opsconsole.state.opening import Locking, backend_for, open_state
 
 pytestmark = pytest.mark.terraform
 
@@ -113,10 +112,7 @@ def test_a_native_run_waits_for_terraform(place: Place, terraform_at: At, tmp_pa
             waited.append(str(holder))
             (engine.folder / "gate").touch()
 
-        folder = tmp_path / "native"
-        folder.mkdir()
-        lock = Locking(timeout=300, on_wait=waiting)
-        with open_state(backend_for(folder, {place.kind: place.block}, "apply", lock)) as session:
+        with place.session(tmp_path / "native", timeout=300, on_wait=waiting) as session:
             assert "terraform_data.slow" in session.state
     assert len(waited) == 1
 

@@ -4,35 +4,16 @@ from typing import Any
 
 import cdktf
 import pytest
+from scripts.generate.attributes import camel
 
+import declarations
 import opsconsole_cdktf
-from opsconsole.definition import Attribute, Kind
+from opsconsole.definition import Kind
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 
-_EXAMPLES: dict[Kind, Any] = {
-    Kind.STRING: "some text",
-    Kind.INTEGER: 22,
-    Kind.NUMBER: 2.5,
-    Kind.BOOLEAN: False,
-    Kind.STRING_SET: ["b:2", "a:1"],
-    Kind.STRING_LIST: ["two", "one"],
-    Kind.STRING_MAP: {"someKey": "value"},
-}
 
-
-def _example(attribute: Attribute) -> Any:
-    if attribute.kind in (Kind.OBJECT, Kind.OBJECT_LIST):
-        one = {part.name: _example(part) for part in attribute.attributes}
-        return one if attribute.kind is Kind.OBJECT else [one]
-    if attribute.bounds.allowed:
-        return attribute.bounds.allowed[-1]
-    if attribute.bounds.minimum is not None:
-        return max(attribute.bounds.minimum, _EXAMPLES[attribute.kind])
-    return "2m" if attribute.name == "delete" else _EXAMPLES[attribute.kind]
-
-
-def _class(name: str, prefix: str = "") -> Any:
-    return getattr(opsconsole_cdktf, prefix + "".join(map(str.capitalize, name.split("_"))))
+def _class(name, prefix=""):
+    return getattr(opsconsole_cdktf, prefix + camel(name))
 
 
 _CLASSES = [
@@ -49,15 +30,17 @@ _SETTABLE = [
 
 def _required(definition: Any) -> dict[str, Any]:
     return {
-        item.name: _example(item) for item in definition if item.required or item.needed_to_create
+        item.name: declarations.value(item, 1)
+        for item in definition
+        if item.required or item.needed_to_create
     }
 
 
 @pytest.mark.parametrize(("definition", "construct", "block", "type_name", "attribute"), _SETTABLE)
 def test_an_argument_is_synthesised_and_taken_back(
     stack, synth, definition, construct, block, type_name, attribute
-) -> None:
-    value = _example(attribute)
+):
+    value = declarations.value(attribute, 1)
     made = construct(stack, "it", **{**_required(definition), attribute.name: value})
     assert synth(stack)[block][type_name]["it"][attribute.name] == value
     assert getattr(made, f"{attribute.name}_input") == value
@@ -72,9 +55,7 @@ def test_an_argument_is_synthesised_and_taken_back(
 
 
 @pytest.mark.parametrize(("definition", "construct", "block", "type_name"), _CLASSES)
-def test_every_attribute_can_be_referred_to(
-    stack, synth, definition, construct, block, type_name
-) -> None:
+def test_every_attribute_can_be_referred_to(stack, synth, definition, construct, block, type_name):
     made = construct(stack, "it", **_required(definition))
     address = f"{'data.' if block == 'data' else ''}{type_name}.it"
     for attribute in definition:
@@ -92,7 +73,7 @@ def test_every_attribute_can_be_referred_to(
 @pytest.mark.parametrize(("definition", "construct", "block", "type_name"), _CLASSES)
 def test_what_the_console_supplies_cannot_be_declared(
     stack, definition, construct, block, type_name
-) -> None:
+):
     made = construct(stack, "it", **_required(definition))
     for attribute in definition:
         if not attribute.settable:
@@ -102,15 +83,15 @@ def test_what_the_console_supplies_cannot_be_declared(
                 construct(stack, "other", **_required(definition), **{attribute.name: "mine"})
 
 
-def test_what_is_declared_is_not_assigned_through_its_input(stack) -> None:
+def test_what_is_declared_is_not_assigned_through_its_input(stack):
     host = opsconsole_cdktf.Host(stack, "it", name="it")
     with pytest.raises(AttributeError, match="assign to `name` instead"):
         host.name_input = "other"
 
 
-def test_every_setting_of_the_provider(synth) -> None:
+def test_every_setting_of_the_provider(synth):
     stack = cdktf.TerraformStack(cdktf.Testing.app(), "stack")
-    settings = {attribute.name: _example(attribute) for attribute in PROVIDER}
+    settings = {attribute.name: declarations.value(attribute, 1) for attribute in PROVIDER}
     provider = opsconsole_cdktf.OpsconsoleProvider(stack, "it", **settings)
     synthesised = synth(stack)
     assert synthesised["provider"]["opsconsole"] == [settings]
@@ -118,8 +99,8 @@ def test_every_setting_of_the_provider(synth) -> None:
         "source": "opsconsole/opsconsole",
         "version": "~> 0.1",
     }
-    assert provider.base_url == "some text"
-    assert provider.max_retries_input == 22
+    assert provider.base_url == "base_url 1"
+    assert provider.max_retries_input == 41
     provider.base_url = "https://console.example"
     provider.reset_list_query()
     changed = synth(stack)["provider"]["opsconsole"][0]
@@ -127,7 +108,7 @@ def test_every_setting_of_the_provider(synth) -> None:
     assert "list_query" not in changed
 
 
-def test_fields_of_objects_can_be_referred_to(stack, synth) -> None:
+def test_fields_of_objects_can_be_referred_to(stack, synth):
     specialties = opsconsole_cdktf.DataSpecialties(stack, "all")
     plugins = opsconsole_cdktf.DataAgentPlugins(stack, "of", agent_id="agt_1")
     agent = opsconsole_cdktf.Agent(stack, "agent", host_id=None, specialty_id=None)
@@ -150,7 +131,7 @@ def test_fields_of_objects_can_be_referred_to(stack, synth) -> None:
     }
 
 
-def test_objects_are_declared_as_objects_or_mappings(stack, synth) -> None:
+def test_objects_are_declared_as_objects_or_mappings(stack, synth):
     entry = opsconsole_cdktf.AgentCredentialConfig(credential_id="crd_1", order=1)
     agent = opsconsole_cdktf.Agent(
         stack,

@@ -48,7 +48,7 @@ def _arguments(construct, values):
     return {**_NEEDED.get(construct, {}), **values}
 
 
-def test_what_is_needed_is_demanded_and_what_is_misspelt_is_named(stack, synth) -> None:
+def test_what_is_needed_is_demanded_and_what_is_misspelt_is_named(stack, synth):
     with pytest.raises(TypeError, match="missing 2 required keyword-only arguments: 'host_id' and"):
         Agent(stack, "it", name="x")
     with pytest.raises(TypeError, match=r"argument 'nmae'\. Did you mean \"name\"\?"):
@@ -62,7 +62,7 @@ def test_what_is_needed_is_demanded_and_what_is_misspelt_is_named(stack, synth) 
 
 
 @pytest.mark.parametrize(("construct", "values", "problem"), _WRONG_VALUES)
-def test_a_value_out_of_bounds(stack, construct, values, problem) -> None:
+def test_a_value_out_of_bounds(stack, construct, values, problem):
     with pytest.raises(ValueError) as failure:
         construct(Construct(stack, "group"), "it", **_arguments(construct, values))
     (name,) = values
@@ -71,7 +71,7 @@ def test_a_value_out_of_bounds(stack, construct, values, problem) -> None:
 
 
 @pytest.mark.parametrize(("construct", "values", "problem"), _WRONG_TYPES)
-def test_a_value_of_a_wrong_type(stack, construct, values, problem) -> None:
+def test_a_value_of_a_wrong_type(stack, construct, values, problem):
     with pytest.raises(TypeError) as failure:
         construct(stack, "it", **_arguments(construct, values))
     (name,) = values
@@ -90,7 +90,7 @@ def test_a_value_of_a_wrong_type(stack, construct, values, problem) -> None:
         ({"name": "group"}, "name: expected a string, got Construct: a construct is not a value"),
     ],
 )
-def test_a_construct_where_a_value_belongs(stack, values, problem) -> None:
+def test_a_construct_where_a_value_belongs(stack, values, problem):
     constructs = {
         "host": Host(stack, "host", name="host"),
         "text": cdktf.TerraformVariable(stack, "text", type="string"),
@@ -107,7 +107,7 @@ def test_a_construct_where_a_value_belongs(stack, values, problem) -> None:
     assert str(failure.value) == f"stack/it: {problem}"
 
 
-def test_a_slip_in_an_allowed_value_names_the_closest_in_one_traceback(stack) -> None:
+def test_a_slip_in_an_allowed_value_names_the_closest_in_one_traceback(stack):
     with pytest.raises(ValueError) as failure:
         Host(stack, "it", name="it", target_type="wirnm")  # type: ignore[arg-type]  # the slip
     assert str(failure.value) == (
@@ -117,7 +117,7 @@ def test_a_slip_in_an_allowed_value_names_the_closest_in_one_traceback(stack) ->
     assert failure.value.__context__ is None
 
 
-def test_an_attribute_that_does_not_exist_is_no_assignment(stack) -> None:
+def test_an_attribute_that_does_not_exist_is_no_assignment(stack):
     host = Host(stack, "it", name="it")
     with pytest.raises(
         AttributeError, match=r"stack/it: Host has no attribute tagz, did you mean tags\?"
@@ -127,16 +127,18 @@ def test_an_attribute_that_does_not_exist_is_no_assignment(stack) -> None:
         OpsconsoleProvider(stack, "other", alias="other").url = "x"  # type: ignore[attr-defined]
 
 
-def test_a_class_of_ones_own_keeps_what_it_likes(stack) -> None:
+def test_a_class_of_ones_own_keeps_what_it_likes(stack, synth):
     class Web(Host):
-        def __init__(self, scope, id_) -> None:
-            super().__init__(scope, id_, name=id_)
+        def __init__(self, scope, id_, **values) -> None:
+            super().__init__(scope, id_, name=id_, **values)
             self.owner = "somebody"
 
-    assert Web(stack, "web").owner == "somebody"
+    assert Web(stack, "web", tags=["role:web"]).owner == "somebody"
+    declared = synth(stack)["resource"]["opsconsole_host"]["web"]
+    assert declared == {"name": "web", "tags": ["role:web"]}
 
 
-def test_one_end_of_a_range_is_enough() -> None:
+def test_one_end_of_a_range_is_enough():
     for bounds, value, wanted in (
         (Bounds(min_length=1), "", "it must have at least 1 of them"),
         (Bounds(max_length=2), "abc", "it must have at most 2 of them"),
@@ -146,33 +148,33 @@ def test_one_end_of_a_range_is_enough() -> None:
         assert broken is not None and broken.wanted == wanted
 
 
-def test_a_whole_number_is_synthesised_without_a_fraction(stack, synth) -> None:
+def test_a_whole_number_is_synthesised_without_a_fraction(stack, synth):
     Host(stack, "it", name="it", target_port=22.0)  # type: ignore[arg-type]  # lenient
     assert repr(synth(stack)["resource"]["opsconsole_host"]["it"]["target_port"]) == "22"
 
 
-def test_hover_text_has_allowed_values_and_bounds() -> None:
+def test_hover_text_has_allowed_values_and_bounds():
     text = Host.__doc__ or ""
     assert "One of `ssh`, `winrm`." in text
     assert "1 to 65535." in text
     assert "1 to 200 characters." in (BlacklistedCommand.__doc__ or "")
 
 
-def test_a_wrong_construct_leaves_nothing_behind(stack, synth) -> None:
+def test_a_wrong_construct_leaves_nothing_behind(stack, synth):
     with pytest.raises(ValueError):
         Host(stack, "it", name="it", target_port=0)
     Host(stack, "it", name="it", target_port=1)
     assert synth(stack)["resource"]["opsconsole_host"]["it"]["target_port"] == 1
 
 
-def test_a_wrong_value_assigned_later(stack, synth) -> None:
+def test_a_wrong_value_assigned_later(stack, synth):
     host = Host(stack, "it", name="it", target_port=22)
     with pytest.raises(ValueError, match="stack/it: target_port: cannot be 70000: it must be"):
         host.target_port = 70000
     assert synth(stack)["resource"]["opsconsole_host"]["it"]["target_port"] == 22
 
 
-def test_what_only_terraform_knows_passes(stack, synth) -> None:
+def test_what_only_terraform_knows_passes(stack, synth):
     text = cdktf.TerraformVariable(stack, "text", type="string")
     number = cdktf.TerraformVariable(stack, "number", type="number")
     flag = cdktf.TerraformVariable(stack, "flag", type="bool")
@@ -201,12 +203,12 @@ def test_what_only_terraform_knows_passes(stack, synth) -> None:
     }
 
 
-def test_a_python_set_is_sorted(stack, synth) -> None:
+def test_a_python_set_is_sorted(stack, synth):
     Host(stack, "it", name="it", tags={"c:3", "a:1", "b:2"})  # type: ignore[arg-type]  # lenient
     assert synth(stack)["resource"]["opsconsole_host"]["it"]["tags"] == ["a:1", "b:2", "c:3"]
 
 
-def test_an_object_that_is_a_token(stack, synth) -> None:
+def test_an_object_that_is_a_token(stack, synth):
     credentials = cdktf.TerraformVariable(stack, "credentials", type="any")
     Agent(stack, "all", **_NEEDED[Agent], credential_config=credentials.value)
     Agent(stack, "some", **_NEEDED[Agent], credential_config=[credentials.value])

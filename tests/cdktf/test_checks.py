@@ -25,7 +25,7 @@ def _problems(stack):
     return re.findall(r"\[stack\] (.*)", str(failure.value))
 
 
-def test_all_problems_are_reported_at_once(stack) -> None:
+def test_all_problems_are_reported_at_once(stack):
     north = Construct(stack, "north")
     for name in ("one", "two"):
         Specialty(north, name, key="linux-server")
@@ -44,14 +44,14 @@ def test_all_problems_are_reported_at_once(stack) -> None:
     ]
 
 
-def test_a_problem_names_its_source_line(stack) -> None:
+def test_a_problem_names_its_source_line(stack):
     for name in ("one", "two"):
         Specialty(stack, name, id="spc_linux")
     (line,) = _problems(stack)
     assert len(PLACE.findall(line)) == 2
 
 
-def test_what_is_probably_wrong_is_a_warning(tmp_path) -> None:
+def test_what_is_probably_wrong_is_a_warning(tmp_path):
     app = cdktf.App(outdir=str(tmp_path))
     stack = cdktf.TerraformStack(app, "stack")
     OpsconsoleProvider(stack, "opsconsole")
@@ -68,7 +68,7 @@ def test_what_is_probably_wrong_is_a_warning(tmp_path) -> None:
     assert all(len(PLACE.findall(item["message"])) == 2 for item in told)
 
 
-def test_what_only_terraform_knows_passes(stack, synth) -> None:
+def test_what_only_terraform_knows_passes(stack, synth):
     text = cdktf.TerraformVariable(stack, "text", type="string").string_value
     OpsconsoleProvider(stack, "other", alias="other")
     for name in ("one", "two"):
@@ -80,14 +80,14 @@ def test_what_only_terraform_knows_passes(stack, synth) -> None:
     assert len(synth(stack)["resource"]["opsconsole_specialty"]) == 2
 
 
-def test_a_construct_that_was_taken_out_is_not_checked(stack, synth) -> None:
+def test_a_construct_that_was_taken_out_is_not_checked(stack, synth):
     Specialty(stack, "one", key="linux-server")
     stack.node.try_remove_child("one")
     Specialty(stack, "two", key="linux-server")
     assert list(synth(stack)["resource"]["opsconsole_specialty"]) == ["two"]
 
 
-def test_each_app_is_checked_by_itself(synth) -> None:
+def test_each_app_is_checked_by_itself(synth):
     for _ in range(2):
         stack = cdktf.TerraformStack(cdktf.Testing.app(), "stack")
         OpsconsoleProvider(stack, "opsconsole")

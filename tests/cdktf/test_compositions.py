@@ -25,7 +25,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "compositions"
 PROGRAMS = sorted(EXAMPLES.glob("*/main.py"))
 
 
-def test_a_host_is_named_by_its_path(stack) -> None:
+def test_a_host_is_named_by_its_path(stack):
     host = ManagedHost(Construct(Construct(stack, "site"), "north"), "web")
     assert host.name_input == "site-north-web"
     assert host.add_agent(specialty="spc_linux").name_input == "site-north-web-agent"
@@ -35,7 +35,7 @@ def test_a_host_is_named_by_its_path(stack) -> None:
     assert ManagedHost(stack, "web", name="other").name_input == "other"
 
 
-def test_a_chain_of_jump_hosts(stack) -> None:
+def test_a_chain_of_jump_hosts(stack):
     outer = ManagedHost(stack, "outer")
     inner = ManagedHost(stack, "inner").behind(outer)
     ManagedHost(stack, "web").behind(inner, Host(stack, "plain", name="plain"))
@@ -44,7 +44,7 @@ def test_a_chain_of_jump_hosts(stack) -> None:
     assert_host(stack, "plain").has(is_jump_host=True)
 
 
-def test_jump_hosts_that_cannot_be(stack) -> None:
+def test_jump_hosts_that_cannot_be(stack):
     hosts = [ManagedHost(stack, name) for name in ("a", "b", "c")]
     hosts[0].behind(hosts[1])
     hosts[1].behind(hosts[2])
@@ -59,13 +59,13 @@ def test_jump_hosts_that_cannot_be(stack) -> None:
         hosts[2].behind(other)
 
 
-def test_what_is_given_twice_to_an_agent(stack) -> None:
+def test_what_is_given_twice_to_an_agent(stack):
     host = ManagedHost(stack, "web")
     with pytest.raises(ValueError, match="stack/web: add_agent: plugin_ids is given twice"):
         host.add_agent(specialty="spc_linux", plugins=["plg_disk"], plugin_ids=["plg_logs"])
 
 
-def test_an_agent_of_what_only_terraform_knows(stack, synth) -> None:
+def test_an_agent_of_what_only_terraform_knows(stack, synth):
     fields = {"name": "any", "one": "any", "plugins": "any"}
     known = {
         name: cdktf.Token.as_any(cdktf.TerraformVariable(stack, name, type=kind).fqn)
@@ -90,7 +90,7 @@ class _Late:
         return self._value
 
 
-def test_a_policy_names_what_is_declared_twice(stack) -> None:
+def test_a_policy_names_what_is_declared_twice(stack):
     rules = {"one": "rm *", "two": "rm *", "three": {"pattern": "dd", "id": "blk_1"}}
     with pytest.raises(ValueError) as failure:
         BlacklistPolicy(stack, "policy", rules=rules)
@@ -103,7 +103,7 @@ def test_a_policy_names_what_is_declared_twice(stack) -> None:
         )
 
 
-def test_a_pattern_that_another_one_covers_is_a_warning(stack, synth) -> None:
+def test_a_pattern_that_another_one_covers_is_a_warning(stack, synth):
     policy = BlacklistPolicy(
         stack,
         "policy",
@@ -125,7 +125,7 @@ def _messages(construct):
     return [item.data for item in construct.node.metadata if item.type == "@cdktf/warn"]
 
 
-def test_tags_for_every_host_under_a_scope(stack, synth) -> None:
+def test_tags_for_every_host_under_a_scope(stack, synth):
     north = Construct(stack, "north")
     Host(north, "web", name="web", tags=["role:web", "site:north"])
     Host(stack, "mail", name="mail")
@@ -138,7 +138,7 @@ def test_tags_for_every_host_under_a_scope(stack, synth) -> None:
         assert tags["mail"] == ["owner:platform"]
 
 
-def test_tags_that_only_terraform_knows_are_joined(stack, synth) -> None:
+def test_tags_that_only_terraform_knows_are_joined(stack, synth):
     many = cdktf.TerraformVariable(stack, "many", type="list(string)")
     Host(stack, "late", name="late", tags=many.list_value)
     Tags({"owner": "platform"}).add_to(stack)
@@ -147,7 +147,7 @@ def test_tags_that_only_terraform_knows_are_joined(stack, synth) -> None:
         assert host["tags"] == '${concat(var.many, ["owner:platform"])}'
 
 
-def test_tags_in_conflict_are_named_together(tmp_path) -> None:
+def test_tags_in_conflict_are_named_together(tmp_path):
     app = cdktf.App(outdir=str(tmp_path))
     stack = cdktf.TerraformStack(app, "stack")
     OpsconsoleProvider(stack, "opsconsole")
@@ -162,7 +162,7 @@ def test_tags_in_conflict_are_named_together(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("tags", [{"a:b": "c"}, {"": "c"}, {"a": ""}])
-def test_tags_that_cannot_be(tags) -> None:
+def test_tags_that_cannot_be(tags):
     with pytest.raises(ValueError, match="tag "):
         Tags(tags)
 
@@ -171,7 +171,7 @@ def test_tags_that_cannot_be(tags) -> None:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.parent.name)
 def test_an_example_is_deployed_by_both_engines(
     program, tmp_path, monkeypatch, terraform, opsconsole_emulator
-) -> None:
+):
     monkeypatch.setattr(cdktf, "App", functools.partial(cdktf.App, outdir=str(tmp_path)))
     runpy.run_path(str(program), run_name="__main__")
     file = tmp_path / "stacks" / "fleet" / "cdk.tf.json"

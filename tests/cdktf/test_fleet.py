@@ -34,7 +34,7 @@ def _refused(stack, path, text, read=Fleet.from_csv, **options):
     return [line.removeprefix(str(path)) for line in _problems(failure)]
 
 
-def test_the_same_fleet_from_every_kind_of_file(stack, synth, tmp_path) -> None:
+def test_the_same_fleet_from_every_kind_of_file(stack, synth, tmp_path):
     table = "name,is_jump_host,groups,jump_hosts,tags\njump,true,linux,,\nweb,,linux,jump,a:1;b:2\n"
     keyed = {row["name"]: row for row in ROWS}
     files = {
@@ -55,7 +55,7 @@ def test_the_same_fleet_from_every_kind_of_file(stack, synth, tmp_path) -> None:
         assert web.jump_host_ids_input == [jump.id]
 
 
-def test_fifty_bad_rows_among_five_thousand_are_one_error_of_fifty_lines(stack, tmp_path) -> None:
+def test_fifty_bad_rows_among_five_thousand_are_one_error_of_fifty_lines(stack, tmp_path):
     lines = ["name,port"] + [f"h{n},{70_000 + n if n % 100 == 7 else 22}" for n in range(5_000)]
     columns = {"port": "target_port"}
     found = _refused(stack, tmp_path / "hosts.csv", "\n".join(lines), columns=columns)
@@ -63,7 +63,7 @@ def test_fifty_bad_rows_among_five_thousand_are_one_error_of_fifty_lines(stack, 
     assert found[0] == ":9: target_port: cannot be 70007: it must be 1 to 65535"
 
 
-def test_a_reordered_file_changes_nothing(synth, tmp_path) -> None:
+def test_a_reordered_file_changes_nothing(synth, tmp_path):
     lines = [f"h{n},10.0.0.{n}" for n in range(40)]
     found = []
     for order in (lines, lines[::-1]):
@@ -76,7 +76,7 @@ def test_a_reordered_file_changes_nothing(synth, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(("rows", "problems"), TABLES["test_what_is_wrong_with_a_row"])
-def test_what_is_wrong_with_a_row(stack, rows, problems) -> None:
+def test_what_is_wrong_with_a_row(stack, rows, problems):
     with pytest.raises(BadRows) as failure:
         Fleet(stack, "fleet", rows)
     found = _problems(failure)
@@ -117,12 +117,12 @@ def test_what_is_wrong_with_a_row(stack, rows, problems) -> None:
         (Fleet.from_json, '[{"name": "a"},\n\n {"name": 3}]', ":3: name: must be a valid string"),
     ],
 )
-def test_what_is_wrong_with_a_file(stack, tmp_path, read, text, problem) -> None:
+def test_what_is_wrong_with_a_file(stack, tmp_path, read, text, problem):
     (line,) = _refused(stack, tmp_path / "hosts", text, read)
     assert line.startswith(problem)
 
 
-def test_a_file_that_cannot_be_read(stack, tmp_path) -> None:
+def test_a_file_that_cannot_be_read(stack, tmp_path):
     with pytest.raises(BadRows, match=r"nowhere\.csv: it cannot be read: No such file"):
         Fleet.from_csv(stack, "fleet", tmp_path / "nowhere.csv")
     path = tmp_path / "hosts.csv"
@@ -131,7 +131,7 @@ def test_a_file_that_cannot_be_read(stack, tmp_path) -> None:
         Fleet.from_csv(stack, "other", path)
 
 
-def test_columns_that_are_named_and_not_there(stack, tmp_path) -> None:
+def test_columns_that_are_named_and_not_there(stack, tmp_path):
     told = {"key": "Hots", "columns": {"Host": "name", "Rck": None}}
     found = _refused(stack, tmp_path / "hosts.csv", "Host,Rack\na,1\n", **told)
     unknown, unused, key = [line.removeprefix(":1: ") for line in found]
@@ -141,7 +141,7 @@ def test_columns_that_are_named_and_not_there(stack, tmp_path) -> None:
     assert key == "key is 'Hots', which is not a column. Did you mean \"Host\"?"
 
 
-def test_a_column_without_a_name_and_one_for_a_field_that_is_not_there(stack, tmp_path) -> None:
+def test_a_column_without_a_name_and_one_for_a_field_that_is_not_there(stack, tmp_path):
     path = _write(tmp_path / "hosts.csv", "Host,\na,\n")
     found = _refused(stack, path, path.read_text(), columns={"Host": "nme"})
     unknown, nameless = [line.removeprefix(":1: ") for line in found]
@@ -150,20 +150,20 @@ def test_a_column_without_a_name_and_one_for_a_field_that_is_not_there(stack, tm
     Fleet.from_csv(stack, "fleet", path, columns={"Host": "name", "": None})
 
 
-def test_two_columns_for_one_field(stack, tmp_path) -> None:
+def test_two_columns_for_one_field(stack, tmp_path):
     text, columns = "name,Title\na,b\n", {"Title": "name"}
     found = _refused(stack, tmp_path / "hosts.csv", text, columns=columns)
     assert found == [":2: the columns 'name' and 'Title' both give name"]
 
 
-def test_a_row_of_a_table_ends_at_the_end_of_its_line_only(stack, tmp_path) -> None:
+def test_a_row_of_a_table_ends_at_the_end_of_its_line_only(stack, tmp_path):
     path = _write(tmp_path / "hosts.csv", "name,knowledge\na,one\u2028two\x0cthree\nb,\n")
     assert Fleet.from_csv(stack, "fleet", path).hosts["a"].knowledge_input == (
         "one\u2028two\x0cthree"
     )
 
 
-def test_an_agent_keeps_its_address_when_others_go(stack) -> None:
+def test_an_agent_keeps_its_address_when_others_go(stack):
     agents = ["db", "linux", "linux", {"specialty": "linux", "key": "logs", "name": "logs"}]
     for name, left in (("all", agents), ("one", agents[1:])):
         fleet = Fleet(stack, name, [{"name": "a", "agents": left}])
@@ -174,7 +174,7 @@ def test_an_agent_keeps_its_address_when_others_go(stack) -> None:
         ]
 
 
-def test_what_exists_is_imported(stack, synth, tmp_path) -> None:
+def test_what_exists_is_imported(stack, synth, tmp_path):
     Fleet.from_csv(
         stack, "table", _write(tmp_path / "a.csv", "name,ID\nweb,hst_1\nnew,\n"),
         columns={"ID": "import_id"},
@@ -192,7 +192,7 @@ def test_what_exists_is_imported(stack, synth, tmp_path) -> None:
     assert len(made["resource"]["opsconsole_agent_plugin"]) == 2
 
 
-def test_what_only_terraform_knows_stands_in_rows(stack, synth) -> None:
+def test_what_only_terraform_knows_stands_in_rows(stack, synth):
     def variable(name, type_name):
         return cdktf.TerraformVariable(stack, name, type=type_name)
 
@@ -230,6 +230,6 @@ def test_what_only_terraform_knows_stands_in_rows(stack, synth) -> None:
     assert (agent["name"], agent["plugin_ids"]) == ("${var.name}-agent", "${var.plugins}")
 
 
-def test_a_name_that_only_terraform_knows_wants_a_key(stack) -> None:
+def test_a_name_that_only_terraform_knows_wants_a_key(stack):
     with pytest.raises(BadRows, match="row 1: key: a key is part of an address, and this name is"):
         Fleet(stack, "fleet", [{"name": "${var.name}"}])

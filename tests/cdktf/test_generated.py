@@ -1,6 +1,5 @@
 """What is generated is what is committed, and does not shadow what it builds on."""
 
-import importlib
 import inspect
 import shutil
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 from scripts.cdktn_twin import SOURCE, TWIN, rename, write_twin
 from scripts.generate.__main__ import stale_files, write_files
 from scripts.generate.attributes import camel
-from scripts.generate.constructs import construct_files
 
 import opsconsole_cdktf
 from opsconsole import __version__
@@ -21,13 +19,11 @@ from opsconsole_cdktf._elements import PROVIDER_VERSION, pack
 ROOT = Path(__file__).parents[2]
 
 
-def test_every_file_is_committed_as_generated() -> None:
+def test_every_file_is_committed_as_generated():
     assert list(stale_files(ROOT)) == [], "Run `make generate`."
 
 
-def test_a_changed_file_is_found_and_mended(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_changed_file_is_found_and_mended(tmp_path, capsys):
     for folder in ("constructs", "docs", "examples"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     host = tmp_path / "constructs/opsconsole_cdktf/host.py"
@@ -43,13 +39,13 @@ def test_a_changed_file_is_found_and_mended(
     assert stale_files(tmp_path) == {}
 
 
-def test_the_twin_is_that_of_these_constructs() -> None:
+def test_the_twin_is_that_of_these_constructs():
     wanted = {path.name: rename(path.read_text("utf-8")) for path in (ROOT / SOURCE).glob("*.*")}
     found = {path.name: path.read_text("utf-8") for path in (ROOT / TWIN).glob("*.*")}
     assert found == wanted, "Run `make setup`: it writes opsconsole_cdktn from opsconsole_cdktf."
 
 
-def test_the_twin_follows_its_source(tmp_path: Path) -> None:
+def test_the_twin_follows_its_source(tmp_path):
     source, twin = tmp_path / SOURCE, tmp_path / TWIN
     source.mkdir(parents=True)
     (source / "kept.py").write_text("import cdktf\n# cdktf.json belongs to cdktf\n", "utf-8")
@@ -62,12 +58,7 @@ def test_the_twin_follows_its_source(tmp_path: Path) -> None:
     assert text == "import cdktn\n# cdktf.json belongs to cdktn\n"
 
 
-def test_no_line_is_too_long() -> None:
-    for name, content in construct_files().items():
-        assert not [line for line in content.splitlines() if len(line) > 100], name
-
-
-def test_the_constructs_package_of_cdktf_is_not_shadowed() -> None:
+def test_the_constructs_package_of_cdktf_is_not_shadowed():
     assert constructs.__file__ is not None
     assert "site-packages" in constructs.__file__
     assert issubclass(opsconsole_cdktf.Host, constructs.Construct)
@@ -81,19 +72,19 @@ def test_the_constructs_package_of_cdktf_is_not_shadowed() -> None:
         (PROVIDER, cdktf.TerraformProvider),
     ],
 )
-def test_no_attribute_hides_behind_a_member_of_cdktf(attributes, parent) -> None:
+def test_no_attribute_hides_behind_a_member_of_cdktf(attributes, parent):
     members = set(dir(parent))
     for attribute in attributes:
         names = {attribute.name, f"{attribute.name}_input", f"reset_{attribute.name}"}
         assert not names & members
 
 
-def test_the_version_that_is_asked_for_is_this_one() -> None:
+def test_the_version_that_is_asked_for_is_this_one():
     major, minor, _ = __version__.split(".")
     assert f"~> {major}.{minor}" == PROVIDER_VERSION
 
 
-def test_descriptions_are_found_where_python_looks() -> None:
+def test_descriptions_are_found_where_python_looks():
     documented = [(getattr(opsconsole_cdktf, camel(d.name)), d) for d in RESOURCES.values()]
     documented.append((opsconsole_cdktf.OpsconsoleProvider, PROVIDER))
     for construct, definition in documented:
@@ -106,23 +97,5 @@ def test_descriptions_are_found_where_python_looks() -> None:
                 assert attribute.name in getattr(construct, f"reset_{attribute.name}").__doc__
 
 
-def test_the_names_are_those_that_configurations_use() -> None:
-    assert {
-        "OpsconsoleProvider",
-        "Host",
-        "Agent",
-        "AgentPlugin",
-        "Specialty",
-        "BlacklistedCommand",
-        "DataSpecialty",
-        "DataSpecialties",
-        "DataAgentPlugins",
-        "DataBlacklistedCommand",
-    } <= set(opsconsole_cdktf.__all__)
-    for definition in RESOURCES.values():
-        module = importlib.import_module(f"opsconsole_cdktf.{definition.name}")
-        assert definition.type_name == getattr(module, camel(definition.name)).TF_RESOURCE_TYPE
-
-
-def test_the_package_for_node_is_the_same_at_any_time() -> None:
+def test_the_package_for_node_is_the_same_at_any_time():
     assert pack()[4:8] == bytes(4)

@@ -31,7 +31,7 @@ def _pair(scope):
     return Host(scope, "host", name="host"), Specialty(scope, "specialty", key="key")
 
 
-def test_a_host_depends_on_the_specialties_of_its_agents(stack, synth) -> None:
+def test_a_host_depends_on_the_specialties_of_its_agents(stack, synth):
     host, specialty = _pair(stack)
     other = Specialty(stack, "other", key="other")
     alone = Host(stack, "alone", name="alone")
@@ -72,14 +72,14 @@ def test_a_host_depends_on_the_specialties_of_its_agents(stack, synth) -> None:
         ),
     ],
 )
-def test_however_the_ids_travel(stack, synth, host_id, specialty_id) -> None:
+def test_however_the_ids_travel(stack, synth, host_id, specialty_id):
     host, specialty = _pair(stack)
     Agent(stack, "agent", host_id=host_id(host), specialty_id=specialty_id(specialty))
     for _ in range(2):
         assert _dependency(synth(stack)) == ["opsconsole_specialty.specialty"]
 
 
-def test_ids_that_travel_through_locals(stack, synth) -> None:
+def test_ids_that_travel_through_locals(stack, synth):
     host, specialty = _pair(stack)
     inner = cdktf.TerraformLocal(stack, "inner", specialty.id)
     outer = cdktf.TerraformLocal(stack, "outer", inner.as_string)
@@ -87,7 +87,7 @@ def test_ids_that_travel_through_locals(stack, synth) -> None:
     assert _dependency(synth(stack)) == ["opsconsole_specialty.specialty"]
 
 
-def test_ids_that_travel_through_another_agent(stack, synth) -> None:
+def test_ids_that_travel_through_another_agent(stack, synth):
     host, specialty = _pair(stack)
     second = Host(stack, "second", name="second")
     first = Agent(stack, "first", host_id=host.id, specialty_id=specialty.id)
@@ -95,14 +95,14 @@ def test_ids_that_travel_through_another_agent(stack, synth) -> None:
     assert _dependency(synth(stack), "second") == ["opsconsole_specialty.specialty"]
 
 
-def test_ids_of_an_iterator(stack, synth) -> None:
+def test_ids_of_an_iterator(stack, synth):
     host, specialty = _pair(stack)
     each = cdktf.TerraformIterator.from_map({"a": specialty.id})
     Agent(stack, "agents", for_each=each, host_id=host.id, specialty_id=each.value)
     assert _dependency(synth(stack)) == ["opsconsole_specialty.specialty"]
 
 
-def test_data_sources_and_variables_need_no_order(stack, synth) -> None:
+def test_data_sources_and_variables_need_no_order(stack, synth):
     host, _ = _pair(stack)
     known = DataSpecialty(stack, "known", key="key")
     given = cdktf.TerraformVariable(stack, "given", type="string")
@@ -112,21 +112,21 @@ def test_data_sources_and_variables_need_no_order(stack, synth) -> None:
     assert _dependency(synth(stack)) == []
 
 
-def test_ids_of_a_list_need_no_order(stack, synth) -> None:
+def test_ids_of_a_list_need_no_order(stack, synth):
     host, _ = _pair(stack)
     first = DataSpecialties(stack, "all").specialties.get(0)
     Agent(stack, "agent", host_id=host.id, specialty_id=first.id)
     assert _dependency(synth(stack)) == []
 
 
-def test_an_agent_that_refers_to_itself_ends_the_search(stack, synth) -> None:
+def test_an_agent_that_refers_to_itself_ends_the_search(stack, synth):
     host, _ = _pair(stack)
     agent = Agent(stack, "agent", host_id=host.id, specialty_id=None)
     agent.specialty_id = agent.specialty_id
     assert _dependency(synth(stack)) == []
 
 
-def test_an_iterator_over_hosts(stack, synth) -> None:
+def test_an_iterator_over_hosts(stack, synth):
     names = cdktf.TerraformIterator.from_list(["a", "b"])
     Host(stack, "host", for_each=names, name=names.value)
     specialty = Specialty(stack, "specialty", key="key")
@@ -135,7 +135,7 @@ def test_an_iterator_over_hosts(stack, synth) -> None:
     assert _dependency(synth(stack)) == ["opsconsole_specialty.specialty"]
 
 
-def test_dependencies_of_the_user_are_kept(stack, synth) -> None:
+def test_dependencies_of_the_user_are_kept(stack, synth):
     host, specialty = _pair(stack)
     other = Host(stack, "other", name="other", depends_on=[host])
     Agent(stack, "agent", host_id=other.id, specialty_id=specialty.id)
@@ -144,14 +144,14 @@ def test_dependencies_of_the_user_are_kept(stack, synth) -> None:
     assert _dependency(synth(stack), "other") == expected
 
 
-def test_a_dependency_that_is_declared_is_not_declared_twice(stack, synth) -> None:
+def test_a_dependency_that_is_declared_is_not_declared_twice(stack, synth):
     specialty = Specialty(stack, "specialty", key="key")
     host = Host(stack, "host", name="host", depends_on=[specialty])
     Agent(stack, "agent", host_id=host.id, specialty_id=specialty.id)
     assert _dependency(synth(stack)) == ["opsconsole_specialty.specialty"]
 
 
-def test_a_changed_agent_changes_the_order(stack, synth) -> None:
+def test_a_changed_agent_changes_the_order(stack, synth):
     host, specialty = _pair(stack)
     agent = Agent(stack, "agent", host_id=host.id, specialty_id=None)
     assert _dependency(synth(stack)) == []
@@ -176,7 +176,7 @@ def _behind(stack, host):
         "overridden",
     ],
 )
-def test_no_cycle(stack, synth, values) -> None:
+def test_no_cycle(stack, synth, values):
     if isinstance(values, str):
         host, specialty = _pair(stack)
     else:
@@ -193,14 +193,14 @@ def test_no_cycle(stack, synth, values) -> None:
         assert _dependency(synth(stack)) == ["opsconsole_specialty.second"]
 
 
-def test_a_specialty_that_refers_elsewhere_is_no_cycle(stack, synth) -> None:
+def test_a_specialty_that_refers_elsewhere_is_no_cycle(stack, synth):
     host = Host(stack, "host", name="host")
     specialty = Specialty(stack, "specialty", key=Host(stack, "far", name="far").name)
     Agent(stack, "agent", host_id=host.id, specialty_id=specialty.id)
     assert _dependencies(synth(stack)) == {"host": ["opsconsole_specialty.specialty"], "far": []}
 
 
-def test_two_that_exclude_each_other_get_one_order(stack, synth) -> None:
+def test_two_that_exclude_each_other_get_one_order(stack, synth):
     left, right = Host(stack, "left", name="left"), Host(stack, "right", name="right")
     of_left = Specialty(stack, "of_left", key=left.name)
     of_right = Specialty(stack, "of_right", key=right.name)
@@ -219,14 +219,14 @@ class _Assign:
             node.specialty_id = self._specialty_id
 
 
-def test_an_aspect_may_choose_the_specialty(stack, synth) -> None:
+def test_an_aspect_may_choose_the_specialty(stack, synth):
     host, specialty = _pair(stack)
     Agent(stack, "agent", host_id=host.id, specialty_id=None)
     cdktf.Aspects.of(stack).add(_Assign(specialty.id))
     assert _dependency(synth(stack)) == ["opsconsole_specialty.specialty"]
 
 
-def test_constructs_within_constructs(stack, synth) -> None:
+def test_constructs_within_constructs(stack, synth):
     host, specialty = _pair(Construct(Construct(stack, "outer"), "inner"))
     Agent(Construct(stack, "agents"), "agent", host_id=host.id, specialty_id=specialty.id)
     ((name, dependencies),) = _dependencies(synth(stack)).items()
@@ -236,7 +236,7 @@ def test_constructs_within_constructs(stack, synth) -> None:
     ]
 
 
-def test_stacks_are_kept_apart(synth) -> None:
+def test_stacks_are_kept_apart(synth):
     app = cdktf.Testing.app()
     stacks = [cdktf.TerraformStack(app, name) for name in ("hosts", "specialties", "agents")]
     for each in stacks:
@@ -252,7 +252,7 @@ def test_stacks_are_kept_apart(synth) -> None:
     assert _dependency(synth(hosts)) == ["opsconsole_specialty.specialty"]
 
 
-def test_a_search_among_references_between_stacks() -> None:
+def test_a_search_among_references_between_stacks():
     app = cdktf.Testing.app()
     first, second = cdktf.TerraformStack(app, "first"), cdktf.TerraformStack(app, "second")
     for each in (first, second):

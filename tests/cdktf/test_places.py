@@ -1,12 +1,13 @@
 """Synthesis says where each resource is declared, the same on every machine."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from engines import run_program
 
 LIBRARY = """
 from opsconsole_cdktf import Host
@@ -37,7 +38,7 @@ app.synth()
 
 def synthesised(folder: Path, main: Path) -> dict[str, Any]:
     """Run the app of `main` in `folder`; return what its resources hold under `//`."""
-    subprocess.run([sys.executable, main], cwd=folder, check=True, timeout=300)
+    run_program(sys.executable, main, folder=folder)
     program = json.loads((folder / "cdktf.out" / "stacks" / "fleet" / "cdk.tf.json").read_text())
     return {
         name: resource["//"]
@@ -54,7 +55,7 @@ def main(tmp_path: Path) -> Path:
     return tmp_path / "main.py"
 
 
-def test_the_innermost_caller_in_the_project_is_the_place(main: Path) -> None:
+def test_the_innermost_caller_in_the_project_is_the_place(main):
     notes = synthesised(main.parent, main)
     assert {name: note["stackTrace"] for name, note in notes.items()} == {
         "library": ["stacks/parts.py:6"],
@@ -64,7 +65,7 @@ def test_the_innermost_caller_in_the_project_is_the_place(main: Path) -> None:
     assert notes["own"]["metadata"]["path"] == "fleet/own"
 
 
-def test_a_program_from_elsewhere_has_no_places(main: Path, tmp_path: Path) -> None:
+def test_a_program_from_elsewhere_has_no_places(main, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     for note in synthesised(elsewhere, main).values():

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
+from scripts.generate.attributes import camel
 
 import opsconsole_cdktf
 from engines import Cdktf, quiet_environment
@@ -28,8 +29,8 @@ def generated(cdktf_binary, plugin_dir, tmp_path_factory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "complete").exists():
             folder.mkdir(exist_ok=True)
-            home, python = tmp_path_factory.mktemp("home"), Path(sys.executable)
-            environment = quiet_environment(home, plugin_dir / "opsconsole.tfrc", python)
+            home = tmp_path_factory.mktemp("home")
+            environment = quiet_environment(home, plugin_dir / "opsconsole.tfrc")
             engine = Cdktf(cdktf_binary, folder, environment)
             providers = ["opsconsole/opsconsole@~> 0.1"]
             engine.configure("true", terraformProviders=providers, codeMakerOutput="generated")
@@ -92,19 +93,13 @@ CONSTRUCTS = [
 ]
 
 
-def _camel(name: str) -> str:
-    return "".join(map(str.capitalize, name.split("_")))
-
-
 @pytest.mark.cdktf
 @pytest.mark.real_client
 @pytest.mark.parametrize(("module", "prefix", "type_name"), CONSTRUCTS)
-def test_a_construct_has_what_the_generated_binding_has(
-    bindings, module, prefix, type_name
-) -> None:
+def test_a_construct_has_what_the_generated_binding_has(bindings, module, prefix, type_name):
     plain = type_name.removeprefix("opsconsole_")
-    own = getattr(opsconsole_cdktf, prefix + _camel(plain))
-    name = f"Data{_camel(type_name)}" if prefix else _camel(plain)
+    own = getattr(opsconsole_cdktf, prefix + camel(plain))
+    name = f"Data{camel(type_name)}" if prefix else camel(plain)
     binding = _generated_class(bindings[module], name)
     parameters = _own_parameters(own)
     missing = _parameters(binding) - parameters
@@ -115,7 +110,7 @@ def test_a_construct_has_what_the_generated_binding_has(
 
 @pytest.mark.cdktf
 @pytest.mark.real_client
-def test_the_provider_has_what_the_generated_binding_has(bindings) -> None:
+def test_the_provider_has_what_the_generated_binding_has(bindings):
     own = opsconsole_cdktf.OpsconsoleProvider
     binding = _generated_class(bindings["provider"], "OpsconsoleProvider")
     assert _parameters(binding) == _own_parameters(own)
@@ -180,7 +175,7 @@ def _synthesised(imports: str, folder: Path, path: Path | None) -> dict[str, obj
 
 @pytest.mark.cdktf
 @pytest.mark.real_client
-def test_both_synthesise_the_same_program(generated, tmp_path) -> None:
+def test_both_synthesise_the_same_program(generated, tmp_path):
     folders = [tmp_path / name for name in ("own", "generated")]
     for folder in folders:
         folder.mkdir()

@@ -1,10 +1,10 @@
 """The testing kit: assertions that fail with what is there, snapshots, native deployment."""
 
-import subprocess
 import sys
 
 import pytest
 
+from engines import run_program
 from opsconsole.testing.deployment import DeploymentError
 from opsconsole_cdktf import AgentPlugin, DataSpecialty, Host, ManagedHost
 from opsconsole_cdktf.testing import assert_host, deploy, snapshot
@@ -22,7 +22,7 @@ def fleet(stack):
     return stack
 
 
-def test_assertions_about_a_host(fleet) -> None:
+def test_assertions_about_a_host(fleet):
     host = assert_host(fleet, "web").has(target_port=22, name="web-north").has_tags("b:2")
     host.is_behind("jump").carries("linux-server", "spc_database")
     host.has_plugins("plg_disk", "plg_logs")
@@ -41,13 +41,13 @@ def test_assertions_about_a_host(fleet) -> None:
         (lambda host: host.has_plugins("plg_backup"), "['plg_backup'] is not among its plugins"),
     ],
 )
-def test_an_assertion_that_fails_says_what_is_there(fleet, asserted, told) -> None:
+def test_an_assertion_that_fails_says_what_is_there(fleet, asserted, told):
     with pytest.raises(AssertionError) as failure:
         asserted(assert_host(fleet, "web"))
     assert told in str(failure.value)
 
 
-def test_a_host_that_is_not_there(fleet) -> None:
+def test_a_host_that_is_not_there(fleet):
     with pytest.raises(AssertionError, match=r"no opsconsole_host 'mail': \['jump', 'web'\]"):
         assert_host(fleet, "mail")
     Host(fleet, "other", name="web-north")
@@ -55,7 +55,7 @@ def test_a_host_that_is_not_there(fleet) -> None:
         assert_host(fleet, "web-north")
 
 
-def test_a_snapshot_is_the_same_each_time(fleet) -> None:
+def test_a_snapshot_is_the_same_each_time(fleet):
     text = snapshot(fleet)
     assert text == snapshot(fleet)
     assert '"name": "web-north"' in text
@@ -63,7 +63,7 @@ def test_a_snapshot_is_the_same_each_time(fleet) -> None:
     assert '"//"' not in text
 
 
-def test_a_stack_is_deployed_changed_and_destroyed(fleet, opsconsole_emulator) -> None:
+def test_a_stack_is_deployed_changed_and_destroyed(fleet, opsconsole_emulator):
     deployment = deploy(fleet, opsconsole_emulator)
     assert {row["name"] for row in opsconsole_emulator.rows("hosts")} == {"web-north", "jump"}
     assert deployment.state["opsconsole_host.web"]["target_port"] == 22
@@ -77,18 +77,18 @@ def test_a_stack_is_deployed_changed_and_destroyed(fleet, opsconsole_emulator) -
     assert opsconsole_emulator.rows("hosts") == []
 
 
-def test_a_deployment_that_fails_says_why(stack, opsconsole_emulator) -> None:
+def test_a_deployment_that_fails_says_why(stack, opsconsole_emulator):
     DataSpecialty(stack, "none", key="nothing-like-it")
     with pytest.raises(DeploymentError, match="nothing-like-it"):
         deploy(stack, opsconsole_emulator)
 
 
 @pytest.mark.opsconsole_profile("strict")
-def test_another_profile(opsconsole_emulator) -> None:
+def test_another_profile(opsconsole_emulator):
     assert opsconsole_emulator.profile.name == "strict"
 
 
-def test_markers_that_name_no_profile_are_reported(tmp_path) -> None:
+def test_markers_that_name_no_profile_are_reported(tmp_path):
     (tmp_path / "test_it.py").write_text(
         "import pytest\n"
         "class Testing:\n"
@@ -99,10 +99,7 @@ def test_markers_that_name_no_profile_are_reported(tmp_path) -> None:
         "def test_b(opsconsole_emulator): ...\n"
     )
     words = ("-q", "-p", "no:cacheprovider", "-p", "no:asyncio")
-    command = [sys.executable, "-m", "pytest", *words]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert "there is no profile 'strikt'. Did you mean \"strict\"?" in done.stdout
-    assert 'opsconsole_profile takes one name: opsconsole_profile("strict")' in done.stdout
-    assert "2 errors" in done.stdout and "warning" not in done.stdout
+    done = run_program(sys.executable, "-m", "pytest", *words, folder=tmp_path, expect=None)
+    assert "there is no profile 'strikt'. Did you mean \"strict\"?" in done.out
+    assert 'opsconsole_profile takes one name: opsconsole_profile("strict")' in done.out
+    assert "2 errors" in done.out and "warning" not in done.out

@@ -51,9 +51,7 @@ def declared(stack: cdktf.TerraformStack, synth: Any, folder: Path) -> dict[str,
 
 @many
 @given(texts=st.lists(TEXTS, min_size=100, max_size=100))
-def test_a_text_that_adopt_writes_is_declared_as_it_is(
-    texts: list[str], synth: Any, tmp_path: Path
-) -> None:
+def test_a_text_that_adopt_writes_is_declared_as_it_is(texts, synth, tmp_path):
     stack = new_stack()
     texts = [*TOKENS, *texts]
     for number, text in enumerate(texts):
@@ -68,7 +66,7 @@ def test_a_text_that_adopt_writes_is_declared_as_it_is(
     assert {f"x{text}." for text in texts} <= {host["name"] for host in found.values()}
 
 
-def test_an_id_of_hexadecimal_digits_is_written_as_it_is() -> None:
+def test_an_id_of_hexadecimal_digits_is_written_as_it_is():
     assert literal("hst_0189b4e288c551988c94") == "hst_0189b4e288c551988c94"
 
 
@@ -82,9 +80,7 @@ WAYS: dict[str, Callable[[Any, str, str], Any]] = {
 
 @many
 @given(texts=st.lists(TEXTS, min_size=50, max_size=50))
-def test_a_text_in_a_program_is_declared_as_it_is_or_refused(
-    texts: list[str], synth: Any, tmp_path: Path
-) -> None:
+def test_a_text_in_a_program_is_declared_as_it_is_or_refused(texts, synth, tmp_path):
     stack = new_stack()
     kept: list[str] = []
     for number, text in enumerate([*TOKENS, *texts]):
@@ -100,7 +96,7 @@ def test_a_text_in_a_program_is_declared_as_it_is_or_refused(
     assert {*kept} <= {host["name"] for host in declared(stack, synth, tmp_path).values()}
 
 
-def test_a_token_of_the_program_in_a_file_is_refused(stack: Any, tmp_path: Path) -> None:
+def test_a_token_of_the_program_in_a_file_is_refused(stack, tmp_path):
     jump = Host(stack, "jump", name="jump")
     for name, text in (
         ("a.csv", f"name,knowledge\nweb,{jump.id}\n"),

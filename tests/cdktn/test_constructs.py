@@ -12,47 +12,30 @@ from scripts.cdktn_twin import rename
 
 import opsconsole_cdktf
 import opsconsole_cdktn
-from type_checking import assert_refused_lines
+from engines import run_program
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.real_client
-def test_the_suite_of_the_constructs_passes_on_cdktn() -> None:
+def test_the_suite_of_the_constructs_passes_on_cdktn():
     """With the names exchanged; types and what is compared with `cdktf get` are left out."""
-    command = [
-        *(sys.executable, "-m", "pytest", "-q", "-p", "other_fork", "-p", "no:cacheprovider"),
-        *("-m", "not cdktf and not terraform", "--ignore=tests/cdktf/test_types.py"),
-        "tests/cdktf",
-    ]
+    left_out = ("-m", "not cdktf and not terraform", "--ignore=tests/cdktf/test_types.py")
+    words = ("-q", "-p", "other_fork", "-p", "no:cacheprovider", *left_out, "tests/cdktf")
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")
     }
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment | {"PYTHONPATH": str(ROOT / "tests" / "support")},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-    assert re.search(r"[1-9]\d\d passed", done.stdout), done.stdout[-1000:]
+    environment["PYTHONPATH"] = str(ROOT / "tests" / "support")
+    pytests = (sys.executable, "-m", "pytest")
+    done = run_program(*pytests, *words, folder=ROOT, environment=environment)
+    assert re.search(r"[1-9]\d\d passed", done.out), done.out[-1000:]
 
 
-def test_both_packages_have_the_same_names() -> None:
+def test_both_packages_have_the_same_names():
     assert opsconsole_cdktn.__all__ == opsconsole_cdktf.__all__
 
 
-@pytest.mark.real_client
-def test_they_are_typed_against_their_own_framework(monkeypatch, tmp_path) -> None:
-    monkeypatch.chdir(ROOT)
-    source = (ROOT / "tests" / "cdktf" / "typed_program.py").read_text("utf-8")
-    program = tmp_path / "typed_program.py"
-    program.write_text(rename(source), "utf-8")
-    assert_refused_lines(program)
-
-
-def test_the_fleet_synthesises_to_the_same_program(tmp_path, monkeypatch) -> None:
+def test_the_fleet_synthesises_to_the_same_program(tmp_path, monkeypatch):
     source = (ROOT / "examples" / "fleet" / "main.py").read_text("utf-8")
     programs = {}
     for name, text in (("cdktf", source), ("cdktn", rename(source))):

@@ -1,11 +1,10 @@
 """The completion scripts, and what bash, zsh and fish make of them."""
 
 import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
+from engines import run_program
 from opsconsole.cli.main import main
 
 WANTED = {
@@ -69,16 +68,14 @@ def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_script_knows_commands_verbs_and_options(
-    shell: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_script_knows_commands_verbs_and_options(shell, capsys):
     text = script(shell, capsys)
     for word in ("force-unlock", "refresh-only", "install", "dry-run", "mermaid"):
         assert word in text
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_shell_completes(shell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_shell_completes(shell, tmp_path, capsys):
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not on PATH (Debian: the package {shell})")
     program, command = SHELLS[shell]
@@ -86,13 +83,11 @@ def test_a_shell_completes(shell: str, tmp_path: Path, capsys: pytest.CaptureFix
     (tmp_path / f"opsconsole.{shell}").write_text(script(shell, capsys))
     (tmp_path / "folder").mkdir()
     (tmp_path / "page.html").touch()
-    told = subprocess.run(
-        [*command, *WANTED], cwd=tmp_path, text=True, capture_output=True, timeout=120
-    )
+    told = run_program(*command, *WANTED, folder=tmp_path, expect=None)
     found: dict[str, set[str]] = {}
-    for line in told.stdout.splitlines():
+    for line in told.out.splitlines():
         if line.startswith("= "):
             words = found.setdefault(line[2:], set())
         elif line.strip():
             words.add(line.strip().rstrip("/"))
-    assert found == WANTED, told.stderr
+    assert found == WANTED, told.err

@@ -33,29 +33,20 @@ LEAVES = [words for words, parser in ALL.items() if parser.get_default("run") is
 
 
 @pytest.mark.parametrize("words", LEAVES, ids=" ".join)
-def test_help_shows_exit_codes_and_an_example_of_the_verb(words: tuple[str, ...]) -> None:
+def test_help_shows_options_with_two_dashes_exit_codes_and_an_example_that_the_parser_takes(words):
     shown = ALL[words].format_help()
     assert shown.startswith(f"usage: opsconsole {' '.join(words)} [options]")
-    assert re.search(r"^exit codes:\n  0 ", shown, re.MULTILINE)
-    example = shown.partition("example:\n")[2].splitlines()[0].split()
-    assert tuple(example[: len(words) + 1]) == ("opsconsole", *words)
-
-
-@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
-def test_help_shows_every_option_with_two_dashes(words: tuple[str, ...]) -> None:
-    options = re.findall(r"^  (-[^ ,\n]*)", ALL[words].format_help(), re.MULTILINE)
+    options = re.findall(r"^  (-[^ ,\n]*)", shown, re.MULTILINE)
     assert [word for word in options if not word.startswith("--")] == ["-h"]
-
-
-@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
-def test_the_example_is_one_that_the_parser_takes(words: tuple[str, ...]) -> None:
-    lines = ALL[words].format_help().partition("example:\n")[2].partition("\n\n")[0]
-    for line in lines.splitlines():
+    assert re.search(r"^exit codes:\n  0 ", shown, re.MULTILINE)
+    example = shown.partition("example:\n")[2].partition("\n\n")[0].splitlines()
+    assert tuple(example[0].split()[: len(words) + 1]) == ("opsconsole", *words)
+    for line in example:
         command = re.split(r" (?:\||>|&&) ", line.strip())[0].split()
         assert build_parser(command[1]).parse_args(command[1:]).command == command[1]
 
 
-def test_every_option_is_in_the_guides() -> None:
+def test_every_option_is_in_the_guides():
     options = {
         word.partition("=")[0]
         for words in LEAVES
@@ -67,14 +58,14 @@ def test_every_option_is_in_the_guides() -> None:
     assert options - set(re.findall(r"--[a-z][a-z-]*", told)) == set()
 
 
-def test_the_native_guide_has_every_option_of_its_verbs() -> None:
+def test_the_native_guide_has_every_option_of_its_verbs():
     told = set(re.findall(r"--[a-z][a-z-]*", (GUIDES / "native.md").read_text("utf-8")))
     for verb in ("plan", "apply", "destroy"):
         shown = re.findall(r"^  (?:-h, )?(--[a-z-]+)", ALL[verb,].format_help(), re.MULTILINE)
         assert {*shown} - {"--help"} <= told
 
 
-def test_top_help_lists_every_command_in_its_group() -> None:
+def test_top_help_lists_every_command_in_its_group():
     shown = build_parser(None).format_help()
     for group, commands in HELP.items():
         listed = shown.partition(f"{group}:\n")[2].partition("\n\n")[0].split("\n")
@@ -82,12 +73,12 @@ def test_top_help_lists_every_command_in_its_group() -> None:
         assert names == [*commands]
 
 
-def test_the_table_names_every_profile_of_the_emulator() -> None:
+def test_the_table_names_every_profile_of_the_emulator():
     assert tuple(profiles()) == PROFILES
 
 
 @pytest.mark.parametrize("dashes", ["-", "--"])
-def test_both_spellings_of_every_option_are_read(dashes: str) -> None:
+def test_both_spellings_of_every_option_are_read(dashes):
     words = [f"{dashes}out=x", f"{dashes}max-destroy=5", f"{dashes}lock=false", f"{dashes}json"]
     found = build_parser("plan").parse_args(["plan", *words])
     assert (str(found.out), found.max_destroy, found.lock, found.json) == ("x", 5.0, False, True)
@@ -96,9 +87,7 @@ def test_both_spellings_of_every_option_are_read(dashes: str) -> None:
 
 
 @pytest.mark.parametrize(("command", "rest", "text"), TABLES["usage errors"])
-def test_a_usage_error_names_what_is_near_and_exits_with_1(
-    command: str, rest: list[str], text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_usage_error_names_what_is_near_and_exits_with_1(command, rest, text, capsys):
     with pytest.raises(SystemExit) as ended:
         main([*command.split()[1:], *rest])
     assert ended.value.code == 1

@@ -2,15 +2,14 @@
 
 import argparse
 import errno
-import os
-import subprocess
 import sys
 import types
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 
 import pytest
 
+from engines import run_program
 from opsconsole import __version__
 from opsconsole.cli import main as command
 from opsconsole.cli.table import COMMANDS, Command
@@ -39,26 +38,19 @@ def ending(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException | int], i
     return run
 
 
-def python(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *words],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **variables},
-        timeout=300,
-    )
+python = partial(run_program, sys.executable)
 
 
-def test_output_is_utf_8_whatever_the_locale_says() -> None:
+def test_output_is_utf_8_whatever_the_locale_says():
     words = ("-m", "opsconsole.cli.main", "--help")
     told = python(*words, PYTHONIOENCODING="ascii")
-    assert (told.returncode, told.stderr) == (0, "")
-    assert told.stdout == python(*words, PYTHONIOENCODING="utf-8").stdout
-    assert not told.stdout.isascii()
+    assert told.err == ""
+    assert told.out == python(*words, PYTHONIOENCODING="utf-8").out
+    assert not told.out.isascii()
 
 
 @pytest.mark.parametrize("code", [0, 1, 2])
-def test_the_commands_own_exit_code_is_kept(code: int, ending: Callable[[int], int]) -> None:
+def test_the_commands_own_exit_code_is_kept(code, ending):
     assert ending(code) == code
 
 
@@ -80,18 +72,16 @@ def test_the_commands_own_exit_code_is_kept(code: int, ending: Callable[[int], i
     ],
 )
 def test_an_error_is_reported_with_its_remedy(
-    failure: Exception,
-    told: str,
-    ending: Callable[[BaseException], int],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    failure,
+    told,
+    ending,
+    capsys,
+):
     assert ending(failure) == 1
     assert capsys.readouterr().err == told
 
 
-def test_an_unexpected_error_is_one_message(
-    ending: Callable[[BaseException], int], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unexpected_error_is_one_message(ending, capsys):
     assert ending(ZeroDivisionError("by 0")) == 1
     error = capsys.readouterr().err
     assert error.startswith("Error: unexpected ZeroDivisionError: by 0\n")
@@ -101,12 +91,12 @@ def test_an_unexpected_error_is_one_message(
 @pytest.mark.parametrize("kind", [UserError, ZeroDivisionError])
 @pytest.mark.parametrize("debug", ["0", "1"])
 def test_debug_alone_shows_where_it_comes_from_and_nothing_shows_the_key(
-    kind: type[Exception],
-    debug: str,
-    ending: Callable[[BaseException], int],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    kind,
+    debug,
+    ending,
+    capsys,
+    monkeypatch,
+):
     monkeypatch.setenv("OPSCONSOLE_DEBUG", debug)
     assert ending(kind(f"bad header Bearer {KEY}")) == 1
     error = capsys.readouterr().err
@@ -115,11 +105,11 @@ def test_debug_alone_shows_where_it_comes_from_and_nothing_shows_the_key(
 
 
 def test_a_working_directory_that_is_gone_is_named(
-    ending: Callable[[BaseException], int],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
+    ending,
+    capsys,
+    monkeypatch,
+    tmp_path,
+):
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
@@ -128,37 +118,35 @@ def test_a_working_directory_that_is_gone_is_named(
     assert "The working directory cannot be used" in capsys.readouterr().err
 
 
-def test_an_interrupt_exits_with_130(
-    ending: Callable[[BaseException], int], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interrupt_exits_with_130(ending, capsys):
     assert ending(KeyboardInterrupt()) == 130
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_command_the_help_is_shown(capsys):
     assert command.main([]) == 1
     shown = capsys.readouterr().out
     assert all(name in shown for name in COMMANDS)
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version(capsys):
     with pytest.raises(SystemExit) as ended:
         command.main(["--version"])
     assert ended.value.code == 0
     assert capsys.readouterr().out == f"opsconsole {__version__}\n"
-    assert python("-m", "opsconsole", "--version").stdout == f"opsconsole {__version__}\n"
+    assert python("-m", "opsconsole", "--version").out == f"opsconsole {__version__}\n"
 
 
 @pytest.mark.parametrize(
     "words", [[], ["plan", "--help"], ["state", "rm", "--help"], ["completion", "fish"]]
 )
-def test_help_and_completion_import_no_command(words: list[str]) -> None:
+def test_help_and_completion_import_no_command(words):
     script = (
         "import atexit, sys; from opsconsole.cli.main import main; "
         "atexit.register(lambda: print(*sys.modules, sep='\\n', file=sys.stderr)); "
         f"main({words})"
     )
-    modules = set(python("-c", script).stderr.splitlines())
+    modules = set(python("-c", script).err.splitlines())
     loaded = {name for name in modules if name.startswith("opsconsole.cli.")}
     shared = {"main", "option_groups", "options", "parser", "standard_streams", "table"}
     own = shared | ({*words} & {"completion"})
@@ -167,21 +155,18 @@ def test_help_and_completion_import_no_command(words: list[str]) -> None:
     assert not {*engines, "httpx", "aiohttp", "asyncio"} & modules
 
 
-def test_an_apply_loads_only_what_it_needs(tmp_path: Path) -> None:
+def test_an_apply_loads_only_what_it_needs(tmp_path):
     (tmp_path / "cdk.tf.json").write_text('{"output": {"name": {"value": "web"}}}')
     script = (
         f"import os, sys; from opsconsole.cli.main import main; os.chdir({str(tmp_path)!r}); "
         "code = main(['apply', '--auto-approve']); "
         "print(*sys.modules, sep='\\n', file=sys.stderr); sys.exit(code)"
     )
-    done = python("-c", script)
-    modules = done.stderr.splitlines()
-    assert done.returncode == 0, done.stderr
+    modules = python("-c", script).err.splitlines()
     assert "opsconsole.reconcile.apply" in modules
     assert not {"rich", "opsconsole.language.functions", "pydantic"}.intersection(modules)
 
 
-def test_a_reader_that_leaves_is_no_error() -> None:
+def test_a_reader_that_leaves_is_no_error():
     shell = f'"{sys.executable}" -m opsconsole.cli.main emulator --profiles | true'
-    seen = subprocess.run(["/bin/sh", "-c", shell], capture_output=True, text=True, timeout=300)
-    assert seen.stderr == ""
+    assert run_program("/bin/sh", "-c", shell).err == ""

@@ -2,12 +2,12 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from engines import Run, run_program
 from opsconsole import __version__
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.cli import main as command
@@ -26,13 +26,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def started(launcher: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+def started(launcher: Path, **variables: str) -> Run:
     """Start a launcher as a reader of its README would: by hand, from anywhere."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith("TF_PLUGIN")}
-    environment = {**kept, **variables}
-    return subprocess.run(
-        [launcher], capture_output=True, text=True, env=environment, cwd="/", timeout=300
-    )
+    return run_program(launcher, folder=Path("/"), environment=kept, expect={1}, **variables)
 
 
 def files(folder: Path) -> dict[str, tuple[int, int]]:
@@ -44,7 +41,7 @@ def files(folder: Path) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_the_layout_is_that_of_a_filesystem_mirror(tmp_path: Path) -> None:
+def test_the_layout_is_that_of_a_filesystem_mirror(tmp_path):
     launchers = provider_install.install(tmp_path)
 
     assert launchers == [
@@ -61,14 +58,14 @@ def test_the_layout_is_that_of_a_filesystem_mirror(tmp_path: Path) -> None:
     assert all([*launcher.parent.iterdir()] == [launcher] for launcher in launchers)
 
 
-def test_installing_again_touches_nothing(tmp_path: Path) -> None:
+def test_installing_again_touches_nothing(tmp_path):
     provider_install.install(tmp_path)
     before = files(tmp_path)
     provider_install.install(tmp_path)
     assert files(tmp_path) == before
 
 
-def test_a_damaged_launcher_is_mended(tmp_path: Path) -> None:
+def test_a_damaged_launcher_is_mended(tmp_path):
     launcher = provider_install.install(tmp_path)[0]
     text = launcher.read_text()
     launcher.write_text("damaged")
@@ -78,7 +75,7 @@ def test_a_damaged_launcher_is_mended(tmp_path: Path) -> None:
     assert os.access(launcher, os.X_OK)
 
 
-def test_versions_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_versions_stand_side_by_side(tmp_path, monkeypatch):
     old = provider_install.install(tmp_path)[0]
     monkeypatch.setattr(provider_install, "__version__", "9.9.9")
     new = provider_install.install(tmp_path)[0]
@@ -87,7 +84,7 @@ def test_versions_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert new.parent.parent.name == "9.9.9"
 
 
-def test_the_launcher_says_nothing_of_this_machine(tmp_path: Path) -> None:
+def test_the_launcher_says_nothing_of_this_machine(tmp_path):
     launcher = provider_install.install(tmp_path)[0]
     (tmp_path / "venv").symlink_to(sys.prefix)
     elsewhere = provider_install.install(tmp_path / "2", str(tmp_path / "venv/bin/python"))[0]
@@ -95,44 +92,40 @@ def test_the_launcher_says_nothing_of_this_machine(tmp_path: Path) -> None:
     assert sys.prefix not in launcher.read_text()
 
 
-def test_the_launcher_starts_the_provider_through_a_link(tmp_path: Path) -> None:
+def test_the_launcher_starts_the_provider_through_a_link(tmp_path):
     launcher = provider_install.install(tmp_path / "mirror")[0]
     linked = tmp_path / "linked"
     linked.symlink_to(launcher.parent)
     seen = started(linked / launcher.name, PYTHONPATH="/nowhere", PYTHONHASHSEED="wrong")
-    assert (seen.returncode, seen.stdout) == (1, "")
-    assert PLUGIN in seen.stderr
+    assert seen.out == ""
+    assert PLUGIN in seen.err
 
 
-def test_a_copied_package_takes_the_command_on_path(tmp_path: Path) -> None:
+def test_a_copied_package_takes_the_command_on_path(tmp_path):
     launcher = provider_install.install(tmp_path / "mirror")[0]
     copied = shutil.copytree(launcher.parent, tmp_path / "copied") / launcher.name
     scripts = Path(sys.executable).parent
-    assert PLUGIN in started(copied, PATH=f"{scripts}:/usr/bin:/bin").stderr
+    assert PLUGIN in started(copied, PATH=f"{scripts}:/usr/bin:/bin").err
     lost = started(copied, PATH="/usr/bin:/bin")
-    assert lost.returncode == 1
-    assert "opsconsole provider install" in lost.stderr
+    assert "opsconsole provider install" in lost.err
 
 
-def test_a_python_that_is_gone_is_reported(tmp_path: Path) -> None:
+def test_a_python_that_is_gone_is_reported(tmp_path):
     (tmp_path / "venv").symlink_to(sys.prefix)
     launcher = provider_install.install(tmp_path / "mirror", str(tmp_path / "venv/bin/python"))[0]
     (tmp_path / "venv").unlink()
     lost = started(launcher, PATH="/usr/bin:/bin")
-    assert lost.returncode == 1
-    assert "is gone" in lost.stderr
+    assert "is gone" in lost.err
 
 
 @pytest.mark.parametrize("python", ["/nowhere/python", shutil.which("false") or "/bin/false"])
-def test_a_python_without_the_provider_is_refused(python: str, tmp_path: Path) -> None:
+def test_a_python_without_the_provider_is_refused(python, tmp_path):
     with pytest.raises(UserError, match="cannot start the provider"):
         provider_install.install(tmp_path, python)
     assert not [*tmp_path.iterdir()]
 
 
-def test_a_folder_that_cannot_be_written_is_reported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert command.main(["provider", "install", "--plugin-dir", str(tmp_path / "file/x")]) == 1
     assert "cannot be written" in capsys.readouterr().err
@@ -149,26 +142,22 @@ def test_a_folder_that_cannot_be_written_is_reported(
         ("FreeBSD", "amd64", ["freebsd_amd64"]),
     ],
 )
-def test_platforms_have_terraforms_names(system: str, machine: str, expected: list[str]) -> None:
+def test_platforms_have_terraforms_names(system, machine, expected):
     assert provider_install.platforms(system, machine) == expected
 
 
-def test_windows_is_refused_with_a_remedy() -> None:
+def test_windows_is_refused_with_a_remedy():
     with pytest.raises(UserError, match="WSL"):
         provider_install.platforms("Windows", "AMD64")
 
 
-def test_by_default_terraform_needs_no_setting(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_by_default_terraform_needs_no_setting(home, capsys):
     assert command.main(["provider", "install"]) == 0
     assert (home / ".terraform.d/plugins" / DEFAULT_HOSTS[0] / SOURCE / __version__).is_dir()
     assert "look there by default" in capsys.readouterr().out
 
 
-def test_another_folder_needs_a_setting(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_folder_needs_a_setting(home, tmp_path, capsys):
     folder = tmp_path / "my plugins"
     assert command.main(["provider", "install", "--plugin-dir", str(folder)]) == 0
     shown = capsys.readouterr().out
@@ -178,9 +167,7 @@ def test_another_folder_needs_a_setting(
 
 
 @pytest.mark.parametrize("name", [".terraformrc", ".tofurc", "named"])
-def test_the_users_own_settings_are_noticed(
-    name: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_users_own_settings_are_noticed(name, home, monkeypatch, capsys):
     home.mkdir()
     settings = home / name
     settings.write_text("provider_installation {\n  direct {}\n}\n")
@@ -190,7 +177,7 @@ def test_the_users_own_settings_are_noticed(
     assert f"{settings} has a provider_installation block" in capsys.readouterr().out
 
 
-def test_every_implied_mirror_is_known(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_implied_mirror_is_known(home, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", "/data")
     monkeypatch.setenv("XDG_DATA_DIRS", "/a:/b")
     assert provider_install.implied_folders() == [

@@ -2,12 +2,9 @@
 
 import json
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from engines import Terraform
 from opsconsole import __version__
 from opsconsole.address import FULL_ADDRESS
 from opsconsole.cli.provider_install import install
@@ -18,8 +15,8 @@ PROGRAM = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
 
 @pytest.mark.terraform
 def test_init_takes_the_version_from_the_mirror(
-    installed_terraform: Callable[..., Terraform],
-) -> None:
+    installed_terraform,
+):
     engine = installed_terraform(PROGRAM)
 
     schemas = json.loads(engine.run("providers", "schema", "-json").out)["provider_schemas"]
@@ -31,9 +28,7 @@ def test_init_takes_the_version_from_the_mirror(
 
 
 @pytest.mark.terraform
-def test_the_lock_of_one_machine_serves_another(
-    installed_terraform: Callable[..., Terraform], tmp_path: Path
-) -> None:
+def test_the_lock_of_one_machine_serves_another(installed_terraform, tmp_path):
     engine = installed_terraform(PROGRAM)
     lock = (engine.folder / ".terraform.lock.hcl").read_text()
     (tmp_path / "venv").symlink_to(sys.prefix)

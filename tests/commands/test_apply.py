@@ -141,6 +141,7 @@ def test_a_failed_host_fails_alone(native):
     for address in ("opsconsole_agent.on_b", "opsconsole_host.c"):
         assert f"{address} (waited for opsconsole_host.b)" in result.out
     assert result.out.count("Error:") == 1
+    assert re.search(r"^opsconsole_host\.b: Creation errored after \ds$", result.out, re.MULTILINE)
     assert native.addresses() == ["opsconsole_host.a", "opsconsole_specialty.linux"]
     told = native.apply(resources, "--json", expect=1)
     assert [m["changes"]["operation"] for m in told.of_type("change_summary")] == ["plan"]
@@ -267,7 +268,8 @@ def test_state_is_written_while_changes_go_on(native, fleet, monkeypatch):
     asked = iter([False] * 9)
     monkeypatch.setattr("opsconsole.state.session.Cadence.due", lambda *_: next(asked, True))
     monkeypatch.setattr("opsconsole.reconcile.executor._SAVE_PAUSE", 0.001)
-    fail = AsyncMock(side_effect=OverflowError("anything"))
-    monkeypatch.setattr("opsconsole.state.session.StateSession.checkpoint_if_due", fail)
+    # The write at the end of the run succeeds.
+    fail = AsyncMock(side_effect=[OverflowError("anything"), None])
+    monkeypatch.setattr("opsconsole.state.session.StateSession.checkpoint", fail)
     native.console.fault(operation="agent_create", delay=0.4)
     assert "OverflowError" in native.apply(fleet(5), expect=1).text

@@ -34,7 +34,7 @@ def test_capabilities_of_the_program(native):
     assert native.console.request_counts() == {}
 
 
-def test_capabilities_follow_the_definitions() -> None:
+def test_capabilities_follow_the_definitions():
     plain = {"base_url": "https://c.example", "api_key": "svc_ak_x"}
     items = capabilities(Settings.from_values(plain, {}))
     assert [item.documented for item in items] == [True] * len(RESOURCES) * len(STEPS)

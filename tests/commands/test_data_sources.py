@@ -83,6 +83,24 @@ def test_what_needs_a_late_read_waits_for_it_or_is_skipped(native, found):
     native.run("plan", "-detailed-exitcode")
 
 
+def test_nothing_is_planned_for_what_depends_on_a_failed_read(native):
+    agent = {**AGENT, "specialty_id": "${data.opsconsole_specialty.x.id}"}
+    attached = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
+    program = {
+        "opsconsole_host": {"web": {"name": "web"}},
+        "opsconsole_agent": {"a": {**agent, "deletion_policy": "abandon"}},
+        "opsconsole_agent_plugin": {"p": attached},
+    }
+    shown = {"carried": {"value": "${data.opsconsole_specialty.x.id}"}}
+    for key in ("linux-server", "linux-sever"):
+        native.write(program, data={"opsconsole_specialty": {"x": {"key": key}}}, output=shown)
+        if key == "linux-server":
+            native.run("apply", "-auto-approve")
+    failed = native.run("plan", expect=1).text
+    assert "linux-sever" in failed and failed.count("Error:") == 1
+    assert "opsconsole_agent" not in failed and "carried" not in failed
+
+
 def test_what_was_read_is_in_the_prior_state_of_a_plan(native):
     read_now = {"x": {"key": "linux-server"}}
     native.write({"opsconsole_host": HOST}, data={"opsconsole_specialty": read_now})

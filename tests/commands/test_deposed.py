@@ -1,40 +1,42 @@
 """What an interrupted replacement put aside is deleted by the next run, as Terraform does."""
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from declarations import host_with_agent
-from engines import Terraform
-from opsconsole.emulator import serve
-from opsconsole.reports import plan_json, plan_text
-from opsconsole.state import deposed_name, instance_and_key
+from engines import Native, Terraform
+from opsconsole.emulator import Emulator
+from opsconsole.state import RunOptions, instance_and_key
 from opsconsole.state.opening import backend_for, open_state
 from text_groups import read_rows
-from worlds import World
 
 ROWS = read_rows(__file__)
 
 KEY = "0badc0de"
 HOST = "opsconsole_host.kept"
-NAME = deposed_name(HOST, KEY)
 
 
 @pytest.fixture
-def world(terraform: Callable[..., Terraform]) -> Iterator[World]:
-    """A host with another one that waits beside it under a deposed key."""
-    with serve() as console:
-        world = World(console, terraform({}, console))
-        world.write(hosts("kept", "aside"))
-        world.native_apply()
-        with open_state(backend_for(world.folder, None, "test")) as session:
-            held = session.state.get("opsconsole_host.aside")
-            assert held is not None
-            session.state.put(HOST, held._replace(create_before_destroy=True), KEY)
-            session.state.remove("opsconsole_host.aside")
-        world.write(hosts("kept"))
-        yield world
+def engines(
+    terraform: Callable[..., Terraform], console_of: Callable[[str], Emulator]
+) -> tuple[Native, Terraform, Emulator]:
+    """Both engines in one folder, on a console: beside a host waits another one, as deposed."""
+    console = console_of("default")
+    theirs = terraform(hosts("kept", "aside"), console)
+    ours = Native(Path("opsconsole-terraform"), theirs.folder, theirs.environment)
+    ours.settings = theirs.settings
+    ours.apply()
+    with open_state(backend_for(None, RunOptions(ours.folder))) as session:
+        held = session.state.get("opsconsole_host.aside")
+        assert held is not None
+        session.state.put(HOST, held._replace(create_before_destroy=True), KEY)
+        session.state.remove("opsconsole_host.aside")
+    ours.write(hosts("kept"))
+    return ours, theirs, console
 
 
 def hosts(*names: str, **more: Any) -> dict[str, Any]:
@@ -42,63 +44,57 @@ def hosts(*names: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.terraform
-def test_both_engines_plan_its_deletion_alike(world):
-    plan = world.native_plan()
-    assert [(item.address, item.action.value) for item in plan.acting()] == [(NAME, "delete")]
-    [ours] = [
-        item
-        for item in plan_json.document(plan)["resource_changes"]
-        if item["change"]["actions"] != ["no-op"]
-    ]
-    [theirs] = [
-        item
-        for item in world.terraform.plan().json["resource_changes"]
-        if item["change"]["actions"] != ["no-op"]
-    ]
+def test_both_engines_plan_its_deletion_alike(engines):
+    plans = [engine.plan().json["resource_changes"] for engine in engines[:2]]
+    [ours], [theirs] = (
+        [item for item in plan if item["change"]["actions"] != ["no-op"]] for plan in plans
+    )
+    assert ours["change"]["actions"] == theirs["change"]["actions"] == ["delete"]
+    assert ours["deposed"] == KEY
     for member in ("address", "deposed", "type", "name", "mode"):
         assert ours[member] == theirs[member]
     assert ours["change"]["before"]["id"] == theirs["change"]["before"]["id"]
-    assert "left over from a replacement" in plan_text.render(plan)
+    assert "left over from a replacement" in engines[0].run("plan").out
 
 
 @pytest.mark.terraform
-def test_deposed_object_is_deleted_under_prevent_destroy_after_a_move(world):
+def test_deposed_object_is_deleted_under_prevent_destroy_after_a_move(engines):
+    ours, theirs, console = engines
     program = hosts("moved", lifecycle={"prevent_destroy": True})
     program["resource"]["opsconsole_host"]["moved"]["name"] = "kept"
     program["moved"] = [{"from": HOST, "to": "opsconsole_host.moved"}]
-    world.write(program)
-    world.native_apply()
-    assert [row["name"] for row in world.console.rows("hosts")] == ["kept"]
-    assert world.terraform.plan_run().code == 0
+    ours.apply(program=program)
+    assert [row["name"] for row in console.rows("hosts")] == ["kept"]
+    theirs.plan_run(expect={0})
 
 
 @pytest.mark.terraform
-def test_missing_deposed_object_leaves_state(world):
-    row = world.find("hosts", "aside")
-    assert row is not None
-    world.console.delete("hosts", row["id"])
-    world.write(hosts("kept", knowledge="has a change of its own"))
-    world.native_apply()
-    with open_state(backend_for(world.folder, None, "test")) as session:
-        assert session.state.deposed_keys(HOST) == ()
-    assert world.native_plan().empty
+def test_missing_deposed_object_leaves_state(engines):
+    ours, _, console = engines
+    [aside] = [row["id"] for row in console.rows("hosts") if row["name"] == "aside"]
+    console.delete("hosts", aside)
+    ours.apply(program=hosts("kept", knowledge="has a change of its own"))
+    assert "deposed" not in json.dumps(ours.state())
+    ours.plan_run(expect={0})
 
 
 @pytest.mark.terraform
-def test_removed_block_forgets_a_deposed_object(world):
-    world.write({"removed": [{"from": HOST, "lifecycle": {"destroy": False}}]})
-    world.native_apply()
-    assert len(world.console.rows("hosts")) == 2
-    assert world.normalised_state() == {}
+def test_removed_block_forgets_a_deposed_object(engines):
+    ours, _, console = engines
+    ours.apply(program={"removed": [{"from": HOST, "lifecycle": {"destroy": False}}]})
+    assert len(console.rows("hosts")) == 2
+    assert ours.state()["resources"] == []
 
 
-def test_removing_an_unsettled_create_keeps_the_deposed_object(native):
+def test_unsettled_replacement_keeps_the_deposed_object(native):
     fields = {"deletion_policy": "abandon", "lifecycle": {"create_before_destroy": True}}
-    native.write(host_with_agent(**fields))
-    native.run("apply", "-auto-approve")
+    native.apply(host_with_agent(**fields))
+    old = native.attributes("opsconsole_agent.a")["id"]
     native.console.fault(kind="request_timeout", operation="agent_create")
-    native.write(host_with_agent(**fields | {"name": "newer"}))
-    native.run("apply", "-auto-approve", expect=1)
+    native.apply(host_with_agent(**fields | {"name": "newer"}), expect=1)
+    refused = native.run("import", "opsconsole_agent.a", old, expect=1).text
+    assert f") holds the agent {old} already" in refused
+    assert "Import the object that was created in its place." in refused
     for options, verb in (["-dry-run"], "Would remove"), ([], "Removed"):
         said = native.run("state", "rm", *options, "opsconsole_agent.a").out
         assert f"{verb} opsconsole_agent.a\nKept opsconsole_agent.a (deposed " in said

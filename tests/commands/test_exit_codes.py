@@ -29,13 +29,13 @@ def deployed(native: Any, fleet: Callable[..., dict[str, Any]]) -> Any:
 
 @pytest.mark.parametrize("words", ROWS["test_a_state_that_another_run_holds"])
 def test_a_state_that_another_run_holds(deployed, words):
-    with open_state(LocalBackend(deployed.state_file, "opsconsole apply")):
+    with open_state(LocalBackend(deployed.state_file)):
         told = deployed.run(*words, expect=TRY_LATER).text
     assert "is locked by" in told and "opsconsole apply" in told
 
 
 def test_a_holder_is_named_waited_for_or_passed_over_and_terraforms_exit_codes_are_kept(deployed):
-    with open_state(LocalBackend(deployed.state_file, "opsconsole apply")):
+    with open_state(LocalBackend(deployed.state_file)):
         refused = deployed.run("plan", expect=TRY_LATER)
         assert "opsconsole apply" in refused.err, "the holder is named"
         assert refused.err.count("Error:") == 1

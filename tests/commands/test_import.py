@@ -56,12 +56,12 @@ def test_an_id_may_come_from_what_state_holds(native):
 
 
 def test_import_id_of_a_failed_data_source_is_no_further_error(native):
-    native.write(
+    refused = native.run_plan(
         {"opsconsole_specialty": {"x": {"key": "no"}}},
+        expect=1,
         data={"opsconsole_specialty": {"s": {"key": "no"}}},
         **{"import": [{"to": "opsconsole_specialty.x", "id": "${data.opsconsole_specialty.s.id}"}]},
     )
-    refused = native.run("plan", expect=1)
     # That of the data source, and that of the specialty, which is not there to adopt.
     assert refused.text.count("Error:") == 2
     assert "must be a known text" not in refused.text
@@ -74,8 +74,7 @@ def test_an_import_is_refused_rather_than_destroyed(native, blocks, more, said):
         native.console.create("hosts", id=f"hst_{number}", name=f"h{number}", org_id="org_main")
         imports.append({"to": f"opsconsole_host.{name}", "id": f"hst_{number}"})
     imports[-1] |= more
-    native.write(hosts(a={"count": 1}), **{"import": imports})
-    assert said in native.run("apply", "-auto-approve", expect=1).text
+    assert said in native.apply(hosts(a={"count": 1}), expect=1, **{"import": imports}).text
     assert len(native.console.rows("hosts")) == len(blocks)
 
 

@@ -27,7 +27,6 @@ def begun(native: Any, fleet: Any, count: int = 12) -> subprocess.Popen[str]:
 def interrupt(process: subprocess.Popen[str], number: int = signal.SIGINT) -> str:
     """Interrupt a command; return what it says once it has taken notice."""
     process.send_signal(number)
-    assert process.stderr is not None
     while "Interrupted" not in (line := process.stderr.readline()):
         assert line, "it ended"
     return line

@@ -1,12 +1,12 @@
 """Options and the files and folders that they name."""
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engines import Run, run_program
 from text_groups import read_rows
 
 ROWS = read_rows(__file__)
@@ -43,7 +43,7 @@ def test_durations_are_read(native, tmp_path):
         assert native.run("plan", f"-lock-timeout={text}").code == 0
 
 
-def as_another_user(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def as_another_user(folder: Path, *words: str) -> Run:
     """Run a command as a user who does not own the folder, where this process may."""
     # That user may not read this Python either: what the command needs is imported before.
     script = (
@@ -56,9 +56,7 @@ def as_another_user(folder: Path, *words: str) -> subprocess.CompletedProcess[st
         "os.getuid() or os.setuid(65534)\n"
         "sys.exit(main(sys.argv[1:]))"
     )
-    return subprocess.run(
-        [sys.executable, "-c", script, *words], cwd=folder, capture_output=True, text=True
-    )
+    return run_program(sys.executable, "-c", script, *words, folder=folder, expect={1})
 
 
 @pytest.fixture
@@ -76,8 +74,7 @@ def test_a_project_that_cannot_be_written(unwritable):
     (unwritable / "cdktf.json").write_text('{"language": "python", "app": "true"}')
     unwritable.chmod(0o555)
     seen = as_another_user(unwritable, "plan")
-    assert seen.returncode == 1
-    assert seen.stderr == (
+    assert seen.err == (
         f"Error: The app cannot write its program to {unwritable / 'cdktf.out'}: Permission "
         "denied.\nLet this user write there, or name another directory in CDKTF_OUTDIR.\n"
     )
@@ -90,7 +87,6 @@ def test_a_folder_that_cannot_be_entered(unwritable):
     inner.chmod(0)
     unwritable.chmod(0o555)
     seen = as_another_user(unwritable, "plan", "--dir", "app")
-    assert seen.returncode == 1
-    assert "unexpected" not in seen.stderr
-    assert "Traceback" not in seen.stderr
+    assert "unexpected" not in seen.err
+    assert "Traceback" not in seen.err
     inner.chmod(0o755)

@@ -10,7 +10,6 @@ from rich.progress import Progress, TaskID
 from opsconsole.cli import events, progress
 from opsconsole.cli.progress import FEW, ApplyMessages, Lines
 from opsconsole.cli.progress_bar import Rate
-from opsconsole.diagnostics import error
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reconcile.plan import Action, Change
@@ -55,25 +54,6 @@ def test_of_many_the_first_are_named(at_once):
     assert written[-1] == "… and 5 more"
 
 
-@pytest.mark.parametrize(
-    ("done", "outcome", "said"),
-    [
-        (step("a", StepKind.DELETE), Outcome(None), "Destruction complete after 1s"),
-        (
-            step("a", StepKind.UPDATE),
-            Outcome({"id": "x"}),
-            "Modifications complete after 1s [id=x]",
-        ),
-        (step("a"), Outcome(None, diagnostics=(error("no"),)), "Creation errored after 1s"),
-        (step("a", StepKind.DELETE, cascade="h"), Outcome(None), "Archived with h"),
-    ],
-)
-def test_line_of_each_end_of_a_step(done, outcome, said):
-    written: list[str] = []
-    Lines(written.append).end_step(done, outcome, 1.0)
-    assert written == [f"opsconsole_host.a: {said}"]
-
-
 def test_programs_are_told_of_what_takes_long(at_once, capsys):
     told = ApplyMessages(events.emit)
     told.begin_step(step("a"))
@@ -90,7 +70,7 @@ def change_many(progress: Progress, count: int) -> str:
     return Rate().render(progress.tasks[0]).plain
 
 
-def test_nothing_is_estimated_before_there_is_something_to_go_by() -> None:
+def test_nothing_is_estimated_before_there_is_something_to_go_by():
     now = [100.0]
     progress = Progress(get_time=lambda: now[0], speed_estimate_period=10.0)
     progress.add_task("", total=701)
@@ -101,7 +81,7 @@ def test_nothing_is_estimated_before_there_is_something_to_go_by() -> None:
     assert change_many(progress, 19) == "5.0/s · 2m16s left"
 
 
-def test_the_estimate_follows_the_recent_rate() -> None:
+def test_the_estimate_follows_the_recent_rate():
     now = [100.0]
     progress = Progress(get_time=lambda: now[0], speed_estimate_period=10.0)
     progress.add_task("", total=230)
@@ -114,7 +94,7 @@ def test_the_estimate_follows_the_recent_rate() -> None:
     assert shown == "1.0/s · 1m40s left", "the burst at the beginning is forgotten"
 
 
-def test_a_wait_that_the_console_asks_for_is_reported() -> None:
+def test_a_wait_that_the_console_asks_for_is_reported():
     written: list[str] = []
     lines = Lines(written.append)
     lines.tick()

@@ -13,8 +13,7 @@ HOST = {"opsconsole_host": {"a": {"name": "a"}}}
 
 
 def report(native: Any, expect: int) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(native.run("validate", "--json", expect=expect).out)
-    return found
+    return json.loads(native.run("validate", "--json", expect=expect).out)
 
 
 def test_a_valid_program_needs_no_setting_and_sends_nothing(native, monkeypatch):

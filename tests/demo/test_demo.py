@@ -1,17 +1,16 @@
 """`make demo` tells its story, with Terraform and without, and leaves nothing behind."""
 
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from engines import run_program
+
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "examples" / "demo.py"
 CDKTF = ROOT / "node_modules" / ".bin" / "cdktf"
-SECONDS = 600
 
 NATIVE_REPAIR = (
     "$ opsconsole drift",
@@ -30,20 +29,10 @@ NATIVE_REPAIR = (
 
 def show(folder: Path, **variables: str) -> str:
     """Run the demo with `folder` as the place of temporary files; return what it wrote."""
-    environment = {**os.environ, "TMPDIR": str(folder), **variables}
-    done = subprocess.run(
-        [sys.executable, DEMO],
-        env=environment,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = run_program(sys.executable, DEMO, folder=folder, TMPDIR=str(folder), **variables)
     left = [path.name for path in folder.iterdir() if path.name.startswith("opsconsole-")]
     assert left == []
-    return done.stdout
+    return done.out
 
 
 def in_order(text: str, *sentences: str) -> None:

@@ -10,7 +10,7 @@ import yaml
 
 from opsconsole.drift import BASELINE_FILE
 from opsconsole.drift.accepting import add_entries, entries_for
-from opsconsole.drift.baseline import Baseline, Entry, read_baseline
+from opsconsole.drift.baseline import Entry, apply_baseline, read_baseline
 from opsconsole.drift.report import Bucket, Difference, Finding
 from opsconsole.errors import UserError
 from published_schemas import follows_schema
@@ -95,8 +95,8 @@ ADDITIONS = yaml.safe_load(Path(__file__).with_name("additions.yml").read_text("
 def test_entries_are_added_to_every_form_of_file(text, expected, tmp_path):
     path = tmp_path / "base.yml"
     path.write_text(text, "utf-8")
-    before = read_baseline(path).entries
-    assert add_entries(path, NEW).entries == read_baseline(path).entries == (*before, *NEW)
+    before = read_baseline(path)
+    assert add_entries(path, NEW) == read_baseline(path) == (*before, *NEW)
     assert path.read_text("utf-8") == expected
     assert [item.name for item in tmp_path.iterdir()] == ["base.yml"]
 
@@ -133,12 +133,13 @@ def test_what_is_accepted_today_is_not_written_again():
         Entry(address=WEB, reason="x", attribute="tags", expires=LATER - DAY * n) for n in (0, 1)
     ]
     for entry, names in zip(held, (["name"], ["tags", "name"]), strict=True):
-        written = entries_for([found], Baseline((entry,)), "x", None, LATER, name_stacks=False)
+        marked, _ = apply_baseline([entry], [found], LATER)
+        written = entries_for(marked, "x", None, name_stacks=False)
         assert [item.attribute for item in written] == names
 
 
 def test_an_unmanaged_object_is_accepted_whatever_its_stack():
     kinds = (Bucket.UNMANAGED, Bucket.MISSING)
     findings = [Finding("fleet", WEB, "opsconsole_host", kind) for kind in kinds]
-    written = entries_for(findings, Baseline(), "x", None, LATER, name_stacks=True)
+    written = entries_for(findings, "x", None, name_stacks=True)
     assert [item.stack for item in written] == ["", "fleet"]

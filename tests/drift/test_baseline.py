@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from opsconsole.drift import BASELINE_FILE
-from opsconsole.drift.baseline import Baseline, BaselineFile, Entry, fits, read_baseline
+from opsconsole.drift.baseline import BaselineFile, Entry, apply_baseline, fits, read_baseline
 from opsconsole.drift.report import Bucket, Difference, Finding
 from opsconsole.errors import UserError
 from published_schemas import follows_schema
@@ -67,8 +67,8 @@ def test_patterns(pattern, text, fit):
     ],
 )
 def test_what_is_accepted(entry, found, accepted):
-    baseline = Baseline((Entry(**{"address": WEB, "reason": "known", **entry}),))
-    [marked], problems = baseline.apply([found], TODAY)
+    baseline = [Entry(**{"address": WEB, "reason": "known", **entry})]
+    [marked], problems = apply_baseline(baseline, [found], TODAY)
     assert not (accepted and problems)
     assert marked.accepted == ("known" if accepted else "")
     assert marked.is_drift == (found.bucket.is_drift and not accepted)
@@ -76,13 +76,13 @@ def test_what_is_accepted(entry, found, accepted):
 
 def test_a_partly_accepted_change_counts_and_says_so() -> None:
     entries = (entry_of(WEB, "audit", "tags"), entry_of(WEB, "moved", "target_port"))
-    [marked], problems = Baseline(entries).apply(
-        [finding(Bucket.CHANGED, "tags", "name", "target_port")], TODAY
+    [marked], problems = apply_baseline(
+        entries, [finding(Bucket.CHANGED, "tags", "name", "target_port")], TODAY
     )
     assert marked.is_drift
     assert marked.reason == "accepted: tags (audit), target_port (moved)"
     assert problems == ()
-    [whole], _ = Baseline((*entries, entry_of(WEB, "moved", "name"))).apply([marked], TODAY)
+    [whole], _ = apply_baseline([*entries, entry_of(WEB, "moved", "name")], [marked], TODAY)
     assert (whole.accepted, whole.reason, whole.is_drift) == ("audit; moved", "", False)
     assert [item.accepted for item in whole.differences] == ["audit", "moved", "moved"]
 
@@ -102,14 +102,14 @@ def test_a_partly_accepted_change_counts_and_says_so() -> None:
     ],
 )
 def test_entries_to_look_at(entry, findings, certain, problem):
-    baseline = Baseline((Entry(**{"address": WEB, "reason": "known", **entry}),))
-    _, problems = baseline.apply(findings, TODAY, certain=certain)
+    baseline = [Entry(**{"address": WEB, "reason": "known", **entry})]
+    _, problems = apply_baseline(baseline, findings, TODAY, certain=certain)
     assert [item.problem[: len(problem) or None] for item in problems] == [problem][: bool(problem)]
 
 
 def test_what_a_broader_entry_accepts_too_is_in_use() -> None:
     entries = (entry_of("*", "audit"), entry_of(WEB, "audit", "tags"))
-    _, problems = Baseline(entries).apply([finding(Bucket.CHANGED, "tags")], TODAY)
+    _, problems = apply_baseline(entries, [finding(Bucket.CHANGED, "tags")], TODAY)
     assert problems == ()
 
 
@@ -117,8 +117,8 @@ def test_what_is_beside_state_may_be_unseen() -> None:
     """An unmanaged object is told by a list; who did not read it cannot say that it is gone."""
     stray, host = entry_of("agt_1/plg_logs", "kept"), entry_of(WEB, "known")
     old = entry_of("opsconsole_host.old", "going", bucket="missing", stack="fl*")
-    baseline = Baseline((stray, host, old, entry_of("*", "kept", bucket="unmanaged")))
-    _, problems = baseline.apply([finding(Bucket.IN_SYNC)], TODAY, listed=False)
+    baseline = [stray, host, old, entry_of("*", "kept", bucket="unmanaged")]
+    _, problems = apply_baseline(baseline, [finding(Bucket.IN_SYNC)], TODAY, listed=False)
     assert [item.entry for item in problems] == [str(host), "fl*: opsconsole_host.old, missing"]
 
 
@@ -222,7 +222,7 @@ def test_a_file_may_be_empty_or_long(tmp_path, text):
     path = tmp_path / BASELINE_FILE
     path.write_text(text)
     entries = (entry_of("a", "b"),) * text.count("reason")
-    assert read_baseline(path) == Baseline(entries, str(path))
+    assert read_baseline(path) == entries
 
 
 @pytest.mark.parametrize("fault", [{"status": 403}, {"status": 401}])

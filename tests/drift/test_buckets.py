@@ -1,11 +1,12 @@
 """What was deleted, archived, attached, detached or hidden behind our back, by its bucket."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from consoles import call_api
-from opsconsole.drift.buckets import Neighbours, ObjectRead, classify
+from opsconsole.drift.buckets import classify
 from opsconsole.drift.stack import StateObject
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.prior import PriorInstance
@@ -89,10 +90,9 @@ def test_plugins_that_were_attached_and_detached(native):
 def test_what_was_not_seen_makes_unchecked_if_state_holds_it(definition, unseen, bucket, reason):
     held = definition.empty() | {definition.label: "x", "id": "x_1", "updated_at": "now"}
     held |= {"main_engine": "e"} if definition is AGENT_OF else {}
-    instance = PriorInstance("s: a", definition.type_name, InstanceObject("p", {}), held)
     outcome = Outcome(held, unobserved=tuple(unseen))
-    read = ObjectRead(StateObject("s", "a", instance, "p"), "", outcome)
-    found = classify(read, Neighbours({}, {}))
+    instance = PriorInstance("s: a", definition.type_name, InstanceObject("p", {}), held, outcome)
+    found = classify(StateObject("s", "a", instance), {})
     assert found.bucket.value == bucket
     assert found.reason.startswith(reason) and bool(found.reason) is bool(reason)
     assert found.unobserved == tuple(name for name in unseen if not definition[name].volatile)
@@ -103,8 +103,8 @@ def test_what_no_update_sets_and_no_answer_showed_may_never_have_been_kept():
     instance = PriorInstance("s: a", HOST.type_name, InstanceObject("p", {}), held)
     shown = [("mac", None, "in_sync"), ("mac", "n", "changed"), ("knowledge", None, "changed")]
     for name, now, bucket in shown:
-        read = ObjectRead(StateObject("s", "a", instance, "p"), "", Outcome(held | {name: now}))
-        assert classify(read, Neighbours({}, {})).bucket.value == bucket
+        read = replace(instance, read=Outcome(held | {name: now}))
+        assert classify(StateObject("s", "a", read), {}).bucket.value == bucket
 
 
 def test_an_attachment_whose_agent_is_gone_and_in_no_state(native_on):

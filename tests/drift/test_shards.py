@@ -133,8 +133,8 @@ def test_reports_that_do_not_belong_together_are_refused(states):
 
 
 def test_a_merge_names_what_no_shard_has():
-    def report(number: int, count: int, method: str = "", unused: Any = (), **share: int) -> Any:
-        shared = Share(Shard(number, count), (), tuple(unused), **share)
+    def report(number: int, count: int, method: str = "", *, unused: Any = (), **share: Any) -> Any:
+        shared = Share(number, count, baseline_unused=tuple(unused), **share)
         return DriftReport((), "2026-03-01T02:00:00Z", method=method, share=shared)
 
     def told(*reports: DriftReport) -> list[str]:
@@ -147,10 +147,15 @@ def test_a_merge_names_what_no_shard_has():
     assert told(report(11, 11)) == [f"10 of 11 shards have no report: {most}"]
     assert told(report(12, 12)) == [f"11 of 12 shards have no report: {most} and more"]
     nowhere = ["No stack of any shard has a state, so nothing was checked"]
-    assert told(report(1, 2, stacks=1, absent=1), report(2, 2, stacks=2, absent=2)) == nowhere
-    assert told(report(1, 2, stacks=1, absent=1), report(2, 2, stacks=2, absent=1)) == []
+    one = report(1, 2, stacks=1, stacks_without_state=1)
+    assert told(one, report(2, 2, stacks=2, stacks_without_state=2)) == nowhere
+    assert told(one, report(2, 2, stacks=2, stacks_without_state=1)) == []
     merged = merge_reports(
-        [report(1, 3, "A.", "ba"), report(2, 3, "", "ab"), report(3, 3, "B.", "ab")]
+        [
+            report(1, 3, "A.", unused="ba"),
+            report(2, 3, unused="ab"),
+            report(3, 3, "B.", unused="ab"),
+        ]
     )
     assert merged.method == "A. B."
     assert [item.entry for item in merged.baseline] == ["b", "a"]

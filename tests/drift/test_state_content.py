@@ -230,7 +230,7 @@ def test_drift_under_a_lock_may_be_the_work_of_a_run(native):
     native.apply(HOST)
     native.console.change("hosts", native.id_of("opsconsole_host.web"), knowledge="changed")
     path = native.folder / "terraform.tfstate"
-    with open_state(LocalBackend(path, "apply")):
+    with open_state(LocalBackend(path)):
         found = native.drift()
     assert found.code == 2
     assert "its state is locked by" in found.told and "opsconsole apply" in found.told

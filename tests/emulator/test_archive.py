@@ -10,7 +10,7 @@ import pytest
 from opsconsole.emulator import profiles
 from opsconsole.emulator.seed import BadSeed
 from opsconsole.emulator.server import make_application
-from opsconsole.emulator.store import NotAnArchive, SqliteArchive, Store
+from opsconsole.emulator.store import NotAnArchive, Store
 
 Make = Callable[..., Any]
 
@@ -84,11 +84,11 @@ def test_a_file_that_cannot_be_written_is_a_500_and_is_caught_up(
     ask = make(data=file)
     host = ask.host()
 
-    def full(self: SqliteArchive, store: Store) -> None:
+    def full(self: Store, database: sqlite3.Connection) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(SqliteArchive, "save", full)
+        patch.setattr(Store, "_save", full)
         status, body = ask("POST", f"/api/v1/hosts/{host['id']}", {"knowledge": "k"})
         assert (status, body["code"]) == (500, "INTERNAL_ERROR")
         assert "full" in body["message"]

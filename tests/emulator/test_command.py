@@ -15,6 +15,7 @@ import pytest
 
 from opsconsole.cli.parser import build_parser
 from opsconsole.emulator import API_KEY, ControlError, Emulator, profiles, serve, spawn
+from opsconsole.emulator.store import Store
 from patience import PATIENCE, until
 
 COMMAND = [sys.executable, "-m", "opsconsole", "emulator"]
@@ -67,9 +68,13 @@ def test_arguments_that_are_none(arguments: list[str]) -> None:
     assert stopped.value.code == 1
 
 
-def test_a_port_that_is_taken(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_port_that_is_taken(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    data = tmp_path / "console.db"
     with serve() as emulator:
         port = emulator.base_url.rpartition(":")[2]
+        with pytest.raises(OSError, match="in use"), serve(port=int(port), data=data):
+            pytest.fail("two emulators on one port")
+        Store(data).close()
         assert run("--port", port) == 1
         assert "in use" in capfd.readouterr().err
         with pytest.raises(ControlError, match="did not start"), spawn(port=int(port)):

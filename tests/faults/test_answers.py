@@ -80,9 +80,7 @@ def means_so(name: str, wrong: str) -> bool:
 
 @pytest.mark.meetings
 @pytest.mark.parametrize(("name", "field", "how"), sample(CELLS, 40))
-def test_a_field_of_an_answer(
-    ground: Ground, name: str, field: int, how: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_field_of_an_answer(ground, name, field, how, monkeypatch):
     met: list[Place] = []
 
     def spoilt(console: Any, operation: str, fault: Any, answer: Any) -> Any:

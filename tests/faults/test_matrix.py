@@ -60,6 +60,6 @@ def test_a_cell(ground, column, name, kind):
     assert (seen.word, seen.after) == entry, told
 
 
-def test_every_cell_has_an_entry() -> None:
+def test_every_cell_has_an_entry():
     missing = [cell for cell in CELLS if expected(*cell) is None]
     assert missing == []

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from engines import run_program
 from opsconsole import resources
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.graph import build_graph
@@ -110,7 +109,7 @@ def _guarded(template: str) -> dict[str, Any]:
 @pytest.fixture
 def assert_judged_alike(
     write_program: Callable[[Any], Path],
-    terraform: Callable[..., subprocess.CompletedProcess[str]],
+    terraform: Callable[..., str],
 ) -> Callable[..., None]:
     """Evaluate templates by both engines, and compare types, and values to the last digit."""
 
@@ -127,7 +126,7 @@ def assert_judged_alike(
         mine = Evaluator(program, {}, lambda address: None, applying=True).outputs()
         terraform(directory, "apply", "-auto-approve", "-no-color")
         theirs: Mapping[str, Any] = json.loads(
-            terraform(directory, "output", "-json").stdout, parse_float=str
+            terraform(directory, "output", "-json"), parse_float=str
         )
         differing = []
         for name, template in zip(names, templates, strict=True):
@@ -154,24 +153,10 @@ def _as_text(value: Any) -> Any:
 
 
 @pytest.fixture
-def terraform(terraform_binary: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run the terraform binary in a directory; a failing command fails the test."""
-
-    def run(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-        result = subprocess.run(
-            [terraform_binary, *arguments],
-            cwd=directory,
-            env={
-                **{k: v for k, v in os.environ.items() if not k.startswith("TF_")},
-                "TF_IN_AUTOMATION": "1",
-                "CHECKPOINT_DISABLE": "1",
-            },
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert result.returncode == 0, result.stdout + result.stderr
-        return result
-
-    return run
+def terraform(
+    terraform_binary: Path, attached_environment: Callable[..., dict[str, str]]
+) -> Callable[..., str]:
+    """Run Terraform in a directory and return what it wrote; a failing command fails the test."""
+    return lambda folder, *words: (
+        run_program(terraform_binary, *words, folder=folder, environment=attached_environment()).out
+    )

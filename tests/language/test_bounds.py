@@ -1,12 +1,9 @@
 """What one expression may ask for has bounds: one clear error, no hang and no gigabytes."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,8 +12,6 @@ from forked_runs import Forks, forks_of
 from opsconsole.errors import UserError
 from opsconsole.language.failures import MAX_FILE, MAX_INSTANCES
 from opsconsole.language.functions.regular_expressions import replace_all
-
-Start = Callable[..., Any]
 
 LIMITED = """
 import json, resource
@@ -102,9 +97,7 @@ GROWTH = {
 
 
 @pytest.mark.parametrize("name", GROWTH)
-def test_growth_ends_at_a_bound(
-    name: str, write_program: Callable[..., Path], limited: Forks
-) -> None:
+def test_growth_ends_at_a_bound(name, write_program, limited):
     directory = write_program(GROWTH[name])
     done = limited.run(str(directory), folder=directory)
     assert done.code == 0, done.err
@@ -115,18 +108,18 @@ def test_growth_ends_at_a_bound(
     ), done.out
 
 
-def test_a_pattern_takes_linear_time(start: Start) -> None:
+def test_a_pattern_takes_linear_time(start):
     text = "a" * 100_000 + "b"
     assert start(out('can(regex("^(a+)+$", local.text))', text=text)).output("o") is False
 
 
-def test_local_values_may_refer_to_each_other_in_a_long_chain(start: Start) -> None:
+def test_local_values_may_refer_to_each_other_in_a_long_chain(start):
     chain = {f"v{place}": f"${{local.v{place - 1}}}" for place in range(1, 5000)}
     assert start({**out("local.v4999", v0="end", **chain)}).output("o") == "end"
 
 
 @pytest.mark.parametrize("end", ['${upper("a", "b")}', "${opsconsole_host.a.id}"])
-def test_a_long_chain_may_end_in_what_has_no_value(start: Start, end: str) -> None:
+def test_a_long_chain_may_end_in_what_has_no_value(start, end):
     chain = {f"v{place}": f"${{local.v{place - 1}}}" for place in range(1, 3000)}
     run = start(
         {
@@ -143,7 +136,7 @@ def test_a_long_chain_may_end_in_what_has_no_value(start: Start, end: str) -> No
         assert run.output("o") == "hst_1"
 
 
-def test_a_chain_of_resources_may_be_long(start: Start) -> None:
+def test_a_chain_of_resources_may_be_long(start):
     hosts = {
         f"h{place}": {"name": f"${{opsconsole_host.h{place - 1}.id}}"} for place in range(1, 3000)
     }
@@ -151,7 +144,7 @@ def test_a_chain_of_resources_may_be_long(start: Start) -> None:
     assert run.config("opsconsole_host.h2999")["name"] is not None
 
 
-def test_a_count_has_a_bound(start: Start) -> None:
+def test_a_count_has_a_bound(start):
     counts = {"a": MAX_INSTANCES, "b": MAX_INSTANCES + 1}
     run = start({"resource": {"opsconsole_host": {k: {"count": n} for k, n in counts.items()}}})
     assert len(run.evaluator.instances(run.program.blocks["opsconsole_host.a"])) == MAX_INSTANCES
@@ -159,7 +152,7 @@ def test_a_count_has_a_bound(start: Start) -> None:
         run.evaluator.instances(run.program.blocks["opsconsole_host.b"])
 
 
-def test_a_file_has_a_bound(start: Start, tmp_path: Path) -> None:
+def test_a_file_has_a_bound(start, tmp_path):
     large = tmp_path / "large"
     with large.open("wb") as file:
         file.truncate(MAX_FILE + 1)
@@ -168,20 +161,20 @@ def test_a_file_has_a_bound(start: Start, tmp_path: Path) -> None:
         run.output("o")
 
 
-def test_a_pipe_that_nobody_writes_to_is_no_file(start: Start, tmp_path: Path) -> None:
+def test_a_pipe_that_nobody_writes_to_is_no_file(start, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     run = start(out(f'file("{tmp_path / "pipe"}")'))
     with pytest.raises(UserError, match="not a regular file"):
         run.output("o")
 
 
-def test_a_bound_is_not_caught_by_try(start: Start) -> None:
+def test_a_bound_is_not_caught_by_try(start):
     run = start(out('try(format("%9999999d", 1), "caught")'))
     with pytest.raises(UserError, match="Terraform can run it"):
         run.output("o")
 
 
-def test_each_value_has_a_bound_of_its_own(start: Start) -> None:
+def test_each_value_has_a_bound_of_its_own(start):
     half = '[for x in [format("%1000000d", 1)] : [for i in range(9) : "${x}${x}" == ""]]'
     run = start(out(half, a=f"${{{half}}}", b=f"${{{half}}}"))
     assert run.evaluator.outputs()["o"].value == run.output("o") == [[False] * 9]
@@ -196,7 +189,7 @@ def test_each_value_has_a_bound_of_its_own(start: Start) -> None:
     ],
     ids=["a number", "deep", "less deep"],
 )
-def test_numbers_and_depth_of_files_have_bounds(start: Start, value: str, said: str) -> None:
+def test_numbers_and_depth_of_files_have_bounds(start, value, said):
     # Some test libraries raise Python's limit for the whole process.
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(1000)
@@ -208,7 +201,7 @@ def test_numbers_and_depth_of_files_have_bounds(start: Start, value: str, said: 
     assert said in str(caught.value)
 
 
-def test_halves_of_characters_become_the_replacement_character(start: Start) -> None:
+def test_halves_of_characters_become_the_replacement_character(start):
     run = start('{"output": {"o": {"value": ["a\\ud800b"]}, "p": {"value": "\\ud83d\\ude00"}}}')
     assert (run.output("o"), run.output("p")) == (["a\ufffdb"], "\U0001f600")
 
@@ -223,7 +216,7 @@ def test_halves_of_characters_become_the_replacement_character(start: Start) -> 
         ("(a)", "aa", "$1x", ""),
     ],
 )
-def test_replacing_is_gos(pattern: str, text: str, replacement: str, result: str) -> None:
+def test_replacing_is_gos(pattern, text, replacement, result):
     assert replace_all(text, pattern, replacement) == result
 
 
@@ -238,8 +231,8 @@ TEXTS = ("", "a", "aab", "éaÉ", "a.b\na", "xxx\n", "1\r\n2")
 
 @pytest.mark.terraform
 def test_patterns_mean_what_they_mean_for_terraform(
-    assert_judged_alike: Callable[..., None],
-) -> None:
+    assert_judged_alike,
+):
     templates = []
     for pattern in PATTERNS:
         for text in TEXTS:

@@ -5,12 +5,9 @@ of 24,000 expressions, a dozen come to something here where Terraform refuses th
 of the type that Terraform gives to a part which is wrong and not used.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -47,7 +44,7 @@ def fill(rand: random.Random, hole: str, depth: int) -> str:
 
 @pytest.mark.terraform
 @pytest.mark.parametrize("seed", SEEDS)
-def test_random_expressions_agree(assert_judged_alike: Callable[..., None], seed: int) -> None:
+def test_random_expressions_agree(assert_judged_alike, seed):
     rand = random.Random(seed)
     assert_judged_alike(
         [f"${{{write(rand, rand.choice(KINDS), 1 + place % 3)}}}" for place in range(400)], LOCALS

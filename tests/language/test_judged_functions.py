@@ -1,8 +1,5 @@
 """Every function and operator against the real Terraform: same values, same types."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
@@ -27,8 +24,8 @@ OTHERS = (
 
 @pytest.mark.terraform
 def test_expressions_come_to_what_terraform_makes_of_them(
-    assert_judged_alike: Callable[..., None],
-) -> None:
+    assert_judged_alike,
+):
     groups = read_groups(Path(__file__).with_name("expressions.txt"))
     refusals = read_groups(Path(__file__).with_name("refusals.txt"))
     failing = [group for said, group in refusals.items() if said.startswith("cannot be evaluated")]

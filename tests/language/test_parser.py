@@ -1,7 +1,5 @@
 """What Terraform 1.11 refuses as a template is refused here, and no text breaks the parser."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest
@@ -17,13 +15,13 @@ REFUSED = read_rows(__file__)["test_what_terraform_refuses_is_refused"]
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED)
-def test_what_terraform_refuses_is_refused(text: str, message: str) -> None:
+def test_what_terraform_refuses_is_refused(text, message):
     with pytest.raises(EvaluationError) as caught:
         parse_template(text)
     assert str(caught.value) == message
 
 
-def test_nesting_has_a_bound() -> None:
+def test_nesting_has_a_bound():
     bounds = (("(", ")", 99, "levels of nesting"), ('"${', '}"', 49, "levels of nesting"),
               ("-", "", 99, "unary operators in a row"))  # fmt: skip
     for opening, closing, most, what in bounds:
@@ -33,7 +31,7 @@ def test_nesting_has_a_bound() -> None:
 
 
 @given(st.text(st.sampled_from('${}%~"\\[]().*:=,?<>-+!|&\n /#a1é') | st.characters()))
-def test_any_text_is_parsed_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_refused(text):
     try:
         parse_template(text)
     except (EvaluationError, BeyondBounds):
@@ -41,7 +39,7 @@ def test_any_text_is_parsed_or_refused(text: str) -> None:
 
 
 @given(st.text().map(lambda text: text.replace("${", "$${").replace("%{", "%%{")))
-def test_escaped_text_comes_back(text: str) -> None:
+def test_escaped_text_comes_back(text):
     node = parse_template(text)
     expected = text.replace("$${", "${").replace("%%{", "%{")
     assert node.evaluate(LITERALS).data == unicodedata.normalize("NFC", expected)

@@ -1,7 +1,5 @@
 """Programs found and synthesised: real apps on the real cdktf library."""
 
-from __future__ import annotations
-
 import json
 import sys
 import textwrap
@@ -97,7 +95,7 @@ def app(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-def test_a_real_app_is_synthesised_read_and_evaluated(app: Callable[..., Path]) -> None:
+def test_a_real_app_is_synthesised_read_and_evaluated(app):
     program = load_program(app(FLEET), resources)
     graph = build_graph(program)
     variables = resolve_variables(
@@ -169,7 +167,7 @@ print("synthesised")
 """
 
 
-def test_several_stacks_need_a_name(app: Callable[..., Path]) -> None:
+def test_several_stacks_need_a_name(app):
     directory = app(TWO)
     with pytest.raises(UserError, match="There are 2 stacks: one, two"):
         load_program(directory, resources)
@@ -183,7 +181,7 @@ def test_several_stacks_need_a_name(app: Callable[..., Path]) -> None:
     assert files.blocks["opsconsole_host.h"].arguments == {"name": "one"}
 
 
-def test_what_a_failing_app_printed_is_shown(app: Callable[..., Path]) -> None:
+def test_what_a_failing_app_printed_is_shown(app):
     with pytest.raises(UserError, match=r"(?s)ended with status 1.*ZeroDivisionError"):
         load_program(app("1 / 0"), resources)
     with pytest.raises(UserError, match=r"(?s)wrote no program.*nothing here.*app\.synth"):
@@ -191,15 +189,15 @@ def test_what_a_failing_app_printed_is_shown(app: Callable[..., Path]) -> None:
 
 
 def test_a_framework_that_is_not_installed_is_named_with_its_extra(
-    app: Callable[..., Path],
-) -> None:
+    app,
+):
     lacking = "raise ModuleNotFoundError(\"No module named 'cdktn.constructs'\")"
     with pytest.raises(UserError) as raised:
         load_program(app(lacking), resources)
     assert raised.value.remedy.startswith("Install the extra: pip install 'opsconsole[cdktn]'.")
 
 
-def test_frames_of_installed_packages_are_left_out(app: Callable[..., Path]) -> None:
+def test_frames_of_installed_packages_are_left_out(app):
     raising = 'exec(compile("1 / 0", "/v/site-packages/inner.py", "exec"))'
     with pytest.raises(UserError) as raised:
         load_program(app(raising), resources)
@@ -209,7 +207,7 @@ def test_frames_of_installed_packages_are_left_out(app: Callable[..., Path]) -> 
     assert shown[-3:] == [raising, "…", "ZeroDivisionError: division by zero"]
 
 
-def test_an_earlier_program_is_not_mistaken_for_a_failed_one(app: Callable[..., Path]) -> None:
+def test_an_earlier_program_is_not_mistaken_for_a_failed_one(app):
     directory = app(TWO)
     load_program(directory, resources, "one")
     app("sys.exit(3)")
@@ -217,7 +215,7 @@ def test_an_earlier_program_is_not_mistaken_for_a_failed_one(app: Callable[..., 
         load_program(directory, resources, "one")
 
 
-def test_an_error_that_a_construct_reports_stops(app: Callable[..., Path]) -> None:
+def test_an_error_that_a_construct_reports_stops(app):
     body = """
     stack = TerraformStack(app, "st")
     Annotations.of(Host(stack, "h", {"name": "n"})).add_error("this cannot be")
@@ -227,9 +225,7 @@ def test_an_error_that_a_construct_reports_stops(app: Callable[..., Path]) -> No
         load_program(app(body), resources)
 
 
-def test_context_and_output_of_the_configuration_reach_the_app(
-    app: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_context_and_output_of_the_configuration_reach_the_app(app, monkeypatch):
     monkeypatch.setenv("TF_VAR_secret", "not for the app")
     body = """
     assert "TF_VAR_secret" not in os.environ
@@ -242,9 +238,7 @@ def test_context_and_output_of_the_configuration_reach_the_app(
     assert program.blocks["opsconsole_host.h"].arguments == {"name": "blue"}
 
 
-def test_a_move_needs_no_terraform(
-    app: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_move_needs_no_terraform(app, monkeypatch, tmp_path):
     """cdktf asks for its version; the stand-in answers."""
     monkeypatch.setenv("JSII_NODE", find_node()[0])
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -257,9 +251,7 @@ def test_a_move_needs_no_terraform(
     assert load_program(app(body), resources).moved
 
 
-def test_node_is_found_and_keeps_quiet(
-    app: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_node_is_found_and_keeps_quiet(app, monkeypatch):
     monkeypatch.delenv("JSII_NODE", raising=False)
     node, major = find_node()
     environment = app_environment(read_app(app("app.synth()") / "cdktf.json"))
@@ -272,9 +264,7 @@ def test_node_is_found_and_keeps_quiet(
 
 
 @pytest.mark.parametrize(("version", "code"), [("v17.9.9", 0), ("nonsense", 0), ("v22.0.0", 1)])
-def test_a_node_that_does_not_serve_is_passed_over(
-    version: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_node_that_does_not_serve_is_passed_over(version, code, tmp_path, monkeypatch):
     program = tmp_path / "node"
     program.write_text(f"#!/bin/sh\necho {version}\nexit {code}\n")
     program.chmod(0o755)
@@ -283,7 +273,7 @@ def test_a_node_that_does_not_serve_is_passed_over(
     assert find_node()[0] == packaged_node()
 
 
-def test_no_node_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_node_is_reported(monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("JSII_NODE", "/nowhere/node")
     monkeypatch.setattr(sys, "path", [])
@@ -304,13 +294,13 @@ def test_no_node_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
         ('{"app": ', r"cdktf\.json:1:"),
     ],
 )
-def test_a_bad_configuration_is_reported(tmp_path: Path, text: str, message: str) -> None:
+def test_a_bad_configuration_is_reported(tmp_path, text, message):
     (tmp_path / "cdktf.json").write_text(text)
     with pytest.raises(UserError, match=message):
         load_program(tmp_path, resources)
 
 
-def test_a_place_without_a_program_is_reported(tmp_path: Path) -> None:
+def test_a_place_without_a_program_is_reported(tmp_path):
     with pytest.raises(UserError, match=r"There is no program in .*, and no \*\.tf\.json file"):
         load_program(tmp_path, resources)
     (tmp_path / "main.tf").touch()
@@ -325,5 +315,3 @@ def test_a_place_without_a_program_is_reported(tmp_path: Path) -> None:
     manifest.write_text('{"stacks": {}}')
     with pytest.raises(UserError, match="holds no stack"):
         load_stack(tmp_path / "cdktf.out", resources)
-    with pytest.raises(UserError, match="There is no directory"):
-        load_directory(tmp_path / "none", resources)

@@ -1,21 +1,15 @@
 """Validation blocks of variables; Terraform is the judge of what passes."""
 
-from __future__ import annotations
-
-import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engines import run_program
 from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language.reading import load_directory
 from opsconsole.language.variables import resolve_variables
-
-Write = Callable[..., Path]
 
 RULES = [
     {
@@ -53,9 +47,7 @@ def resolve(directory: Path, *words: str) -> dict[str, Any]:
         ("w", "9", ["There is no site w.", "Too short."]),
     ],
 )
-def test_rules_pass_and_break_as_in_terraform(
-    write_program: Write, terraform_binary: Path, site: str, least: str, broken: list[str]
-) -> None:
+def test_rules_pass_and_break_as_in_terraform(write_program, terraform_binary, site, least, broken):
     directory = write_program(program("north", *RULES))
     told = ""
     try:
@@ -63,14 +55,11 @@ def test_rules_pass_and_break_as_in_terraform(
     except UserError as error:
         told = error.message
     words = ("-input=false", f"-var=site={site}", f"-var=least={least}", "-json")
-    judge = subprocess.run(
-        [terraform_binary, "plan", *words], cwd=directory, capture_output=True, text=True
-    )
-    messages = [json.loads(line) for line in judge.stdout.splitlines()]
-    theirs = [m["diagnostic"]["detail"] for m in messages if "diagnostic" in m]
+    judge = run_program(terraform_binary, "plan", *words, folder=directory, expect=None)
+    theirs = [item["detail"] for item in judge.diagnostics()]
 
     assert [sentence for sentence in broken if sentence not in told] == []
-    assert bool(told) == bool(broken) == bool(judge.returncode)
+    assert bool(told) == bool(broken) == bool(judge.code)
     assert len(theirs) == len(broken)
     assert all(any(sentence in detail for detail in theirs) for sentence in broken)
 
@@ -88,15 +77,13 @@ def test_rules_pass_and_break_as_in_terraform(
         ({"condition": True}, "error_message is required"),
     ],
 )
-def test_rules_that_are_no_rules_say_so(
-    write_program: Write, rule: dict[str, Any], words: str
-) -> None:
+def test_rules_that_are_no_rules_say_so(write_program, rule, words):
     with pytest.raises(UserError, match=words) as raised:
         resolve(write_program(program("north", rule)))
     assert "site" in str(raised.value)
 
 
-def test_a_message_does_not_give_a_secret_away(write_program: Write) -> None:
+def test_a_message_does_not_give_a_secret_away(write_program):
     directory = write_program(program("hidden", *RULES, sensitive=True))
     with pytest.raises(UserError, match="holds a sensitive value") as raised:
         resolve(directory)

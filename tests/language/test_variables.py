@@ -1,9 +1,6 @@
 """Variables: sources and their order, types, what is missing; Terraform is the judge of values."""
 
-from __future__ import annotations
-
 import json
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -68,19 +65,17 @@ def _native(directory: Path, arguments: Arguments = (), **environment: str) -> d
 
 def _judged(
     directory: Path,
-    terraform: Callable[..., subprocess.CompletedProcess[str]],
+    terraform: Callable[..., str],
     arguments: Arguments,
 ) -> dict[str, Any]:
     flags = [f"-{kind}={text}" for kind, text in arguments]
     terraform(directory, "apply", "-auto-approve", "-no-color", *flags)
-    found = json.loads(terraform(directory, "output", "-json").stdout)
+    found = json.loads(terraform(directory, "output", "-json"))
     return {name: [item["type"], item["value"]] for name, item in found.items()}
 
 
 @pytest.mark.terraform
-def test_defaults_are_converted_as_terraform_does(
-    write_program: Callable[..., Path], terraform: Callable[..., Any]
-) -> None:
+def test_defaults_are_converted_as_terraform_does(write_program, terraform):
     directory = write_program(_document())
     native = _native(directory)
     judged = _judged(directory, terraform, [])
@@ -91,10 +86,10 @@ def test_defaults_are_converted_as_terraform_does(
 
 @pytest.mark.terraform
 def test_sources_win_in_terraforms_order(
-    write_program: Callable[..., Path],
-    terraform: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    write_program,
+    terraform,
+    monkeypatch,
+):
     directory = write_program(_document())
     (directory / "terraform.tfvars").write_text(
         '# notes\nstring = "plain"\nnumber = 2\nnames = [\n  "x", # one\n  "y",\n]\n'
@@ -123,7 +118,7 @@ def test_sources_win_in_terraforms_order(
     )
 
 
-def test_the_environment_is_read_by_type(write_program: Callable[..., Path]) -> None:
+def test_the_environment_is_read_by_type(write_program):
     directory = write_program(_document())
     values = _native(
         directory,
@@ -137,7 +132,7 @@ def test_the_environment_is_read_by_type(write_program: Callable[..., Path]) -> 
     assert values["map"][1] == {"a": 1}
 
 
-def test_sensitive_and_ephemeral_values_are_marked(write_program: Callable[..., Path]) -> None:
+def test_sensitive_and_ephemeral_values_are_marked(write_program):
     directory = write_program(
         {"variable": {"key": {"sensitive": True, "ephemeral": True}, "none": {"nullable": True}}}
     )
@@ -161,9 +156,7 @@ def test_sensitive_and_ephemeral_values_are_marked(write_program: Callable[..., 
         ({"default": 1}, [("var-file", "none.tfvars")], "none.tfvars"),
     ],
 )
-def test_values_that_do_not_fit_are_refused(
-    write_program: Callable[..., Path], variable: Any, arguments: Any, message: str
-) -> None:
+def test_values_that_do_not_fit_are_refused(write_program, variable, arguments, message):
     directory = write_program({"variable": {"v": variable}})
     with pytest.raises(UserError, match=message):
         _resolve(directory, arguments)
@@ -178,9 +171,7 @@ def test_values_that_do_not_fit_are_refused(
         ("v = 1\nv = 2", "v is declared twice"),
     ],
 )
-def test_a_bad_tfvars_file_is_reported(
-    write_program: Callable[..., Path], text: str, message: str
-) -> None:
+def test_a_bad_tfvars_file_is_reported(write_program, text, message):
     directory = write_program({"variable": {"v": {}}})
     (directory / "terraform.tfvars").write_text(text)
     with pytest.raises(UserError, match=message):

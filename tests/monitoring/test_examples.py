@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from engines import Run, run_program
 from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.reports import prometheus
 
@@ -20,11 +20,11 @@ DASHBOARD = FOLDER / "dashboard.json"
 METRIC = re.compile(r"opsconsole_\w+")
 
 
-def promtool(*words: str) -> subprocess.CompletedProcess[str]:
+def promtool(*words: str) -> Run:
     program = shutil.which("promtool")
     if program is None:
         pytest.skip("promtool is not on PATH (Debian: the package prometheus)")
-    return subprocess.run([program, *words], cwd=FOLDER, capture_output=True, text=True)
+    return run_program(program, *words, folder=FOLDER, expect=None)
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,13 @@ def promtool(*words: str) -> subprocess.CompletedProcess[str]:
 )
 def test_prometheus_accepts_them(words):
     seen = promtool(*words)
-    assert seen.returncode == 0, seen.stdout + seen.stderr
+    assert seen.code == 0, seen.text
 
 
 def test_prometheus_refuses_a_spoilt_copy(tmp_path):
     spoilt = tmp_path / "alerts.yml"
     spoilt.write_text(RULES.read_text().replace("> 0", "> > 0", 1))
-    assert promtool("check", "rules", str(spoilt)).returncode != 0
+    assert promtool("check", "rules", str(spoilt)).code != 0
 
 
 def exported() -> set[str]:
@@ -67,7 +67,7 @@ def expressions(panel: Any) -> Iterator[str]:
             yield from expressions(part)
 
 
-def test_every_metric_that_they_name_is_exported() -> None:
+def test_every_metric_that_they_name_is_exported():
     board = json.loads(DASHBOARD.read_text())
     rules = re.findall(r"^\s+expr: (.*)$", RULES.read_text(), re.MULTILINE)
     named = {name for text in [*rules, *expressions(board)] for name in METRIC.findall(text)}
@@ -75,7 +75,7 @@ def test_every_metric_that_they_name_is_exported() -> None:
     assert named - exported() == set()
 
 
-def test_the_panels_stand_beside_each_other() -> None:
+def test_the_panels_stand_beside_each_other():
     taken: set[tuple[int, int]] = set()
     for panel in json.loads(DASHBOARD.read_text())["panels"]:
         place = panel["gridPos"]

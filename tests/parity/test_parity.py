@@ -170,11 +170,18 @@ def comparable(document: dict[str, Any]) -> dict[str, Any]:
     if "relevant_attributes" in kept:
         kept["relevant_attributes"] = sorted(kept["relevant_attributes"], key=str)
     for item in kept.get("resource_changes", ()):
+        item.pop("opsconsole", None)  # Facts that have no place in Terraform's format.
         # Terraform has no word for the adoption of a specialty.
         if item["type"] == "opsconsole_specialty" and item["change"]["before"] is None:
             item["change"] = item["change"] | {"actions": ["create"], "importing": {}}
+        # Terraform shows a deleted resource as the state has it, the native engine as it was read.
+        if item["change"]["actions"] == ["delete"]:
+            del item["change"]["before"], item["change"]["before_sensitive"]
     if "prior_state" in kept:
         kept["prior_state"] = kept["prior_state"] | {"terraform_version": ""}
+        for item in kept["prior_state"]["values"]["root_module"].get("resources", ()):
+            # The native engine names the dependencies of the program, Terraform the old ones too.
+            item.pop("depends_on", None)
     return kept
 
 

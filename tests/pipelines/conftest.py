@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripts.setup import cache
@@ -16,7 +17,7 @@ from gitlab_runs import GitLab
 from http_state import HttpState, serve_state
 from opsconsole.emulator import Emulator, serve
 from package_index import serve_index
-from pipeline_jobs import PIPELINES, ROOT, Machine, Service, for_cdktn, hold, write_locks
+from pipeline_jobs import PIPELINES, ROOT, Machine, for_cdktn, hold, write_locks
 from pipeline_repository import Repository, plain_program
 from posts import Posts, serve_posts
 from shell_runs import Shell
@@ -115,13 +116,16 @@ def service(
     console: Emulator,
     state: HttpState,
     request: pytest.FixtureRequest,
-) -> Callable[..., Service]:
-    """Make a service: `(name, framework="", engine="opsconsole-terraform")`."""
+) -> Callable[..., GitHub | GitLab | Shell]:
+    """Make a service: `(name, framework="", engine="opsconsole-terraform")`.
 
-    def make(name: str, framework: str = "", engine: str = "opsconsole-terraform") -> Service:
+    It does jobs: `diff` and `deploy` by cdktf, `review` (the plan of a change), `plan` and `drift`;
+    `apply` carries out what was planned.
+    """
+
+    def make(name: str, framework: str = "", engine: str = "opsconsole-terraform") -> Any:
         settings = {
-            "OPSCONSOLE_BASE_URL": console.base_url,
-            "OPSCONSOLE_API_KEY": console.api_key,
+            **console.environment,
             "TERRAFORM_BINARY_NAME": engine,
             "LOCK_TIMEOUT": "1s",
             "PIP_INDEX_URL": f"{machine.index}/simple",

@@ -43,12 +43,14 @@ def environment(
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "pre-commit").symlink_to(Path(sys.executable).with_name("pre-commit"))
-    return environment | {
-        "PATH": f"{environment['PATH']}{os.pathsep}{tools}",
-        "PRE_COMMIT_HOME": str(tmp_path / "pre-commit"),
-        "OPSCONSOLE_BASE_URL": console.base_url,
-        "OPSCONSOLE_API_KEY": console.api_key,
-    }
+    return (
+        environment
+        | console.environment
+        | {
+            "PATH": f"{environment['PATH']}{os.pathsep}{tools}",
+            "PRE_COMMIT_HOME": str(tmp_path / "pre-commit"),
+        }
+    )
 
 
 def test_a_push_shows_the_plan_and_stops_where_there_is_none(hooked, environment, console):

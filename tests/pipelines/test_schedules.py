@@ -2,25 +2,19 @@
 
 import json
 import re
+import shlex
 import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from opsconsole.emulator import Emulator
-from pipeline_jobs import PIPELINES, SECONDS, Machine, run_shell, write_locks
+from engines import run_program
+from pipeline_jobs import PIPELINES, Machine, run_shell, write_locks
 from pipeline_repository import plain_program
-from unit_files import command_of, read_environment, service_settings
 
 COMMANDS = Path(__file__).resolve().parent / "commands"
-
-
-@pytest.fixture
-def settings(console: Emulator) -> dict[str, str]:
-    """Address and key of the console."""
-    return {"OPSCONSOLE_BASE_URL": console.base_url, "OPSCONSOLE_API_KEY": console.api_key}
+_ASSIGNMENT = re.compile(r"(\w+)=(.*)")
 
 
 def lock(kind: str, machine: Machine, folder: Path) -> None:
@@ -71,6 +65,41 @@ class Container:
         return word
 
 
+def service_settings(text: str) -> dict[str, list[str]]:
+    """Return the settings of the section [Service], each with all its values.
+
+    Lines that end with a backslash go on in the next one (systemd.syntax).
+    """
+    found: dict[str, list[str]] = {}
+    section = ""
+    for line in text.replace("\\\n", " ").splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            section = line
+        elif line and line[0] not in "#;" and section == "[Service]":
+            name, _, value = line.partition("=")
+            found.setdefault(name, []).append(value.strip())
+    return found
+
+
+def read_environment(text: str) -> dict[str, str]:
+    """Return the assignments of an EnvironmentFile."""
+    lines = (line.strip() for line in text.splitlines())
+    matches = (_ASSIGNMENT.fullmatch(line) for line in lines if line and line[0] not in "#;")
+    return {match[1]: match[2].strip('"') for match in matches if match}
+
+
+def command_of(start: str, environment: Mapping[str, str]) -> list[str]:
+    """Return the words of an ExecStart: `$NAME` alone is split into words, `${NAME}` is not."""
+    words: list[str] = []
+    for word in shlex.split(start):
+        if alone := re.fullmatch(r"\$(\w+)", word):
+            words += environment[alone[1]].split()
+        else:
+            words.append(re.sub(r"\$\{(\w+)\}", lambda found: environment[found[1]], word))
+    return words
+
+
 class Unit:
     """The systemd unit, installed as the README of the pipelines says."""
 
@@ -104,19 +133,19 @@ class Unit:
         assert found["StateDirectory"] == [self.reports.name]
         assert found["WorkingDirectory"] == [f"%S/{self.reports.name}"]
         [start] = found["ExecStart"]
-        [program, *words] = command_of(start, self.named, {})
+        [program, *words] = command_of(start, self.named)
         environment = self.machine.environment() | self.named
         return run_command([f"{self.root}{program}", *words], environment, self.reports)
 
 
 @pytest.mark.real_client
 @pytest.mark.parametrize("kind", [Container, Unit])
-def test_the_check_tells_drift_from_health(kind, machine, settings, console, tmp_path):
+def test_the_check_tells_drift_from_health(kind, machine, console, tmp_path):
     states = tmp_path / "states"
     states.mkdir()
     state = states / "terraform.fleet.tfstate"
-    job = kind(machine, settings, states)
-    deploy(job.python, machine, settings, state)
+    job = kind(machine, console.environment, states)
+    deploy(job.python, machine, console.environment, state)
     before = state.read_bytes()
     code, said = job.run()
     assert (code, "No drift" in said) == (0, True), said
@@ -143,13 +172,5 @@ def deploy(python: Path, machine: Machine, settings: Mapping[str, str], state: P
 
 def run_command(words: list[str], environment: dict[str, str], folder: Path) -> tuple[int, str]:
     """Run a program without a shell; return its exit code and what it wrote."""
-    done = subprocess.run(
-        words,
-        env=environment,
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=SECONDS,
-    )
-    return done.returncode, done.stdout
+    done = run_program(*words, folder=folder, environment=environment, expect=None)
+    return done.code, done.text

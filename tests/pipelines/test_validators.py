@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 import yaml
 
 import opsconsole
+from engines import run_program
 
 ROOT = Path(__file__).resolve().parents[2]
 PIPELINES = ROOT / "examples" / "pipelines"
@@ -31,30 +31,20 @@ CHECKED = {
 """Validator: the places of the files that it judges."""
 
 
-def verdict(command: tuple[str, ...], files: list[Path]) -> subprocess.CompletedProcess[str]:
-    """Run a validator of this environment on files."""
-    return subprocess.run(
-        [BIN / command[0], *command[1:], *files], capture_output=True, text=True, timeout=300
-    )
-
-
 @pytest.mark.parametrize("validator", CHECKED, ids=lambda words: words[-1])
 def test_the_validator_accepts_it(validator, tmp_path):
     files = [PIPELINES / place for place in CHECKED[validator]]
     text = files[0].read_text()
     spoilt = tmp_path / files[0].name
     spoilt.write_text(re.sub(r"^( *(?:- )?)(run|stage|id): .*$", r"\1\2: {}", text, flags=re.M))
-    seen = verdict(validator, [*files, spoilt])
-    said = seen.stdout + seen.stderr
+    said = run_program(BIN / validator[0], *validator[1:], *files, spoilt, expect={1}).text
     assert [file for file in (*files, spoilt) if str(file) in said] == [spoilt], said
-    assert seen.returncode == 1
 
 
 @pytest.fixture
 def cron_job() -> dict[str, Any]:
     """The CronJob."""
-    read: dict[str, Any] = yaml.safe_load(CRON_JOB.read_text())
-    return read
+    return yaml.safe_load(CRON_JOB.read_text())
 
 
 def test_kubernetes_accepts_the_cron_job(cron_job):
@@ -107,18 +97,12 @@ def units(tmp_path: Path) -> list[Path]:
 
 
 def test_systemd_accepts_the_units(units):
-    seen = subprocess.run(
-        ["systemd-analyze", "verify", *units], capture_output=True, text=True, timeout=300
-    )
-    assert (seen.returncode, seen.stdout + seen.stderr) == (0, "")
+    assert run_program("systemd-analyze", "verify", *units).text == ""
     units[0].write_text(units[0].read_text().replace("MemoryMax", "MemoryMaximum"))
-    seen = subprocess.run(
-        ["systemd-analyze", "verify", *units], capture_output=True, text=True, timeout=300
-    )
-    assert "MemoryMaximum" in seen.stderr
+    assert "MemoryMaximum" in run_program("systemd-analyze", "verify", *units, expect=None).err
 
 
-def test_the_examples_name_this_version() -> None:
+def test_the_examples_name_this_version():
     version = opsconsole.__version__
     for file in PIPELINES.glob("*/requirements.txt"):
         assert re.findall(r"^opsconsole.*==(.*)", file.read_text(), re.M) == [version], file
@@ -128,7 +112,7 @@ def test_the_examples_name_this_version() -> None:
     assert [repository["rev"] for repository in config["repos"]] == [f"v{version}"]
 
 
-def test_nothing_is_installed_but_what_a_lock_names() -> None:
+def test_nothing_is_installed_but_what_a_lock_names():
     """A name that nobody holds on a public index must not be asked for there."""
     texts = {file: file.read_text() for file in PIPELINES.rglob("*") if file.is_file()}
     texts[PIPELINES] = (ROOT / "docs" / "guides" / "pipelines.md").read_text()
@@ -138,7 +122,7 @@ def test_nothing_is_installed_but_what_a_lock_names() -> None:
     assert not re.search(r"npm (install|i) (?!--package-lock-only)|npx --yes", "".join(commands))
 
 
-def test_secrets_reach_only_the_steps_that_need_them() -> None:
+def test_secrets_reach_only_the_steps_that_need_them():
     for name in NAMES:
         workflow = yaml.safe_load((PIPELINES / "github" / f"{name}.yml").read_text())
         jobs = workflow["jobs"].values()
@@ -153,14 +137,14 @@ def test_secrets_reach_only_the_steps_that_need_them() -> None:
         assert workflow["permissions"] == {"contents": "read"}
 
 
-def test_the_code_of_a_fork_is_not_run() -> None:
+def test_the_code_of_a_fork_is_not_run():
     own = "github.event.pull_request.head.repo.full_name == github.repository"
     for name, job in (("cdktf", "cdktf"), ("native", "plan")):
         workflow = yaml.safe_load((PIPELINES / "github" / f"{name}.yml").read_text())
         assert workflow["jobs"][job]["if"] == f"github.event_name == 'push' || {own}"
 
 
-def test_every_variable_is_explained() -> None:
+def test_every_variable_is_explained():
     explained = set(re.findall(r"`([A-Z_]+)`", (PIPELINES / "README.md").read_text()))
     for name in NAMES:
         text = (PIPELINES / "github" / f"{name}.yml").read_text()

@@ -21,6 +21,7 @@ from scripts.release.publication import (
 )
 
 import opsconsole
+from engines import run_program
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.cli import provider_install
 from opsconsole.emulator import serve
@@ -54,12 +55,7 @@ def dist(tmp_path: Path) -> Path:
 
 def run(*command: str | Path, cwd: Path, **variables: str) -> str:
     """Run a program with nothing in its environment but `variables`; it must succeed."""
-    words = [str(word) for word in command]
-    seen = subprocess.run(
-        words, cwd=cwd, env=variables, capture_output=True, text=True, timeout=600
-    )
-    assert seen.returncode == 0, seen.stdout + seen.stderr
-    return seen.stdout
+    return run_program(*command, folder=cwd, environment=variables).out
 
 
 def initialised(folder: Path, terraform: Path, dist: Path) -> dict[str, str]:
@@ -133,17 +129,8 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel):
 def test_the_sdist_gives_the_same_wheel(packages, wheel, tmp_path):
     (archive,) = packages.glob("*.tar.gz")
     subprocess.run(("tar", "-xf", archive, "-C", tmp_path), check=True)
-    build = (
-        sys.executable,
-        "-m",
-        "hatchling",
-        "build",
-        "--target",
-        "wheel",
-        "--directory",
-        tmp_path,
-    )
-    run(*build, cwd=tmp_path / f"opsconsole-{opsconsole.__version__}")
+    build = ("hatchling", "build", "--target", "wheel", "--directory", tmp_path)
+    run(sys.executable, "-m", *build, cwd=tmp_path / f"opsconsole-{opsconsole.__version__}")
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
 
 
@@ -174,11 +161,11 @@ def test_the_archives_provider_needs_no_python(released, tmp_path, terraform_bin
     folder = tmp_path / "program"
     environment = initialised(folder, terraform_binary, released)
     with serve() as console:
-        settings = {"OPSCONSOLE_BASE_URL": console.base_url, "OPSCONSOLE_API_KEY": console.api_key}
+        environment |= console.environment
         apply = ("apply", "-auto-approve", "-no-color")
-        assert "1 added" in run(terraform_binary, *apply, cwd=folder, **environment, **settings)
+        assert "1 added" in run(terraform_binary, *apply, cwd=folder, **environment)
         assert [host["name"] for host in console.rows("hosts")] == ["web-1"]
-        run(terraform_binary, "destroy", "-auto-approve", cwd=folder, **environment, **settings)
+        run(terraform_binary, "destroy", "-auto-approve", cwd=folder, **environment)
 
 
 @pytest.mark.release

@@ -41,7 +41,7 @@ LINES = {
 }
 
 
-def test_every_place_that_a_task_names_is_there() -> None:
+def test_every_place_that_a_task_names_is_there():
     text = (ROOT / "CONTRIBUTING.md").read_text().partition("## Three tasks")[2]
     named = set(re.findall(r"`((?:provider|tests|docs|examples)/[\w/.]+)`", text))
     assert len(named) > 10
@@ -49,7 +49,7 @@ def test_every_place_that_a_task_names_is_there() -> None:
     assert LINES.keys() <= named
 
 
-def test_an_attribute_is_a_line_of_its_definition_and_one_of_the_emulator(tmp_path: Path) -> None:
+def test_an_attribute_is_a_line_of_its_definition_and_one_of_the_emulator(tmp_path):
     for folder in ("provider", "scripts", "examples", "docs"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     for name, (before, line) in LINES.items():

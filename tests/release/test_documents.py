@@ -61,7 +61,7 @@ def _strings(source: Path) -> Iterator[str]:
             yield node.value
 
 
-def test_no_message_points_to_a_file_that_only_a_checkout_has() -> None:
+def test_no_message_points_to_a_file_that_only_a_checkout_has():
     found = {
         (str(source.relative_to(ROOT)), text)
         for source in SOURCES
@@ -71,7 +71,7 @@ def test_no_message_points_to_a_file_that_only_a_checkout_has() -> None:
     assert found == set()
 
 
-def test_the_messages_that_troubleshooting_quotes_are_ours() -> None:
+def test_the_messages_that_troubleshooting_quotes_are_ours():
     """A message is quoted between backquotes in a first column; `…` stands for what differs."""
     page = (ROOT / "docs" / "guides" / "troubleshooting.md").read_text("utf-8")
     rows = re.findall(r"^\| ([^|]*) \|", page, re.MULTILINE)
@@ -84,7 +84,7 @@ def test_the_messages_that_troubleshooting_quotes_are_ours() -> None:
     assert lost == []
 
 
-def test_each_test_of_the_track_record_is_there() -> None:
+def test_each_test_of_the_track_record_is_there():
     page = (ROOT / "docs" / "track-record.md").read_text("utf-8")
     tests = re.findall(r"`([\w/]+\.py)(?:::(\w+))?`", page)
     assert len(tests) > 30

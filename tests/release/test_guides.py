@@ -3,12 +3,12 @@
 import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from engines import run_program
 from opsconsole.emulator import serve
 
 GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
@@ -47,31 +47,18 @@ def test_a_guide_does_what_it_says(guide, commands, tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     with serve(seed=WALKED[guide]) as console:
-        environment = {
-            **os.environ,
-            "HOME": str(home),
-            "PATH": f"{commands}:{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "OPSCONSOLE_BASE_URL": console.base_url,
-            "OPSCONSOLE_API_KEY": console.api_key,
-        }
-        seen = subprocess.run(
-            ["bash", "-c", script(guide)],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
+        path = f"{commands}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+        variables = console.environment | {"HOME": str(home), "PATH": path}
+        seen = run_program("bash", "-c", script(guide), folder=tmp_path, **variables)
         calls = console.request_counts()
-    assert seen.returncode == 0, seen.stdout + seen.stderr
     if guide == "rename-move-split":
         assert "opsconsole_host.gate has moved from opsconsole_host.web" in " ".join(
-            seen.stdout.replace("#", "").split()
+            seen.out.replace("#", "").split()
         )
         assert "host_delete" not in calls
     if guide == "take-over":
-        assert "Plan: 83 to import, 0 to add, 0 to change, 0 to destroy." in seen.stdout
-        assert "No changes." in seen.stdout
+        assert "Plan: 83 to import, 0 to add, 0 to change, 0 to destroy." in seen.out
+        assert "No changes." in seen.out
         assert not any(calls.values())  # the guide has a console of its own
     if guide == "import-a-fleet":
         assert not {"host_import", "host_delete"} & set(calls)

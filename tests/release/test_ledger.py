@@ -51,7 +51,7 @@ CLAUSES = read_ledger()
 ROWS = [row for clause in CLAUSES for row in clause["rows"]]
 
 
-def test_each_clause_that_shows_nothing_has_rows() -> None:
+def test_each_clause_that_shows_nothing_has_rows():
     quoted = [clause["not_shown"] for clause in CLAUSES if "not_shown" in clause]
     assert len(quoted) == len(NOT_SHOWN)
     for text, beginning in zip(quoted, NOT_SHOWN, strict=True):
@@ -61,7 +61,7 @@ def test_each_clause_that_shows_nothing_has_rows() -> None:
 
 
 @pytest.mark.skipif(not DOCUMENT.exists(), reason="the API document is not beside the checkout")
-def test_the_clauses_are_those_of_the_document() -> None:
+def test_the_clauses_are_those_of_the_document():
     text = DOCUMENT.read_text("utf-8")
     said = re.findall(r"^(?:\d+\. |- )?(.*?not shown[^.\n]*\.)", text, re.MULTILINE)
     assert [clause["not_shown"] for clause in CLAUSES if "not_shown" in clause] == said
@@ -71,7 +71,7 @@ def test_the_clauses_are_those_of_the_document() -> None:
     }
 
 
-def test_each_switch_and_each_setting_that_stands_for_a_gap_is_in_a_row() -> None:
+def test_each_switch_and_each_setting_that_stands_for_a_gap_is_in_a_row():
     assert {name for row in ROWS for name in row.get("switches", ())} == set(SWITCHES)
     named = {name for row in ROWS for name in row.get("settings", ())}
     assert named == {setting.name for setting in PROVIDER.attributes} - OF_THE_PATH

@@ -10,7 +10,6 @@ from opsconsole.optional_packages import missing_package
 from type_checking import check_types
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("provider/opsconsole", "constructs/opsconsole_cdktf", "constructs/opsconsole_cdktn")
 TYPED = """\
 from opsconsole.emulator import serve
 
@@ -20,12 +19,12 @@ with serve() as console:
 """
 
 
-def test_the_version_comes_from_one_place() -> None:
+def test_the_version_comes_from_one_place():
     assert metadata("opsconsole")["Version"] == opsconsole.__version__
     assert "version = " not in (ROOT / "pyproject.toml").read_text().partition("[tool")[0]
 
 
-def test_every_document_names_this_version() -> None:
+def test_every_document_names_this_version():
     places = ("*.md", "docs/*.md", "examples/*")
     listed = subprocess.run(["git", "ls-files", *places], cwd=ROOT, check=True, capture_output=True)
     pages = [ROOT / name for name in listed.stdout.decode().split()]
@@ -39,15 +38,11 @@ def test_every_document_names_this_version() -> None:
     assert {item for item in named if item[1] != opsconsole.__version__} == set()
 
 
-def test_the_license_is_named_and_shipped() -> None:
+def test_the_license_is_named_and_shipped():
     said = metadata("opsconsole")
     assert said["License-Expression"] == "Apache-2.0"
     assert said.get_all("License-File") == ["LICENSE", "NOTICE"]
     assert "Version 2.0, January 2004" in (ROOT / "LICENSE").read_text()
-
-
-def test_every_package_says_that_it_is_typed() -> None:
-    assert [name for name in PACKAGES if not (ROOT / name / "py.typed").is_file()] == []
 
 
 def test_a_strict_type_checker_sees_the_types(tmp_path, monkeypatch):
@@ -59,5 +54,5 @@ def test_a_strict_type_checker_sees_the_types(tmp_path, monkeypatch):
     assert errors == [("5", "assignment")], output
 
 
-def test_a_package_of_no_extra_gets_no_advice() -> None:
+def test_a_package_of_no_extra_gets_no_advice():
     assert missing_package(ModuleNotFoundError("No module named 'x'", name="x")) is None

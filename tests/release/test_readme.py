@@ -6,16 +6,16 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 from scripts.release.environments import make_environment
 from scripts.setup import cache
 
-from engines import Engine
+from engines import Engine, run_program
 from opsconsole.emulator import Emulator, profiles, serve
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,20 +66,13 @@ def walk(chosen: Way, folder: Path, wheel: Path, home: Path, *first_on_path: Pat
         (folder / name).write_text(text)
     told = "\n".join(f'echo "${name}" >> told' for name in NAMES)
     script = "\n".join(["set -eu", f"trap '{told}' EXIT", *chosen.commands])
-    seen = subprocess.run(
-        ["bash", "-c", script],
-        cwd=folder,
-        env=fresh_environment(home, *first_on_path),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=850,
-    )
+    environment = fresh_environment(home, *first_on_path)
+    seen = run_program("bash", "-c", script, folder=folder, environment=environment, expect=None)
     said = (folder / "told").read_text().split() if (folder / "told").exists() else []
-    assert len(said) == len(NAMES), seen.stdout + seen.stderr
+    assert len(said) == len(NAMES), seen.text
     console = Emulator(said[0], said[1], profiles()["default"])
     try:
-        assert seen.returncode == 0, seen.stdout + seen.stderr
+        assert seen.code == 0, seen.text
         assert [host["name"] for host in console.rows("hosts")] == ["web-1"]
         return len(console.rows("agents"))
     finally:
@@ -123,22 +116,15 @@ def test_without_extras_there_is_all_that_plans_applies_and_checks_drift(wheel, 
         (tmp_path / name).write_text(text)
     with serve() as console:
         environment = console.environment | {"HOME": str(tmp_path), "PATH": str(commands)}
-
-        def run(command: str) -> subprocess.CompletedProcess[str]:
-            return subprocess.run(
-                command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True
-            )
-
+        run = partial(run_program, "/bin/sh", "-c", folder=tmp_path, environment=environment)
         for command in ("opsconsole plan", *chosen.commands[3:]):
-            seen = run(command)
-            assert seen.returncode == 0, seen.stdout + seen.stderr
+            run(command)
         assert [host["name"] for host in console.rows("hosts")] == ["web-1"]
         for extra, (package, command) in EXTRAS.items():
-            seen = run(command)
-            assert seen.returncode == 1
-            assert f"'opsconsole[{extra}]'" in seen.stderr
-            assert package in seen.stderr
-            assert "Traceback" not in seen.stderr
+            seen = run(command, expect={1})
+            assert f"'opsconsole[{extra}]'" in seen.err
+            assert package in seen.err
+            assert "Traceback" not in seen.err
 
 
 @pytest.mark.release
@@ -196,6 +182,6 @@ def test_the_exit_to_hcl_keeps_the_state(cdktf_cli, installed_terraform):
         assert engine.plan().code == 0
 
 
-def test_every_command_of_make_is_there() -> None:
+def test_every_command_of_make_is_there():
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert set(re.findall(r"make (\w+)", README)) <= set(targets)

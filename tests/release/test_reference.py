@@ -39,7 +39,7 @@ def front_matter(page: Path) -> dict[str, str]:
     return dict(re.findall(r'^(\w+): "?(.*?)"?$', found[1], re.MULTILINE))
 
 
-def test_every_page_is_one_that_the_registry_shows() -> None:
+def test_every_page_is_one_that_the_registry_shows():
     for folder in ("resources", "data-sources"):
         assert set((DOCS / folder).iterdir()) == {
             page for page in PAGES if page.parent.name == folder

@@ -6,15 +6,15 @@ import pytest
 
 from opsconsole.definition import Kind
 from opsconsole.reports import value_diff
-from opsconsole.reports.value_diff import Diff
+from opsconsole.reports.value_diff import diff_lines
 from opsconsole.values import UNKNOWN
 
 KINDS = {"tags": Kind.STRING_SET, "jumps": Kind.STRING_LIST, "text": Kind.STRING}
 
 
 def shown(before: Any, after: Any, **facts: Any) -> str:
-    diff = Diff(before, after, kinds=KINDS, **facts)
-    return "\n".join(line.plain.removeprefix("    ") for line in diff.lines())
+    lines = diff_lines(before, after, kinds=KINDS, **facts)
+    return "\n".join(line.plain.removeprefix("    ") for line in lines)
 
 
 CASES = {
@@ -149,8 +149,8 @@ def test_a_long_text_shows_only_the_surroundings_of_its_change() -> None:
 def test_texts_of_any_length_are_compared_in_a_moment() -> None:
     old = [f"line {number}" for number in range(20_000)]
     new = [*old[:100], *(f"other {number}" for number in range(20_000)), *old[-100:]]
-    diff = Diff({"text": "\n".join(old)}, {"text": "\n".join(new)}, kinds=KINDS)
-    signs = [line.sign for line in diff.lines()]
+    lines = diff_lines({"text": "\n".join(old)}, {"text": "\n".join(new)}, kinds=KINDS)
+    signs = [line.sign for line in lines]
     assert signs.count("-") == 19_800
     assert signs.count("+") == 20_000
 

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from engines import Terraform
+from opsconsole import resources
 from opsconsole.address import FULL_ADDRESS
+from opsconsole.language import load_directory
 from opsconsole.reconcile.plan import Action, Change, Drift, OutputChange, Plan
 from opsconsole.reports import plan_json
 from opsconsole.values import UNKNOWN
@@ -140,6 +142,20 @@ def test_an_errored_plan_is_not_applyable(plan: Plan, failure: Any) -> None:
     found = plan_json.document(replace(plan, diagnostics=(failure,)))
     assert (found["errored"], found["applyable"]) == (True, False)
     assert plan_json.document(Plan(()))["applyable"] is False
+
+
+def test_the_provider_is_named_as_the_program_names_it_and_values_stay(
+    plan: Plan, tmp_path: Path
+) -> None:
+    source = "example.com/own/opsconsole"
+    terraform = {"required_providers": {"opsconsole": {"source": source}}}
+    (tmp_path / "main.tf.json").write_text(json.dumps({"terraform": terraform}))
+    program = load_directory(tmp_path, resources)
+    value = {"provider_name": FULL_ADDRESS}
+    output = OutputChange("one", Action.CREATE, None, value)
+    found = plan_json.document(replace(plan, outputs=(output,)), program=program)
+    assert {item["provider_name"] for item in found["resource_changes"]} == {source}
+    assert found["output_changes"]["one"]["after"] == value
 
 
 def with_unknown(after: Any, unknown: Any) -> Any:

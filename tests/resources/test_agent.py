@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from declarations import agent_on, attribute_at, foresee, held, program
+from declarations import agent_on, attribute_at, held, program
 from engines import ON_TERRAFORM
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
@@ -35,15 +35,13 @@ def test_removed_agent_is_told_to_stay(applied, console):
     host_id = held(engine)["opsconsole_host.web"]["id"]
 
     for left in (without_agent(), {}):
-        engine.write(left)
-        plan = foresee(engine)
+        plan = engine.plan(program=left)
         assert plan.actions[ADDRESS] == ["delete"]
         [told] = plan.run.warned(f'The agent "keeper" ({agent_id}) leaves management')
         assert f"archived only if the host {host_id} is deleted in this run" in told
 
     console.reset_log()
-    engine.write(without_agent())
-    run = engine.apply(foresee(engine).saved)
+    run = engine.apply(engine.plan(program=without_agent()).saved)
     assert run.warned(f'The agent "keeper" ({agent_id}) leaves management')
     assert set(console.request_counts()) <= {"plugin_list", "host_update"}
     assert console.row("agents", agent_id)["status"] == "idle"
@@ -57,23 +55,19 @@ def test_prevent_refuses_every_removal_and_replacement(applied, console):
     agent_id = held(engine)[ADDRESS]["id"]
     console.reset_log()
 
-    engine.write(declared(**kept, main_engine="engine-b"))
-    [error] = engine.plan_run(expect={1}).errors
+    [error] = engine.plan_run(program=declared(**kept, main_engine="engine-b"), expect={1}).errors
     assert attribute_at(engine.folder, error) == "main_engine"
     told = [error]
-    engine.write(without_agent())
-    told += engine.plan_run(expect={1}).errors
+    told += engine.plan_run(program=without_agent(), expect={1}).errors
     told += engine.plan_run("-destroy", expect={1}).errors
-    engine.write(declared(**kept))
-    told += engine.plan_run(f"-replace={ADDRESS}", expect={1}).errors
+    told += engine.plan_run(f"-replace={ADDRESS}", program=declared(**kept), expect={1}).errors
     assert len(told) == 4
     for error in told:
         assert error["summary"].startswith('The agent "keeper"')
         assert error["summary"].endswith("must not be removed")
 
     assert "host_delete" not in console.request_counts()
-    engine.write(declared())
-    engine.apply()
+    engine.apply(program=declared())
     engine.destroy()
     assert console.row("agents", agent_id)["status"] == "archived"
 
@@ -97,16 +91,14 @@ def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through
 
     moved = declared(host_id="${opsconsole_host.new.id}")
     moved["resource"]["opsconsole_host"]["new"] = {"name": "new"}
-    engine.write(moved)
-    plan = foresee(engine)
+    plan = engine.plan(program=moved)
     assert plan.actions[ADDRESS] == ["delete", "create"]
     [told] = plan.run.warned("is replaced, because the id of its host is not known yet")
     assert "otherwise both run" in told
     engine.apply(plan.saved)
     third = held(engine)[ADDRESS]
 
-    engine.write(declared(deletion_policy="abandon"))
-    run = engine.apply()
+    run = engine.apply(program=declared(deletion_policy="abandon"))
     assert any(third["id"] in item["summary"] for item in run.warnings)
     assert console.row("agents", third["id"])["status"] == "archived"
     engine.plan_run(expect={0})
@@ -119,8 +111,7 @@ def test_a_host_that_is_replaced_takes_its_agent_along(applied, console):
     engine = applied(before, console)
     old = held(engine)
 
-    engine.write(after)
-    plan = foresee(engine)
+    plan = engine.plan(program=after)
     assert plan.actions == {
         "opsconsole_host.web": ["delete", "create"],
         ADDRESS: ["delete", "create"],
@@ -150,8 +141,7 @@ def test_extra_endpoints_lift_the_limits(applied, console):
         "disabled_rule_ids",
         "plugin_ids",
     }
-    engine.write(without_agent())
-    run = engine.apply()
+    run = engine.apply(program=without_agent())
     assert not run.warned("leaves management")
     row = console.row("agents", agent_id)
     assert row is None or row["status"] == "archived"
@@ -234,7 +224,6 @@ async def test_an_agent_that_is_shown_stays_though_the_list_of_its_plugins_is_no
 async def test_prevent_refuses_a_replacement_that_no_plan_showed(agent_values, steps_of, one_run):
     agents = steps_of("agent")
     prior = await agents.create(**agent_values, deletion_policy="prevent")
-    assert prior.state is not None
     lifecycle = one_run().resources[AGENT.type_name]
     assert lifecycle.name(None, ADDRESS) == f"agent {ADDRESS}"
     config = agents.config(**agent_values, deletion_policy="prevent")
@@ -320,24 +309,20 @@ def test_the_full_set_of_plugins(applied, console):
 
     both = declared(plugin_ids=["plg_disk"])
     both["resource"]["opsconsole_agent_plugin"] = attached
-    engine.write(both)
-    run = engine.plan_run(expect={1})
+    run = engine.plan_run(program=both, expect={1})
     [error] = run.errors
     assert error["address"] == "opsconsole_agent_plugin.plg_logs"
     assert attribute_at(engine.folder, error) == "plugin_id"
     assert "declares its full set of plugins without plg_logs" in error["summary"]
     assert len(run.warned("is declared twice")) == 1
 
-    engine.write(declared(plugin_ids=["plg_disk", "plg_logs"]))
-    engine.apply()
+    engine.apply(program=declared(plugin_ids=["plg_disk", "plg_logs"]))
     engine.plan_run(expect={0})
     assert plugins(console) == ["plg_disk", "plg_logs"]
-    engine.write(declared())
-    engine.apply()
+    engine.apply(program=declared())
     engine.plan_run(expect={0})
     assert plugins(console) == ["plg_disk", "plg_logs"]
-    engine.write(declared(plugin_ids=[]))
-    engine.apply()
+    engine.apply(program=declared(plugin_ids=[]))
     assert plugins(console) == []
 
 

@@ -31,8 +31,7 @@ async def attachment(steps_of: Callable[..., Any]) -> Outcome:
         host_id=host.state["id"], specialty_id="spc_linux", name="web"
     )
     ids = {"agent_id": agent.state["id"], "plugin_id": "plg_disk"}
-    made: Outcome = await steps_of("agent_plugin").create(**ids)
-    return made
+    return await steps_of("agent_plugin").create(**ids)
 
 
 def delete_host(console: Emulator) -> str:
@@ -378,8 +377,7 @@ def test_the_agent_that_an_attach_is_answered_with_is_kept(native):
     # One of the same second is taken.
     answer = {**held, "status": "archived", "plugin_ids": None}
     native.console.fault(operation="plugin_detach", text=json.dumps(answer), times=None)
-    native.write(resources)
-    assert "is archived" in native.run("apply", "-auto-approve", "-force").text
+    assert "is archived" in native.apply(resources, "-force").text
     assert native.attributes("opsconsole_agent.a")["status"] == "archived"
     assert native.actions() == {"opsconsole_agent.a": ["create"]}
 

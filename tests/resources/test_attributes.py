@@ -128,8 +128,7 @@ def all_late(variant: int) -> dict[str, Any]:
 def test_values_that_are_known_only_after_apply(project, console):
     engine = project(all_late(0), console)
     for variant in (0, 1):
-        engine.write(all_late(variant))
-        engine.apply()
+        engine.apply(program=all_late(variant))
         engine.plan_run(expect={0})
         state = held(engine)
         host = state["opsconsole_host.late"]
@@ -312,7 +311,7 @@ NAMES = sorted(
 
 
 @pytest.mark.parametrize("kind", Kind)
-def test_an_answer_may_show_a_value_of_any_kind(kind: Kind) -> None:
+def test_an_answer_may_show_a_value_of_any_kind(kind):
     attribute = Attribute("a", "", kind, attributes=(Attribute("b", ""),) * kind.is_nested)
     shown = {"a": value_of_kind(attribute, 0)}
     assert values_shown([attribute], shown) == shown
@@ -334,7 +333,7 @@ def test_private_state_survives_its_encoding(observed, kept, declared):
     )
 
 
-def test_every_name_has_a_bit_and_any_other_is_written_in_full_beside_them() -> None:
+def test_every_name_has_a_bit_and_any_other_is_written_in_full_beside_them():
     spelled = json.loads(PrivateState(frozenset(NAMES)).encode())["observed"].split()[1:]
     assert spelled == [], "append these names to _LISTED in lifecycle/answers.py"
     memory = PrivateState(frozenset({"id", "a_name_of_tomorrow"}))

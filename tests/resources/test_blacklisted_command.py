@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from declarations import attribute_at, foresee, held, program
+from declarations import attribute_at, held, program
 from engines import Native
 from opsconsole.diagnostics import Severity
-from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.values import UNKNOWN
 from outcomes import errors
 
@@ -27,7 +26,7 @@ def test_scopes_are_written_only_where_they_are_declared(project, console):
         console,
         {"org_id": "org_main"},
     )
-    plan = foresee(engine)
+    plan = engine.plan()
     told = {
         item["address"]: item["detail"]
         for item in plan.run.warnings
@@ -55,8 +54,8 @@ def test_scopes_are_written_only_where_they_are_declared(project, console):
     assert wide == {"format": True, "wipe": False, "shutdown": False}
 
     # Omitted: left as it is.
-    engine.write(entries(**{name: {"id": f"blk_{name}"} for name in ("format", "wipe")}))
-    plan = foresee(engine)
+    left = {name: {"id": f"blk_{name}"} for name in ("format", "wipe")}
+    plan = engine.plan(program=entries(**left))
     assert plan.actions == {"opsconsole_blacklisted_command.shutdown": ["delete"]}
     assert any("leaves management; the row stays" in item["summary"] for item in plan.run.warnings)
     run = engine.apply(plan.saved)
@@ -66,36 +65,26 @@ def test_scopes_are_written_only_where_they_are_declared(project, console):
 
 
 def test_wrong_scopes_and_patterns_are_refused_by_the_plan(project, console):
-    engine = project(
-        entries(
-            long={"id": "blk_format", "pattern": "x" * 201},
-            empty={"id": "blk_format", "pattern": ""},
-            both={"id": "blk_format", "org_id": "org_lab", "tenant_wide": True},
-        ),
-        console,
-    )
-    run = engine.plan_run(expect={1})
-    places = {
-        error["address"].rpartition(".")[2]: attribute_at(engine.folder, error)
-        for error in run.errors
-    }
-    assert places == {"long": "pattern", "empty": "pattern", "both": "tenant_wide"}
-
-    engine.write(
-        entries(
-            nowhere={"id": "blk_wipe", "tenant_wide": False},
-            missing={"id": "blk_none"},
-            unnamed={"pattern": "x"},
-        )
-    )
-    run = engine.plan_run(expect={1})
-    places = {
-        error["address"].rpartition(".")[2]: attribute_at(engine.folder, error)
-        for error in run.errors
-    }
+    engine = project({}, console)
     # Terraform cannot point at what is not written.
     unnamed = "id" if isinstance(engine, Native) else ""
-    assert places == {"nowhere": "tenant_wide", "missing": "id", "unnamed": unnamed}
+    for declared in (
+        {
+            "long": ({"id": "blk_format", "pattern": "x" * 201}, "pattern"),
+            "empty": ({"id": "blk_format", "pattern": ""}, "pattern"),
+            "both": ({"id": "blk_format", "org_id": "org_lab", "tenant_wide": True}, "tenant_wide"),
+        },
+        {
+            "nowhere": ({"id": "blk_wipe", "tenant_wide": False}, "tenant_wide"),
+            "missing": ({"id": "blk_none"}, "id"),
+            "unnamed": ({"pattern": "x"}, unnamed),
+        },
+    ):
+        engine.write(entries(**{name: entry for name, (entry, _) in declared.items()}))
+        errors = engine.plan_run(expect={1}).errors
+        assert {
+            it["address"].rpartition(".")[2]: attribute_at(engine.folder, it) for it in errors
+        } == {name: place for name, (_, place) in declared.items()}
 
 
 @pytest.mark.parametrize(
@@ -201,6 +190,7 @@ async def test_the_scope_of_a_row_to_be_created(steps_of, declared, org_id, tena
         ("wipe", {"org_id": UNKNOWN}, (UNKNOWN, UNKNOWN)),
         ("wipe", {"org_id": UNKNOWN, "tenant_wide": False}, (UNKNOWN, False)),
         ("wipe", {"tenant_wide": UNKNOWN}, (UNKNOWN, UNKNOWN)),
+        ("wipe", {"org_id": UNKNOWN, "tenant_wide": True}, (UNKNOWN, True)),
         ("wipe", {"org_id": "org_lab", "tenant_wide": UNKNOWN}, ("org_lab", UNKNOWN)),
         # It leaves the tenant for a named org only.
         ("wipe", {"tenant_wide": False}, (None, False)),
@@ -215,14 +205,6 @@ async def test_the_scope_of_a_row_that_is_adopted(steps_of, row, declared, scope
         refused = [item.path for item in plan.diagnostics if item.severity is Severity.ERROR]
         assert refused == [("tenant_wide",)] * (scope == (None, False))
         assert (plan.planned["org_id"], plan.planned["tenant_wide"]) == scope
-
-
-@pytest.mark.parametrize("org_id", [None, UNKNOWN])
-def test_a_scope_that_is_not_known_yet_is_not_called_wrong(org_id):
-    config = BLACKLISTED_COMMAND.empty() | {"id": "blk_1", "tenant_wide": True, "org_id": org_id}
-
-    assert BLACKLISTED_COMMAND.problems(config) == []
-    assert BLACKLISTED_COMMAND.problems(config | {"org_id": "org_main"}) != []
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from declarations import agent_on, foresee, held, program
+from declarations import agent_on, held, program
 from drift_checks import check_drift
 from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
@@ -73,7 +73,7 @@ def test_attachments_cost_no_reads_and_a_gone_host_none_for_its_agents(applied, 
     console.delete("hosts", gone)
 
     console.reset_log()
-    plan = foresee(engine, "-refresh-only")
+    plan = engine.plan("-refresh-only")
 
     refresh = {
         "host_update": HOSTS,

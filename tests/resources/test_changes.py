@@ -4,7 +4,6 @@ Driven by the definitions: an attribute is covered by being defined. Each gets a
 own, so that a request carries that one attribute alone.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,17 +11,15 @@ from typing import Any
 import pytest
 
 from declarations import (
-    Foreseen,
     agent_on,
     attribute_at,
-    foresee,
     gates,
     held,
     kind_of,
     program,
     value,
 )
-from engines import Terraform
+from engines import Plan, Terraform
 from opsconsole.definition import Attribute, ChangeRule, ResourceDefinition
 from opsconsole.emulator import Emulator
 from opsconsole.emulator.document import TABLES
@@ -172,8 +169,7 @@ def refusals(engine: Terraform, scenario: Scenario, variants: dict[str, int]) ->
     refused = {a.name for a in scenario.attributes if scenario.change(a) is ChangeRule.REFUSE}
     if not refused:
         return refused
-    engine.write(scenario.program(variants))
-    run = engine.plan_run(expect={1})
+    run = engine.plan_run(program=scenario.program(variants), expect={1})
     assert {(error["address"], attribute_at(engine.folder, error)) for error in run.errors} == {
         (f"{scenario.definition.type_name}.{name}", name) for name in refused
     }
@@ -182,8 +178,7 @@ def refusals(engine: Terraform, scenario: Scenario, variants: dict[str, int]) ->
 
 def change_by_declaration(engine: Terraform, scenario: Scenario, variants: dict[str, int]) -> None:
     """Check what is planned, what is sent and what is kept for each changed attribute."""
-    engine.write(scenario.program(variants))
-    plan = foresee(engine)
+    plan = engine.plan(program=scenario.program(variants))
     expected = {
         scenario.address(attribute): ["delete", "create"]
         if scenario.change(attribute) is ChangeRule.REPLACE
@@ -192,7 +187,7 @@ def change_by_declaration(engine: Terraform, scenario: Scenario, variants: dict[
         if variants[attribute.name]
     }
     assert plan.actions == expected
-    check_reasons(engine, scenario, plan)
+    check_reasons(plan)
 
     scenario.console.reset_log()
     engine.apply(plan.saved)
@@ -201,18 +196,11 @@ def change_by_declaration(engine: Terraform, scenario: Scenario, variants: dict[
     engine.plan_run(expect={0})
 
 
-def check_reasons(engine: Terraform, scenario: Scenario, plan: Foreseen) -> None:
+def check_reasons(plan: Plan) -> None:
     """Check that each replacement is told to be for the attribute that changed."""
-    replaced = {address for address, actions in plan.actions.items() if len(actions) > 1}
-    if not replaced:
-        return
-    shown = json.loads(engine.run("show", "-json", plan.saved).out)
-    paths = {
-        item["address"]: item["change"]["replace_paths"]
-        for item in shown["resource_changes"]
-        if item["address"] in replaced
-    }
-    assert paths == {address: [[address.rpartition(".")[2]]] for address in replaced}
+    for address, actions in plan.actions.items():
+        if len(actions) > 1:
+            assert plan.change(address)["replace_paths"] == [[address.rpartition(".")[2]]]
 
 
 def check_bodies(engine: Terraform, scenario: Scenario, variants: dict[str, int]) -> None:
@@ -265,7 +253,7 @@ def change_behind(engine: Terraform, scenario: Scenario, variants: dict[str, int
         run = engine.plan_run(expect={1})
         assert {error["address"] for error in run.errors} == refused
         return
-    plan = foresee(engine)
+    plan = engine.plan()
     assert plan.actions == found
     assert set(plan.drift) == set(found) | followed
     told = {w["address"] for w in plan.run.warnings if "The console itself changed" in w["summary"]}

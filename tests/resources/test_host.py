@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from declarations import foresee, held, hosts, program
+from declarations import held, hosts, program
 from engines import ON_TERRAFORM, Native
 from opsconsole.emulator import Profile
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome
@@ -35,8 +35,7 @@ def test_a_host_that_is_there_fails_or_is_adopted(project, console):
     assert set(held(engine)) == {"opsconsole_host.new"}
 
     engine.settings = {"on_existing_host": "adopt"}
-    engine.write(declared)
-    run = engine.apply(expect={1})
+    run = engine.apply(program=declared, expect={1})
     [error] = run.errors
     assert error["address"] == "opsconsole_host.other"
     assert "'ext-2' on the console and 'ext-9' in the program" in error["detail"]
@@ -47,8 +46,7 @@ def test_a_host_that_is_there_fails_or_is_adopted(project, console):
     assert "tags" not in console.row("hosts", other["id"])
 
     declared["resource"]["opsconsole_host"]["other"]["external_id"] = "ext-2"
-    engine.write(declared)
-    engine.apply()
+    engine.apply(program=declared)
     engine.plan_run(expect={0})
     assert len(console.rows("hosts")) == 3
 
@@ -60,7 +58,7 @@ def test_an_abandoned_host_stays_on_the_console(applied, console):
         console,
     )
     console.reset_log()
-    plan = foresee(engine, "-destroy")
+    plan = engine.plan("-destroy")
     run = engine.apply(plan.saved)
     for part in (plan.run, run):
         assert len(part.warned("leaves management; it stays on the console")) == 2
@@ -96,8 +94,7 @@ def test_jump_hosts_keep_their_order_and_are_deleted_last(applied, console):
 
     turned = chain()
     turned["resource"]["opsconsole_host"]["web"]["jump_host_ids"].reverse()
-    engine.write(turned)
-    plan = foresee(engine)
+    plan = engine.plan(program=turned)
     assert plan.actions == {"opsconsole_host.web": ["update"]}
     engine.apply(plan.saved)
     assert console.row("hosts", ids["web"])["jump_host_ids"] == [ids["gate"], ids["inner"]]
@@ -123,7 +120,7 @@ def test_rerouted_hosts_are_named_and_seen_at_the_next_refresh(applied, console)
 
     assert any(web in told for told in run.warned("rerouted other hosts"))
     assert console.row("hosts", web)["jump_host_ids"] == []
-    assert foresee(engine, "-refresh-only").drift == {"opsconsole_host.web": ["update"]}
+    assert engine.plan("-refresh-only").drift == {"opsconsole_host.web": ["update"]}
 
 
 @pytest.mark.parametrize("profile", ["tidying"], indirect=True)
@@ -135,7 +132,7 @@ def test_what_the_console_keeps_otherwise_is_reported(project, console):
     assert len(run.warned("The console kept another value for mac")) == 1
     assert engine.state()["resources"][0]["instances"][0].get("status") != "tainted"
 
-    plan = foresee(engine)
+    plan = engine.plan()
     assert plan.actions == {"opsconsole_host.web": ["update"]}
     # It is told once: a field that only a creation sets is no difference from then on.
     assert not plan.run.warned("The console itself changed mac of the host")
@@ -155,8 +152,8 @@ def test_a_host_of_one_name_at_another_address_comes_after_the_old_one(policy, a
         )
 
     engine = applied(named("old"), console, {"on_existing_host": policy})
-    engine.write(named("new"))
-    [moved] = engine.plan_run(expect={2}).warned("look like one host that moved")
+    planned = engine.plan_run(program=named("new"), expect={2})
+    [moved] = planned.warned("look like one host that moved")
     assert ("declare the move" if isinstance(engine, Native) else "declare a moved block") in moved
     engine.apply()
     engine.plan_run(expect={0})

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from declarations import agent_on, foresee, held, program
+from declarations import agent_on, held, program
 from engines import ON_TERRAFORM, Native, Terraform
 from opsconsole.emulator import Emulator
 
@@ -77,7 +77,7 @@ def test_the_import_command(project, console, rows):
 
 def check_round_trip(engine: Terraform, console: Emulator) -> None:
     """Check that after imports only the agent, never shown, needs an apply, without a call."""
-    plan = foresee(engine)
+    plan = engine.plan()
     assert plan.actions == {"opsconsole_agent.keeper": ["update"]}
     assert [warning["summary"] for warning in plan.run.warnings if "address" in warning] == [
         "Not verified: name, host_id, specialty_id, main_engine of the agent "
@@ -94,8 +94,10 @@ def test_import_blocks_that_generate_configuration(project, console, rows):
     blocks = [{"to": address, "id": identity} for address, identity in identities(rows).items()]
     engine = project({"import": blocks}, console)
 
-    plan = foresee(engine, "-generate-config-out=generated.tf")
-    assert plan.actions == {address: ["import"] for address in identities(rows)}
+    plan = engine.plan("-generate-config-out=generated.tf")
+    changes = plan.json["resource_changes"]
+    assert {it["address"] for it in changes if "importing" in it["change"]} == {*identities(rows)}
+    assert plan.actions == {}
     engine.apply(plan.saved)
     engine.plan_run(expect={0})
     engine.plan_run("-refresh-only", expect={0})

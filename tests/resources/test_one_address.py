@@ -10,8 +10,7 @@ HOST = "opsconsole_host"
 
 def one_host(native: Any) -> str:
     native.apply({HOST: {"a": {"name": "a"}}})
-    found: str = native.attributes(f"{HOST}.a")["id"]
-    return found
+    return native.attributes(f"{HOST}.a")["id"]
 
 
 def both(native: Any, provider: str = "opsconsole", **blocks: Any) -> None:

@@ -17,7 +17,7 @@ from patience import until
 from virtual_time import VirtualLoop
 
 
-async def test_what_nobody_waits_for_any_more_is_not_printed_and_ends() -> None:
+async def test_what_nobody_waits_for_any_more_is_not_printed_and_ends():
     printed: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: printed.append(context))
     failing, ended = asyncio.Event(), []

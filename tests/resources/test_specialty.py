@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from creations import created
-from declarations import agent_on, attribute_at, foresee, held, program
+from declarations import agent_on, attribute_at, held, program
 from engines import ON_TERRAFORM
+from lifecycle_steps import created
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest, Seen
 from opsconsole.resources.agent.known import KnownAgents
@@ -42,7 +42,7 @@ def test_a_delete_waits_for_the_hosts_of_released_agents(applied, console):
     engine = applied(declared(), console)
     console.fault(method="DELETE", path="/hosts/", delay=5, times=None)
 
-    plan = foresee(engine, "-destroy")
+    plan = engine.plan("-destroy")
     assert any("cannot be created again" in item["summary"] for item in plan.run.warnings)
     engine.destroy("-refresh=false")
 
@@ -57,8 +57,7 @@ def test_an_agent_that_stays_keeps_its_specialty(applied, console):
     kept = declared(1)
     del kept["resource"]["opsconsole_specialty"]
     kept["resource"]["opsconsole_agent"]["a0"]["specialty_id"] = "spc_linux"
-    engine.write(kept)
-    [error] = engine.apply(expect={1}).errors
+    [error] = engine.apply(program=kept, expect={1}).errors
     # Terraform shows a provider nothing of what an apply leaves unchanged.
     assert "unchanged in it" in error["detail"] and "request id req_" in error["detail"]
     assert console.request_counts()["specialty_delete"] == 1
@@ -73,7 +72,7 @@ def test_adopted_specialty_stays_on_the_console_unless_its_deletion_is_declared(
         'This takes the specialty "linux-server" (spc_linux) under management; nothing is created'
     )
     engine.apply()
-    [leaving] = foresee(engine, "-destroy").run.warnings
+    [leaving] = engine.plan("-destroy").run.warnings
     assert "leaves management; it stays on the console" in leaving["summary"]
     engine.destroy()
     assert console.row("specialties", "spc_linux") is not None

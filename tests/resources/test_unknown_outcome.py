@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from consoles import call_api
-from declarations import agent_on, foresee, held, program
+from declarations import agent_on, held, program
 from engines import ON_TERRAFORM, Terraform
 from left_calls import PROVIDER, calls_left, leave_calls
 from opsconsole.clock import timestamp, utc_now
@@ -70,8 +70,7 @@ def agents(console: Emulator) -> list[str]:
 def test_replacement_of_a_lost_agent_is_refused_alone(lost, console):
     program = declared()
     program["resource"]["opsconsole_host"]["more"] = {"name": "more"}
-    lost.write(program)
-    plan = foresee(lost)
+    plan = lost.plan(program=program)
     assert plan.actions == {ADDRESS: ["delete", "create"], "opsconsole_host.more": ["create"]}
     assert any("It is not known whether the agent" in item["summary"] for item in plan.run.warnings)
     [error] = lost.apply(expect={1}).errors
@@ -302,6 +301,7 @@ def test_no_run_is_complete_while_an_outcome_is_unknown(native):
         assert "Apply incomplete" in again.out
         assert "opsconsole state rm 'opsconsole_agent.x'" in again.out
         assert "terraform state rm" not in again.out
+    assert "Enter a value" not in native.run("apply", expect=1).out
     [made] = native.console.rows("agents")
     native.run("state", "rm", "opsconsole_agent.x")
     native.run("import", "opsconsole_agent.x", made["id"])

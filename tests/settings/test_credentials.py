@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from declarations import agent_on, foresee, held, program
+from declarations import agent_on, held, program
 from engines import Run
 from opsconsole.emulator import API_KEY
 from opsconsole.lifecycle.interface import PlanCreation
@@ -54,7 +54,7 @@ def test_credentials_show_up_nowhere(way, installed_terraform, console_of):
     logged = {"TF_LOG": "trace", "TF_LOG_PATH": "trace.log"}
     engine = installed_terraform(PROGRAM | more, console, **logged, **variables)
 
-    plan = foresee(engine)
+    plan = engine.plan()
     runs = [plan.run, engine.apply(plan.saved)]
     # A console, or a proxy, that echoes what it was sent.
     echo = f"<html>Authorization: Bearer {secret} Cookie: session={secret}</html>"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from declarations import foresee, program
+from declarations import program
 from opsconsole.lifecycle.interface import Seen
 from outcomes import errors
 
@@ -14,7 +14,7 @@ def test_host_that_cannot_be_read_is_no_difference(applied, console):
     hosts = {name: {"name": name, "knowledge": "k"} for name in ("a", "b", "c")}
     engine = applied(program(host=hosts), console, {"max_concurrency": 1})
     console.reset_log()
-    plan = foresee(engine, "-parallelism=1")
+    plan = engine.plan("-parallelism=1")
     assert plan.run.code == 0
     assert len(plan.run.warned("Hosts cannot be read")) == 1
     # Two different hosts must refuse: one refusal may be that host's own.
@@ -22,8 +22,7 @@ def test_host_that_cannot_be_read_is_no_difference(applied, console):
 
     # Never observed is not a difference: one apply, which sends what is declared, and then none.
     hosts["a"]["public_ip"] = "198.51.100.7"
-    engine.write(program(host=hosts))
-    plan = foresee(engine)
+    plan = engine.plan(program=program(host=hosts))
     assert plan.actions == {"opsconsole_host.a": ["update"]}
     assert plan.run.warned("Not verified: public_ip")
     console.reset_log()

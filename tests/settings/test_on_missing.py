@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from declarations import agent_on, foresee, held, program
+from declarations import agent_on, held, program
 from drift_checks import check_drift
 from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
@@ -53,7 +53,7 @@ def test_missing_objects_leave_state_and_are_created_again(applied, console):
     take_away(held(engine), console)
 
     console.reset_log()
-    found = foresee(engine, "-refresh-only")
+    found = engine.plan("-refresh-only")
     listed = [
         item["path"].split("/")[4]
         for item in console.requests()
@@ -80,8 +80,7 @@ def test_missing_objects_leave_state_and_are_created_again(applied, console):
     said = {item["address"] for item in warned.warnings if "There is no" in item["summary"]}
     assert said == GONE_FOR_GOOD
 
-    engine.write(program(**REMAKEABLE))
-    plan = foresee(engine)
+    plan = engine.plan(program=program(**REMAKEABLE))
     assert plan.actions == {item: ["create"] for item in GONE}
     engine.apply(plan.saved)
     engine.plan_run(expect={0})
@@ -106,7 +105,7 @@ def test_an_agent_of_a_host_outside_costs_one_list(applied, console):
     console.change("agents", held(engine)["opsconsole_agent.orphan"]["id"], status="archived")
 
     console.reset_log()
-    found = foresee(engine, "-refresh-only")
+    found = engine.plan("-refresh-only")
     assert found.drift == {
         "opsconsole_agent.orphan": ["delete"],
         "opsconsole_agent_plugin.disk": ["delete"],
@@ -133,8 +132,7 @@ def test_on_missing_of_every_kind_warns_or_refuses(applied, console):
     assert "with those of its agents and plugins" in said[HOST]
 
     engine.settings = {"on_missing": "error"}
-    engine.write(WHOLE)
-    refused = engine.plan_run("-refresh-only", expect={1})
+    refused = engine.plan_run("-refresh-only", program=WHOLE, expect={1})
     # One error is that of its agent, which Terraform may read after it.
     with_agent = {"opsconsole_agent_plugin.of_gone"}
     assert {item["address"] for item in refused.errors} - with_agent == AWAY
@@ -148,8 +146,7 @@ def test_on_missing_of_every_kind_warns_or_refuses(applied, console):
         ({"on_missing_host": "error"}, {HOST}),
     ):
         engine.settings = settings
-        engine.write(WHOLE)
-        refused = engine.plan_run("-refresh-only", expect={1})
+        refused = engine.plan_run("-refresh-only", program=WHOLE, expect={1})
         assert {item["address"] for item in refused.errors} - with_agent == kept
         assert kept <= held(engine).keys()
     assert "request id req_" in refused.errors[0]["detail"]

@@ -32,8 +32,7 @@ def write(native: Any, resource: dict[str, Any], *imports: Any, **second: Any) -
 def apply(native: Any, resource: dict[str, Any], *, expect: int = 0, **second: Any) -> Run:
     """Apply resources that are declared so."""
     write(native, resource, **second)
-    ended: Run = native.run("apply", "-auto-approve", expect=expect)
-    return ended
+    return native.run("apply", "-auto-approve", expect=expect)
 
 
 def elsewhere(**values: Any) -> dict[str, Any]:

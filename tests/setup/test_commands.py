@@ -1,26 +1,23 @@
 """What a reader of the README types: `make` and the scripts behind it."""
 
-import os
 import re
 import shutil
-import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
+
+from engines import run_program
 
 ROOT = Path(__file__).resolve().parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
 
 
-def run(*command: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, **variables}
-    return subprocess.run(
-        command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=300
-    )
+run = partial(run_program, folder=ROOT)
 
 
-def test_make_alone_lists_every_target() -> None:
-    shown = run("make", "--no-print-directory").stdout
+def test_make_alone_lists_every_target():
+    shown = run("make", "--no-print-directory").out
     (phony,) = re.findall(r"^\.PHONY: (.*)", MAKEFILE, re.MULTILINE)
     assert sorted(re.findall(r"^  make (\w+)", shown, re.MULTILINE)) == sorted(phony.split())
 
@@ -42,9 +39,9 @@ def test_continuous_integration_installs_what_it_can_and_runs_make_test(user, ap
     for name in ("bash", "dirname", "timeout"):
         (tmp_path / name).symlink_to(shutil.which(name) or "/missing")
     seen = run(ROOT / ".ci" / "run", PATH=str(tmp_path))
-    assert (seen.returncode, seen.stderr) == (0, "")
-    assert said in seen.stdout
-    assert seen.stdout.splitlines()[-1] == "make test coverage"
+    assert seen.err == ""
+    assert said in seen.out
+    assert seen.out.splitlines()[-1] == "make test coverage"
     assert (tmp_path / "asked").exists() == (user == "0")
 
 
@@ -54,13 +51,12 @@ def test_setup_without_a_python_that_serves_says_what_is_needed(version, tmp_pat
     if version != "missing":
         python.write_text("#!/bin/sh\nexit 1\n")
         python.chmod(0o755)
-    seen = run("make", "setup", PYTHON=str(python))
-    assert seen.returncode == 2
-    assert "no Python 3.11 or newer" in seen.stderr
+    seen = run("make", "setup", expect={2}, PYTHON=str(python))
+    assert "no Python 3.11 or newer" in seen.err
 
 
 @pytest.mark.parametrize("target", ["demo", "bench"])
 def test_what_a_target_runs_is_there(target):
-    shown = run("make", "--dry-run", target).stdout
+    shown = run("make", "--dry-run", target).out
     ((module, script),) = re.findall(r"^\S+/python (?:-m (\w+)|(\S+))$", shown, re.MULTILINE)
     assert (ROOT / (script or f"{module}/__main__.py")).is_file()

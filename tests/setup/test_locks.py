@@ -40,24 +40,24 @@ def test_each_dependency_is_pinned_within_its_bounds(asked):
     assert asked.specifier.contains(PINS[canonicalize_name(asked.name)])
 
 
-def test_each_pin_has_a_hash() -> None:
+def test_each_pin_has_a_hash():
     blocks = re.split(r"^(?=[\w.-]+==)", LOCK, flags=re.MULTILINE)
     assert [block.split()[0] for block in blocks if block and "--hash=sha256:" not in block] == []
 
 
-def test_no_lock_of_python_packages_names_a_place() -> None:
+def test_no_lock_of_python_packages_names_a_place():
     assert "://" not in LOCK
     assert "index-url" not in LOCK
 
 
-def test_the_npm_lock_holds_package_json() -> None:
+def test_the_npm_lock_holds_package_json():
     wanted = json.loads((ROOT / "package.json").read_text())["devDependencies"]
     assert NPM_LOCK["packages"][""]["devDependencies"] == wanted
     for name, version in wanted.items():
         assert NPM_LOCK["packages"][f"node_modules/{name}"]["version"] == version
 
 
-def test_no_npm_package_names_a_place_and_each_has_a_hash() -> None:
+def test_no_npm_package_names_a_place_and_each_has_a_hash():
     assert [name for name, entry in packages() if "resolved" in entry] == []
     assert [name for name, entry in packages() if not entry.get("integrity")] == []
 

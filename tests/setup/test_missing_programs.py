@@ -1,11 +1,11 @@
 """Tests of the real programs are skipped where those are missing, and fail with CI=true."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from engines import Run, run_program
 
 ROOT = Path(__file__).resolve().parents[2]
 PROBE = """\
@@ -25,35 +25,32 @@ def test_cdktf(costly):
 """
 
 
-def run(folder: Path, ci: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, ci: str) -> Run:
     """Run the suite's own conftest on a test of each program, with nothing on PATH."""
     probe = folder / "test_probe.py"
     probe.write_text(PROBE)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     options = ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT, "-p", "conftest", probe]
-    environment = {
-        **os.environ,
+    variables = {
         "PATH": str(folder),
         "PYTHONPATH": str(ROOT / "tests"),
         "TERRAFORM_BINARY_NAME": "no-such-terraform",
         "CI": ci,
         "PYTEST_ADDOPTS": "",
     }
-    return subprocess.run(
-        [*command, *options], capture_output=True, text=True, env=environment, timeout=300
-    )
+    return run_program(*command, *options, expect=None, **variables)
 
 
 @pytest.mark.parametrize("ci", ["", "false"])
 def test_skipped_with_a_line_that_says_so(ci, tmp_path):
     seen = run(tmp_path, ci)
-    assert seen.returncode == 0, seen.stdout
-    assert "2 tests were skipped: the terraform program is not on PATH" in seen.stdout
+    assert seen.code == 0, seen.out
+    assert "2 tests were skipped: the terraform program is not on PATH" in seen.out
 
 
 def test_failed_in_continuous_integration(tmp_path):
     seen = run(tmp_path, "true")
-    assert seen.returncode == 1
-    assert "2 errors" in seen.stdout
-    assert "the terraform program is not on PATH, and CI=true asks for every test" in seen.stdout
-    assert "RuntimeError" not in seen.stdout
+    assert seen.code == 1
+    assert "2 errors" in seen.out
+    assert "the terraform program is not on PATH, and CI=true asks for every test" in seen.out
+    assert "RuntimeError" not in seen.out

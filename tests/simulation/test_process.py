@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from declarations import held
 from engines import Terraform
 from opsconsole.emulator import serve
 from worlds import World
@@ -94,7 +95,7 @@ def fold(world: World, words: list[str]) -> None:
     subprocess.run(words, cwd=world.folder, env=world.terraform.environment, check=True)
     unknown = {
         address: item["name"]
-        for address, item in world.terraform.resources().items()
+        for address, item in held(world.terraform).items()
         if item["id"].startswith("outcome-unknown/")
     }
     assert unknown

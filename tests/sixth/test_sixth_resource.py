@@ -16,7 +16,6 @@ from scripts.generate.reference import reference_files
 
 from opsconsole.definition import Way
 from opsconsole.drift import unmanaged_kinds
-from opsconsole.emulator import Emulator
 from opsconsole.resources import RESOURCES
 from sixth_resource import SCHEDULE, Schedules, registered
 
@@ -48,7 +47,7 @@ def native(native_on: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch) -> 
     return native
 
 
-def test_the_native_engine(schedules: Schedules, native: Any) -> None:
+def test_the_native_engine(schedules, native):
     native.apply(program())
     [(schedule_id, row)] = schedules.rows.items()
     native.run("plan", "-detailed-exitcode")
@@ -71,9 +70,7 @@ def test_the_native_engine(schedules: Schedules, native: Any) -> None:
     assert "deleted by the deletion of opsconsole_host.web" in out
 
 
-def test_its_list_is_adopted_and_may_be_narrowed(
-    schedules: Schedules, native: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_list_is_adopted_and_may_be_narrowed(schedules, native, monkeypatch):
     native.apply(program())
     [schedule_id] = schedules.rows
     native.run("state", "rm", ADDRESS)
@@ -97,9 +94,7 @@ def test_its_list_is_adopted_and_may_be_narrowed(
     assert "leave them out of --count-unmanaged" in out
 
 
-def test_what_its_host_took_along_is_found_after_the_host(
-    schedules: Schedules, native: Any
-) -> None:
+def test_what_its_host_took_along_is_found_after_the_host(schedules, native):
     native.apply(program())
     native.console.delete("hosts", native.id_of("opsconsole_host.web"))
     native.console.reset_log()
@@ -110,15 +105,12 @@ def test_what_its_host_took_along_is_found_after_the_host(
 
 
 @pytest.mark.terraform
-def test_terraform(
-    schedules: Schedules, terraform: Any, console_of: Callable[[str], Emulator]
-) -> None:
+def test_terraform(schedules, terraform, console_of):
     engine = terraform({"resource": program()}, console_of("strict"))
     engine.apply()
     [(schedule_id, row)] = schedules.rows.items()
     assert engine.plan().code == 0
-    engine.write({"resource": program(cron="0 2 * * *")})
-    engine.apply()
+    engine.apply(program={"resource": program(cron="0 2 * * *")})
     assert row["cron"] == "0 2 * * *"
     row["cron"] = "0 3 * * *"
     assert engine.plan().code == 2
@@ -130,7 +122,7 @@ def test_terraform(
     assert schedules.rows == {}
 
 
-def test_reports_draw_it(schedules: Schedules, native: Any) -> None:
+def test_reports_draw_it(schedules, native):
     native.write(program())
     assert '(("nightly<br/>schedule"))' in native.run("graph").text
     assert "POST /api/v1/schedules/{id}" in native.run("capabilities").text
@@ -143,7 +135,7 @@ def test_reports_draw_it(schedules: Schedules, native: Any) -> None:
     assert unmanaged_kinds()["schedules"] == SCHEDULE.type_name
 
 
-def test_its_construct_and_its_page(schedules: Schedules, tmp_path: Path) -> None:
+def test_its_construct_and_its_page(schedules, tmp_path):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     own = tmp_path / "examples" / "reference" / "resources" / SCHEDULE.type_name
     own.mkdir(parents=True)

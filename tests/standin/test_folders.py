@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from forked_runs import ForkedRun, Forks
+from engines import Run
+from forked_runs import Forks
 from sampling import EVERYTHING
 
 APP = """
@@ -79,7 +80,7 @@ class Folder:
             else:
                 path.unlink(missing_ok=True)
 
-    def run(self, *words: str) -> ForkedRun:
+    def run(self, *words: str) -> Run:
         """Run a command; what it leaves behind must be named."""
         self.done.append(" ".join(words))
         before = self.program()
@@ -106,7 +107,7 @@ class Folder:
             return "app" if left.exists() and words == COMMANDS[0] else ""
         return "" if any(name.endswith(".tf") for name in files) else "files"
 
-    def reproduction(self, ended: ForkedRun) -> str:
+    def reproduction(self, ended: Run) -> str:
         """What to type to see it again."""
         return "\n".join([*self.done, f"→ {ended.code}", ended.out, ended.err])
 
@@ -138,5 +139,5 @@ def test_a_command_means_one_program(
             told = {name for name in ("app", "files") if f"opsconsole_host.{name}" in ended.out}
             assert told == {wanted} - {"", "x"}, folder.reproduction(ended)
         if both and words[0] == "opsconsole" and words[1] in ("plan", "validate", "drift"):
-            said = "the app is meant" in ended.err
+            said = "the app is used" in ended.err
             assert said == ("-dir=." not in words), folder.reproduction(ended)

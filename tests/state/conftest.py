@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from opsconsole.state.backend import LocalBackend
+from engines import Terraform, quiet_environment
+from opsconsole.state.backend import LocalBackend, RunOptions
 from opsconsole.state.lock import Locking
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state
@@ -56,7 +56,9 @@ def session(state_path: Path) -> Callable[..., StateSession]:
     """Opens a session on the test's state; the test closes it."""
 
     def make(path: Path = state_path, operation: str = "apply", **locking: Any) -> StateSession:
-        return open_state(LocalBackend(path, operation, Locking(**locking)))
+        return open_state(
+            LocalBackend(path, RunOptions(operation=operation, locking=Locking(**locking)))
+        )
 
     return make
 
@@ -72,47 +74,19 @@ def open_files(tmp_path: Path) -> Callable[[], list[Path]]:
     return find
 
 
-class Terraform:
-    """The real terraform, in one directory."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("TF_")},
-            "TF_CLI_CONFIG_FILE": os.devnull,
-            "CHECKPOINT_DISABLE": "1",
-        }
-
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            ["terraform", *words],
-            cwd=self.directory,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-    def run(self, *words: str, code: int = 0) -> str:
-        process = self.start(*words)
-        said, _ = process.communicate(timeout=300)
-        assert process.returncode == code, said
-        return said
+class TerraformData(Terraform):
+    """The real terraform in the test's folder, with a program that needs no provider."""
 
     def declare(self, **blocks: Any) -> None:
         """Write the program and initialise it."""
-        (self.directory / "main.tf.json").write_text(json.dumps(blocks))
-        self.run("init", "-input=false", "-no-color")
+        (self.folder / "main.tf.json").write_text(json.dumps(blocks))
+        self.init()
 
 
 @pytest.fixture
-def terraform(tmp_path: Path) -> Terraform:
-    if shutil.which("terraform") is None:
-        message = "terraform is not installed"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
-    return Terraform(tmp_path)
+def terraform(terraform_binary: Path, tmp_path: Path) -> TerraformData:
+    nothing = Path(os.devnull)
+    return TerraformData(terraform_binary, tmp_path, quiet_environment(tmp_path, nothing, nothing))
 
 
 @pytest.fixture

@@ -20,8 +20,7 @@ import pytest
 from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of
 from opsconsole.state import backend
-from opsconsole.state.backend import LocalBackend, local_path, workspace_of
-from opsconsole.state.backends.base import RunOptions
+from opsconsole.state.backend import LocalBackend, RunOptions, local_path, workspace_of
 from opsconsole.state.last_place import LastPlace
 from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
@@ -236,7 +235,9 @@ def test_a_state_that_another_wrote_is_not_written_over(session, state_path, hos
     late.begin()
     late.state.remove("opsconsole_host.h0")
     if how == "written":
-        with open_state(LocalBackend(state_path, journal=state_path.with_name("j"))) as other:
+        with open_state(
+            LocalBackend(state_path, RunOptions(journal=state_path.with_name("j")))
+        ) as other:
             other.state.remove("opsconsole_host.h1")
     else:
         other_path = state_path.with_name("other")
@@ -332,7 +333,7 @@ def test_what_is_no_file_is_refused_before_anything_is_read(session, tmp_path, k
             with pytest.raises(UserError, match="is not a regular file"):
                 session(path, lock=locked)
         with pytest.raises(UserError, match=r"is not a regular file.*--journal=FILE"):
-            LocalBackend(tmp_path / "terraform.tfstate", journal=path)
+            LocalBackend(tmp_path / "terraform.tfstate", RunOptions(journal=path))
     with pytest.raises(UserError, match=r"Cannot read .*: .*directory.* Nothing was changed\."):
         backend.read_file(tmp_path)
 
@@ -352,7 +353,7 @@ def test_a_second_path_of_a_state_needs_one_journal(session, tmp_path, monkeypat
         mounts.write_text(f"36 35 98:0 / / rw\n37 35 98:0 /x {tmp_path}/a\\040b/s rw\n")
     with pytest.raises(UserError, match=f"by another path: {re.escape(why)}.*--journal=FILE"):
         session(path)
-    open_state(LocalBackend(path, journal=tmp_path / "journal")).close()
+    open_state(LocalBackend(path, RunOptions(journal=tmp_path / "journal"))).close()
 
 
 def test_a_workspace_has_a_directory_of_its_own(session, tmp_path, host):
@@ -399,9 +400,9 @@ def test_a_state_is_looked_for_where_init_noted_it(tmp_path, block, said):
     (tmp_path / ".terraform").mkdir()
     (tmp_path / ".terraform" / "terraform.tfstate").write_text(json.dumps({"backend": noted}))
     with pytest.raises(UserError, match=said):
-        backend_for(tmp_path, block, "plan", given={})
+        backend_for(block, RunOptions(tmp_path, "plan"), given={})
     for same in ({}, {"path": "old"}, {"workspace_dir": "terraform.tfstate.d"}):
-        found = backend_for(tmp_path, {"local": same}, "plan", given={})
+        found = backend_for({"local": same}, RunOptions(tmp_path, "plan"), given={})
         assert found.journal == journal_of(tmp_path / "old")
 
 
@@ -415,9 +416,9 @@ def test_a_state_is_looked_for_where_the_last_run_wrote_it(tmp_path):
     with pytest.raises(UserError, match=r"written to s3://a \(s3\), .* names s3://b \(s3\)"):
         LastPlace(here, "default", "s3", "s3://b", "two").check()
     with pytest.raises(UserError, match=r"written to s3://a \(s3\), .* names the local backend"):
-        backend_for(here, None, "plan", given={})
+        backend_for(None, RunOptions(here, "plan"), given={})
     for read, given in (("default", None), ("other", {})):
-        found = backend_for(here, None, "plan", workspace=read, given=given)
+        found = backend_for(None, RunOptions(here, "plan"), workspace=read, given=given)
         assert found.name == str(local_path(here, {}, read))
     [note] = (here / ".terraform").iterdir()
     note.unlink()
@@ -429,12 +430,17 @@ def test_an_empty_place_beside_a_filled_local_state_is_refused(session, tmp_path
     here = tmp_path / "cdktf.out" / "stacks" / "only"
     default, options = here / "terraform.tfstate", RunOptions(here, checks_place=True)
     place = InMemory(Place(), options, embeds_journal=False)
+    of_blue = LastPlace(here, "blue", "memory", "memory")
     of_cdktf = tmp_path / "terraform.only.tfstate"
-    for path, first in ((default, ""), (of_cdktf, f"copy it to {default}, then ")):
+    for path, first, look in (
+        (default, "", place.read),
+        (of_cdktf, f"copy it to {default}, then ", place.read),
+        (local_path(here, {}, "blue"), "", of_blue.check_nothing_here),
+    ):
         with session(path) as opened:
             opened.state.put("opsconsole_host.a", host(1))
         with pytest.raises(UserError) as caught:
-            place.read()
+            look()
         assert caught.value.message.endswith(f" memory, and a state with 1 object is in {path}.")
         assert caught.value.remedy.startswith(f"To go on with it, {first}run `opsconsole-terraform")
         with session(path) as opened:
@@ -445,7 +451,7 @@ def test_an_empty_place_beside_a_filled_local_state_is_refused(session, tmp_path
 def test_a_remote_state_is_reached_without_terraform(tmp_path, monkeypatch):
     block = {"address": "http://127.0.0.1:9/state", "retry_max": 0}
     journals = tmp_path / "journals"
-    found = backend_for(tmp_path, {"http": block}, "plan", journals=journals, given={})
+    found = backend_for({"http": block}, RunOptions(tmp_path, "plan", journals=journals), given={})
     assert (found.name, found.journal.parent) == (block["address"], journals)
     with pytest.raises(UserError, match=f"^Cannot reach the state {block['address']}: "):
         read_foreign(tmp_path, "http", block, "default")
@@ -457,9 +463,12 @@ def test_a_missing_library_names_its_extra(tmp_path, monkeypatch):
         for module in [name for name in sys.modules if f".backends.{kind}" in name]:
             monkeypatch.delitem(sys.modules, module)
         monkeypatch.setitem(sys.modules, library, None)
+        parent, _, name = library.rpartition(".")
+        # A test before this one may have imported it: its package then still has it.
+        monkeypatch.delattr(sys.modules.get(parent), name, raising=False)
         said = rf"^The {kind} backend needs .*pip install 'opsconsole\[{kind}\]'"
         with pytest.raises(UserError, match=said):
-            backend_for(tmp_path, {kind: []}, "plan")
+            backend_for({kind: []}, RunOptions(tmp_path, "plan"))
 
 
 @pytest.mark.parametrize(

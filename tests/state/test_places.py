@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from forked_runs import ForkedRun, Forks, forks_of
+from engines import Run
+from forked_runs import Forks, forks_of
 from opsconsole.emulator import Emulator
 from opsconsole.errors import TRY_LATER
-from opsconsole.state.backend import LocalBackend
+from opsconsole.state.backend import LocalBackend, RunOptions
 from opsconsole.state.opening import open_state
 from sampling import EVERYTHING
 
@@ -110,7 +111,7 @@ class Places:
         folder, path = WAYS[way]
         return self.root / (f"{folder}/{path}" if path.startswith("..") else path)
 
-    def run(self, way: str, *words: str, point: int = 0) -> ForkedRun:
+    def run(self, way: str, *words: str, point: int = 0) -> Run:
         """Run a command by a way; it is killed at `point`, unless that is 0."""
         folder, path = self.root / WAYS[way][0], self.path(way)
         words = (words[0], f"--state={path}", *words[1:])
@@ -164,7 +165,7 @@ def walk(places: Places, ways: list[str], chosen: random.Random) -> None:
         journal = (f"--journal={places.state}.opsconsole-journal",)
     own = Path(journal[0].partition("=")[2]) if journal else None
     first, second = chosen.sample(ways, 2)
-    with open_state(LocalBackend(places.path(first), journal=own)):
+    with open_state(LocalBackend(places.path(first), RunOptions(journal=own))):
         refused = places.run(second, "apply", "--auto-approve", *journal)
         assert refused.code == TRY_LATER
         assert "is locked by" in refused.err

@@ -31,8 +31,8 @@ from hypothesis.stateful import (
 )
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import Backend, LocalBackend
-from opsconsole.state.backends.base import LockLost, RunOptions
+from opsconsole.state.backend import Backend, LocalBackend, RunOptions
+from opsconsole.state.backends.base import LockLost
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state, read_state

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from subprocess import Popen
 from typing import Any
@@ -13,7 +12,7 @@ from opsconsole.errors import UserError
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.session import StateSession
-from opsconsole.state.terraform_backend import read_borrowed
+from opsconsole.state.terraform_backend import read_with_terraform
 from patience import PATIENCE, until
 
 pytestmark = pytest.mark.terraform
@@ -27,7 +26,7 @@ OUTPUT = {"out": {"value": ["${terraform_data.one.id}"], "sensitive": True}}
 
 
 def shown(terraform: Any) -> Any:
-    found = json.loads(terraform.run("show", "-json"))
+    found = terraform.show_json()
     found.pop("terraform_version", None)
     return found
 
@@ -38,7 +37,7 @@ def test_a_state_of_terraforms_comes_back_byte_by_byte(terraform, state_path):
     data = state_path.read_bytes()
     state = State.parse(data)
     assert state.to_bytes() == data
-    assert [*map(str, state.addresses())] == terraform.run("state", "list").splitlines()
+    assert [*map(str, state.addresses())] == terraform.run("state", "list").out.splitlines()
     for address in list(state.addresses()):
         item = state.get(address)
         assert item is not None
@@ -51,14 +50,14 @@ def test_a_state_of_terraforms_comes_back_byte_by_byte(terraform, state_path):
 def test_a_state_that_was_rewritten_is_read_by_terraform_unchanged(terraform, session, state_path):
     terraform.declare(resource=DATA, output=OUTPUT)
     terraform.run("apply", "-auto-approve")
-    before, listed = shown(terraform), terraform.run("state", "list").splitlines()
+    before, listed = shown(terraform), terraform.run("state", "list").out.splitlines()
     with session() as opened:
         item = opened.state.get("terraform_data.one")
         assert item is not None
         opened.state.put("terraform_data.extra", item._replace(dependencies=["terraform_data.one"]))
         opened.state.set_output("added", StateOutput("x", "string"))
     listed = sorted([*listed, "terraform_data.extra"])
-    assert terraform.run("state", "list").splitlines() == listed
+    assert terraform.run("state", "list").out.splitlines() == listed
     with session() as opened:
         opened.state.remove("terraform_data.extra")
         opened.state.set_output("added", None)
@@ -79,7 +78,7 @@ def test_taint_deposed_and_moved_objects_are_terraforms_own(terraform, session):
         opened.state.taint("terraform_data.one")
         opened.state.move("terraform_data.many[2]", "terraform_data.many[7]")
         deposed = opened.state.depose("terraform_data.many[1]")
-    said = terraform.run("plan", "-detailed-exitcode", "-no-color", code=2)
+    said = terraform.run("plan", "-detailed-exitcode", expect=[2]).text
     assert "terraform_data.one is tainted, so must be replaced" in said
     assert f"terraform_data.many[1] (deposed object {deposed}) will be destroyed" in said
     assert "terraform_data.many[7] will be destroyed" in said
@@ -90,7 +89,7 @@ def test_taint_deposed_and_moved_objects_are_terraforms_own(terraform, session):
 def test_terraform_is_refused_while_we_hold_the_lock(terraform, session, command):
     terraform.declare(resource=DATA)
     with session(operation="apply"):
-        said = terraform.run(*command.split(), "-no-color", code=1)
+        said = terraform.run(*command.split(), expect=[1]).text
     assert "Error acquiring the state lock" in said
     assert "opsconsole apply" in said
     assert "@" in said
@@ -114,7 +113,7 @@ def test_we_are_refused_or_wait_while_terraform_holds_the_lock(terraform, sessio
     with session(timeout=PATIENCE, on_wait=lambda info: told.append(info.operation)) as opened:
         assert [str(address) for address in opened.state.addresses()] == ["terraform_data.slow"]
     assert told == ["OperationTypeApply"]
-    said, _ = running.communicate(timeout=PATIENCE)
+    said = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
 
 
@@ -138,7 +137,7 @@ def test_a_terraform_that_waits_loses_nothing(terraform, session, state_path, ho
             pet._replace(attributes={**pet.attributes, "id": f"kept-{number}"}),
         )
     opened.close()
-    said, _ = running.communicate(timeout=PATIENCE)
+    said = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
     state = State.parse(state_path.read_bytes())
     assert len(state) == 42
@@ -155,7 +154,7 @@ def test_a_run_that_wrote_nothing_is_nothing_to_terraform(terraform, session, st
     running: Popen[str] = terraform.start("apply", "-auto-approve", "-lock-timeout=120s")
     assert waits_for_the_lock(running)
     opened.close()
-    said, _ = running.communicate(timeout=PATIENCE)
+    said = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
     assert len(State.parse(state_path.read_bytes())) == 4
 
@@ -169,10 +168,10 @@ def test_the_state_of_another_program_is_read_through_terraform(
     monkeypatch.setenv("TF_CLI_ARGS", "-lock=false")
     monkeypatch.setenv("TF_CLI_ARGS_init", "-backend-config=path=other.tfstate")
     monkeypatch.setenv("TF_DATA_DIR", str(state_path.parent / "data"))
-    name, state = read_borrowed(
+    name, state = read_with_terraform(
         "local", {"path": str(state_path), "workspace_dir": None}, "default"
     )
     assert (name, [*state.outputs]) == ("the local backend", ["o"])
     assert not (state_path.parent / "data").exists()
     with pytest.raises(UserError, match=r"terraform cannot read it: .*no-such"):
-        read_borrowed("no-such", {}, "default")
+        read_with_terraform("no-such", {}, "default")

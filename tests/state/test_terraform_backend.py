@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import SnapshotMeta
+from opsconsole.state.backend import RunOptions
 from opsconsole.state.lock import Locking
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.opening import backend_for, open_state, read_foreign, read_state
 from opsconsole.state.session import StateSession
-from opsconsole.state.terraform_backend import TerraformBackend, _same
+from opsconsole.state.terraform_backend import TerraformBackend, _same_objects
 from postgres_server import running_postgres
 
 pytestmark = pytest.mark.terraform
@@ -55,11 +55,11 @@ def place(
 
 
 def opened(place: Any, **locking: Any) -> StateSession:
-    return open_state(TerraformBackend(place.directory, "pg", "apply", Locking(**locking)))
+    return open_state(TerraformBackend("pg", RunOptions(place.folder, locking=Locking(**locking))))
 
 
 def stored(place: Any) -> State:
-    return State.parse(place.run("state", "pull").encode())
+    return State.parse(place.run("state", "pull").out.encode())
 
 
 async def test_state_is_pushed_and_terraform_goes_on_with_it(place):
@@ -81,8 +81,8 @@ async def test_state_is_pushed_and_terraform_goes_on_with_it(place):
             found = stored(place)
             assert (found.serial, len(found)) == (session.state.serial, count)
             assert found.serial > before
-    assert sorted(path.name for path in place.directory.glob("*opsconsole*")) == []
-    assert read_state(TerraformBackend(place.directory, "pg", "show")).lineage == lineage
+    assert sorted(path.name for path in place.folder.glob("*opsconsole*")) == []
+    assert read_state(TerraformBackend("pg", RunOptions(place.folder))).lineage == lineage
 
 
 @pytest.mark.parametrize("how", ["apply", "foreign"])
@@ -95,7 +95,7 @@ def test_what_another_pushed_meanwhile_is_not_written_over(place, host, how):
     else:
         foreign = stored(place)
         foreign.lineage = "foreign"
-        (place.directory / "foreign.json").write_bytes(foreign.to_bytes())
+        (place.folder / "foreign.json").write_bytes(foreign.to_bytes())
         place.run("state", "push", "-force", "foreign.json")
     before = stored(place).to_bytes()
     with pytest.raises(UserError, match=r"written by someone else meanwhile.*kept in the journal"):
@@ -122,7 +122,7 @@ def test_native_runs_in_one_directory_exclude_each_other(place):
 
 def test_a_lock_of_the_backend_is_respected(place, host):
     slow = {"slow": {"provisioner": {"local-exec": {"command": "sleep 6"}}}}
-    backend = json.loads((place.directory / "main.tf.json").read_text())["terraform"]
+    backend = json.loads((place.folder / "main.tf.json").read_text())["terraform"]
     place.declare(terraform=backend, resource={"terraform_data": slow})
     session = opened(place)
     session.state.put(WEB, host(1))
@@ -131,7 +131,7 @@ def test_a_lock_of_the_backend_is_respected(place, host):
     assert any("Creating" in line for line in running.stdout)
     with pytest.raises(UserError, match=r"state push` failed .*lock"):
         session.close()
-    said, _ = running.communicate(timeout=300)
+    said = running.communicate(timeout=300)
     assert running.returncode == 0, said
     with opened(place) as again:
         assert again.folded == 1
@@ -142,22 +142,22 @@ def test_a_directory_that_is_not_initialised_says_so(terraform, tmp_path, monkey
     monkeypatch.setenv("TF_CLI_CONFIG_FILE", os.devnull)
     (tmp_path / "main.tf.json").write_text('{"terraform": {"backend": {"pg": {}}}}')
     with pytest.raises(UserError, match=r"is not initialised.*Run `terraform init` in"):
-        open_state(TerraformBackend(tmp_path, "pg", "plan"))
+        open_state(TerraformBackend("pg", RunOptions(tmp_path)))
     with pytest.raises(UserError, match=r"state pull` failed .*Run `terraform init` in"):
-        read_state(TerraformBackend(tmp_path, "pg", "show"))
+        read_state(TerraformBackend("pg", RunOptions(tmp_path)))
 
 
 def test_without_terraform_a_remote_backend_is_one_error(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="no terraform or tofu is installed"):
-        backend_for(tmp_path, {"consul": {}}, "plan")
+        backend_for({"consul": {}}, RunOptions(tmp_path))
     with pytest.raises(UserError, match="no terraform or tofu is installed"):
         read_foreign(tmp_path, "consul", {}, "default")
     assert read_foreign(tmp_path, "local", {"path": "x"}, "default")[0] == str(tmp_path / "x")
     for block, name in ((None, "terraform.tfstate"), ({"local": [{"path": "x"}]}, "x")):
-        assert backend_for(tmp_path, block, "plan").name == str(tmp_path / name)
+        assert backend_for(block, RunOptions(tmp_path)).name == str(tmp_path / name)
     (tmp_path / "tofu").symlink_to("/bin/true")
-    found = backend_for(tmp_path, {"consul": []}, "plan")
+    found = backend_for({"consul": []}, RunOptions(tmp_path))
     assert found.name == f"the consul backend of {tmp_path}"
     assert found.why_unlocked().endswith("through Terraform, which cannot hold its lock for a run.")
     assert found.journal == tmp_path / "consul.default.opsconsole-journal"
@@ -177,14 +177,16 @@ def test_a_pushed_state_is_known_by_its_objects(host):
         ("opsconsole_host.jump", "opsconsole_host.other", True),
     ):
         assert old in text
-        assert _same(State.parse(text.replace(old, new, 1).encode()), pushed) is same
+        assert _same_objects(State.parse(text.replace(old, new, 1).encode()), pushed) is same
 
 
 def test_a_push_says_how_to_lock_and_is_read_back(tmp_path, monkeypatch):
     """A program that stores what it is given stands for Terraform."""
     program, place = tmp_path / "tofu", tmp_path / "state"
     steps = (
-        '[ "$2" = pull ] && exec cat state\n[ ! -e refuses ] && exec cat >state\necho no; exit 1\n'
+        '[ "$2" = pull ] && exec cat state\n'
+        # It stores every state with the serial 3.
+        '[ ! -e refuses ] && exec sed "/\\"serial\\"/s/[0-9]/3/" >state\necho no; exit 1\n'
     )
     # Its own session, in which Ctrl-C does not reach it; no input; no arguments of the environment.
     shown = '$(($(cut -d" " -f6 /proc/$$/stat) == $$)) $TF_INPUT$TF_CLI_ARGS'
@@ -194,21 +196,21 @@ def test_a_push_says_how_to_lock_and_is_read_back(tmp_path, monkeypatch):
     monkeypatch.setenv("TERRAFORM_BINARY_NAME", str(program))
     monkeypatch.setenv("TF_CLI_ARGS", "-no-color")
     pushed = State.new("l")
-    pushed.serial = 3
-    backend = TerraformBackend(tmp_path, "consul", locking=Locking(timeout=1.5))
+    backend = TerraformBackend("consul", RunOptions(tmp_path, locking=Locking(timeout=1.5)))
     for serial, refused in ((3, ""), (2, ""), (1, "serial 3, not 1"), (4, "serial 3, not 4")):
         said = f"meanwhile: it has {refused}\\. It is as they left it" if refused else ""
         with pytest.raises(UserError, match=said) if refused else nullcontext():
-            assert backend.write(pushed.to_bytes(), SnapshotMeta("l", serial)) == ("l", 3)
+            pushed.serial = serial
+            assert backend.write(pushed.to_bytes()) == ("l", 3)
     said = "pull", "push -lock=true -lock-timeout=1500ms -", "pull"
     called = (tmp_path / "said").read_text().splitlines()
     assert called == [f"1 0 state {words}" for words in said] * 4
     (tmp_path / "refuses").touch()
     with pytest.raises(UserError, match=r"failed for the consul backend of .*: no\. The changes"):
-        backend.write(pushed.to_bytes(), SnapshotMeta("l", 3))
+        backend.write(pushed.to_bytes())
     place.write_bytes(b"")
     with pytest.raises(UserError, match="it has lineage none, not l"):
-        backend.write(pushed.to_bytes(), SnapshotMeta("l", 3))
+        backend.write(pushed.to_bytes())
     for refused in (backend.workspaces, partial(backend.check_force_unlock, "id")):
         with pytest.raises(
             UserError, match=r"is reached through .*\. Use `.* (workspace|force-un)"

@@ -20,9 +20,9 @@ import pytest
 from connect_proxy import connect_proxy, write_certificate
 from http_state import serve_state
 from loopback import closed_address
-from opsconsole.state import DEFAULT_WORKSPACE
+from opsconsole.state import DEFAULT_WORKSPACE, Locking, RunOptions
 from opsconsole.state.backends.base import SharedBackend
-from opsconsole.state.opening import Locking, backend_for, native_backend, open_state
+from opsconsole.state.opening import backend_for, native_backend, open_state
 from opsconsole.state.session import Cadence, StateSession
 from postgres_server import running_postgres
 from sampling import EVERYTHING
@@ -59,11 +59,11 @@ class Place:
         self.opened.append(native_backend(self.kind, self.block, workspace))
         return self.opened[-1]
 
-    def session(self, folder: Path, timeout: float = 0.0) -> StateSession:
+    def session(self, folder: Path, **locking: Any) -> StateSession:
         """Open a session as a machine of its own would; nothing is stored until it is closed."""
         folder.mkdir(exist_ok=True)
         block = {self.kind: self.block}
-        backend = backend_for(folder, block, "apply", Locking(timeout=timeout))
+        backend = backend_for(block, RunOptions(folder, locking=Locking(**locking)))
         return open_state(backend, Cadence(seconds=1e9, changes=10**9))
 
 
@@ -183,7 +183,7 @@ def gcs_places() -> Iterator[Make]:
     words = [str(program), "-scheme", "http", "-host", "127.0.0.1", "-port", str(port)]
     words += ["-backend", "memory", "-public-host", f"127.0.0.1:{port}"]
     with _server(words, port):
-        _post(f"{address}/storage/v1/b?project=p", b'{"name": "states"}')
+        post(f"{address}/storage/v1/b?project=p", b'{"name": "states"}')
 
         def make() -> Place:
             prefix = f"n{next(_NUMBERS)}"
@@ -276,7 +276,8 @@ def _server(
         process.wait(30)
 
 
-def _post(address: str, body: bytes) -> None:
+def post(address: str, body: bytes) -> None:
+    """Post JSON to a server of the tests."""
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(address, data=body, headers=headers, method="POST")
     urllib.request.urlopen(request).close()

@@ -48,8 +48,7 @@ ENGINES = (
 @pytest.fixture(params=ENGINES)
 def engine_name(request: pytest.FixtureRequest) -> str:
     """The engine that a test runs on."""
-    name: str = request.param
-    return name
+    return request.param
 
 
 @pytest.fixture

@@ -6,11 +6,10 @@ A new attribute is covered by being defined: its values come from its kind and i
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engines import PLANNED, Run, Terraform
+from engines import Terraform
 from opsconsole.definition import Attribute, Kind, ResourceDefinition
 
 ORGS = ("org_main", "org_lab")
@@ -55,7 +54,7 @@ def value_of_kind(attribute: Attribute, variant: int) -> Any:
         return attribute.bounds.allowed[variant]
     match attribute.kind:
         case Kind.INTEGER | Kind.NUMBER:
-            return 40 + variant
+            return max(attribute.bounds.minimum or 0, 40) + variant
         case Kind.BOOLEAN:
             return variant == 0
         case Kind.STRING_SET | Kind.STRING_LIST:
@@ -135,38 +134,3 @@ def attributes_in(state: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def held(engine: Terraform) -> dict[str, dict[str, Any]]:
     """Return the attributes in state by address, read from the file: no program is started."""
     return attributes_in(engine.state())
-
-
-_ACTIONS = {"replace": ["delete", "create"]}
-
-
-@dataclass(frozen=True)
-class Foreseen:
-    """A plan that succeeded, as `terraform plan -json` tells of it: actions and drift by address.
-
-    `saved` is the plan file.
-    """
-
-    run: Run
-    saved: str
-    actions: dict[str, list[str]]
-    drift: dict[str, list[str]]
-
-
-def foresee(engine: Terraform, *words: str, **variables: str) -> Foreseen:
-    """Plan, save the plan, and return what it says; one program is started.
-
-    Raises:
-        EngineError: Planning failed.
-    """
-    saved = str(engine.folder / "saved.tfplan")
-    run = engine.plan_run(f"-out={saved}", *words, expect=PLANNED, **variables)
-    actions, drift = (_told(run, kind) for kind in ("planned_change", "resource_drift"))
-    return Foreseen(run, saved, actions, drift)
-
-
-def _told(run: Run, kind: str) -> dict[str, list[str]]:
-    told = (message["change"] for message in run.messages if message["type"] == kind)
-    return {
-        item["resource"]["addr"]: _ACTIONS.get(item["action"], [item["action"]]) for item in told
-    }

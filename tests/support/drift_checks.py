@@ -19,8 +19,7 @@ class Checked:
 
     @property
     def findings(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.document["findings"]
-        return found
+        return self.document["findings"]
 
     def of(self, address: str) -> dict[str, Any]:
         """Return the one finding of an address."""
@@ -28,8 +27,7 @@ class Checked:
         return found
 
     def bucket(self, address: str) -> str:
-        bucket: str = self.of(address)["bucket"]
-        return bucket
+        return self.of(address)["bucket"]
 
     def changed(self, address: str) -> dict[str, tuple[Any, Any]]:
         """Return attribute to the values of state and console."""

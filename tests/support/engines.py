@@ -24,6 +24,10 @@ SUCCESS = frozenset({0})
 PLANNED = frozenset({0, 2})
 """Exit codes of `plan -detailed-exitcode`: no changes, changes."""
 
+Expected = Collection[int] | None
+"""Exit codes that a test is content with; None: any."""
+Program = Mapping[str, Any] | None
+
 SOURCE = "opsconsole/opsconsole"
 SECONDS = 600
 """A bound for what hangs, on however busy a machine."""
@@ -83,15 +87,21 @@ class Run:
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan that succeeded: how `terraform plan` ran, and the saved plan as JSON."""
+    """A plan that succeeded: how `terraform plan` ran, and the plan file."""
 
+    engine: "Terraform"
     run: Run
-    json: dict[str, Any]
+    saved: str
 
     @property
     def code(self) -> int:
         """The detailed exit code: 0 for no changes, 2 for changes."""
         return self.run.code
+
+    @cached_property
+    def json(self) -> dict[str, Any]:
+        """The plan as `terraform show -json` gives it."""
+        return json.loads(self.engine.run("show", "-json", self.saved).out)
 
     @property
     def actions(self) -> dict[str, list[str]]:
@@ -134,7 +144,7 @@ class Engine:
             text=True,
         )
 
-    def run(self, *words: str, expect: Collection[int] | None = SUCCESS, **variables: str) -> Run:
+    def run(self, *words: str, expect: Expected = SUCCESS, **variables: str) -> Run:
         """Run the program to its end.
 
         Args:
@@ -164,6 +174,18 @@ class Engine:
         return process.returncode, out, err
 
 
+def run_program(
+    *words: str | Path,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Run:
+    """Run any program, by default here and in this environment; `options` are those of `run`."""
+    program, *rest = map(str, words)
+    surroundings = os.environ if environment is None else environment
+    return Engine(Path(program), folder or Path(), surroundings).run(*rest, **options)
+
+
 class Terraform(Engine):
     """Terraform in a folder of its own; `settings` are the provider's, where none are written."""
 
@@ -181,62 +203,44 @@ class Terraform(Engine):
     def init(self, *words: str) -> Run:
         return self.run("init", "-input=false", "-no-color", *words)
 
-    def validate(self, *, expect: Collection[int] | None = SUCCESS) -> dict[str, Any]:
+    def validate(self, *, expect: Expected = SUCCESS) -> dict[str, Any]:
         """Return the JSON of `terraform validate`."""
-        report: dict[str, Any] = json.loads(self.run("validate", "-json", expect=expect).out)
-        return report
+        return json.loads(self.run("validate", "-json", expect=expect).out)
 
-    def plan(self, *words: str, **variables: str) -> Plan:
-        """Plan, save the plan, and read it back.
+    def _run_program(self, program: Program, verb: str, *words: str, **options: Any) -> Run:
+        if program is not None:
+            self.write(program)
+        return self.run(verb, "-json", "-input=false", *words, **options)
+
+    def plan(self, *words: str, program: Program = None) -> Plan:
+        """Plan, and save the plan.
+
+        Args:
+            program: Is written before, here and below.
 
         Raises:
             EngineError: Planning failed; `plan_run` is for tests that want that.
         """
-        saved = self.folder / "saved.tfplan"
-        run = self.plan_run(f"-out={saved}", *words, expect=PLANNED, **variables)
-        shown = self.run("show", "-json", str(saved), **variables)
-        return Plan(run, json.loads(shown.out))
+        saved = str(self.folder / "saved.tfplan")
+        run = self.plan_run(f"-out={saved}", *words, program=program, expect=PLANNED)
+        return Plan(self, run, saved)
 
-    def plan_run(self, *words: str, expect: Collection[int] | None = None, **variables: str) -> Run:
+    def plan_run(self, *words: str, program: Program = None, expect: Expected = None) -> Run:
         """Plan with `-detailed-exitcode`, whatever comes of it."""
-        options = ("-json", "-input=false", "-detailed-exitcode")
-        return self.run("plan", *options, *words, expect=expect, **variables)
+        return self._run_program(program, "plan", "-detailed-exitcode", *words, expect=expect)
 
-    def apply(self, *words: str, expect: Collection[int] | None = SUCCESS, **variables: str) -> Run:
-        options = ("-json", "-input=false", "-auto-approve")
-        return self.run("apply", *options, *words, expect=expect, **variables)
+    def apply(self, *words: str, program: Program = None, expect: Expected = SUCCESS) -> Run:
+        return self._run_program(program, "apply", "-auto-approve", *words, expect=expect)
 
-    def destroy(
-        self, *words: str, expect: Collection[int] | None = SUCCESS, **variables: str
-    ) -> Run:
-        options = ("-json", "-input=false", "-auto-approve")
-        return self.run("destroy", *options, *words, expect=expect, **variables)
+    def destroy(self, *words: str, expect: Expected = SUCCESS) -> Run:
+        return self._run_program(None, "destroy", "-auto-approve", *words, expect=expect)
 
-    def import_(
-        self,
-        address: str,
-        identity: str,
-        *words: str,
-        expect: Collection[int] | None = SUCCESS,
-        **variables: str,
-    ) -> Run:
-        options = ("-input=false", "-no-color")
-        return self.run("import", *options, *words, address, identity, expect=expect, **variables)
-
-    def show_json(self) -> dict[str, Any]:
-        """Return the state as `terraform show -json` gives it."""
-        shown: dict[str, Any] = json.loads(self.run("show", "-json").out)
-        return shown
-
-    def resources(self) -> dict[str, dict[str, Any]]:
-        """Return the attributes in state, by address; modules are not looked into."""
-        root = self.show_json().get("values", {}).get("root_module", {})
-        return {item["address"]: item["values"] for item in root.get("resources", [])}
+    def import_(self, address: str, identity: str) -> Run:
+        return self.run("import", "-input=false", "-no-color", address, identity)
 
     def state(self) -> dict[str, Any]:
         """Return the state file itself."""
-        state: dict[str, Any] = json.loads((self.folder / "terraform.tfstate").read_text())
-        return state
+        return json.loads((self.folder / "terraform.tfstate").read_text())
 
     def outputs(self) -> dict[str, Any]:
         """Return the outputs' values, by name."""
@@ -288,35 +292,32 @@ class Cdktf(Engine):
     def synth(self, stack: str) -> dict[str, Any]:
         """Synthesise; return the Terraform program of `stack`."""
         self.run("synth")
-        program = self.stack_folder(stack) / "cdk.tf.json"
-        synthesised: dict[str, Any] = json.loads(program.read_text())
-        return synthesised
+        return json.loads((self.stack_folder(stack) / "cdk.tf.json").read_text())
 
     def stack_folder(self, stack: str) -> Path:
         """Where cdktf runs Terraform for `stack`."""
         return self.folder / "cdktf.out" / "stacks" / stack
 
-    def diff(self, *words: str, expect: Collection[int] | None = SUCCESS) -> Run:
+    def diff(self, *words: str, expect: Expected = SUCCESS) -> Run:
         # Provider locks are looked up in the registry, whatever the mirror holds.
         return self.run("diff", "--skip-provider-lock", *words, expect=expect)
 
-    def deploy(self, *words: str, expect: Collection[int] | None = SUCCESS) -> Run:
+    def deploy(self, *words: str, expect: Expected = SUCCESS) -> Run:
         return self.run("deploy", "--auto-approve", "--skip-provider-lock", *words, expect=expect)
 
-    def destroy(self, *words: str, expect: Collection[int] | None = SUCCESS) -> Run:
+    def destroy(self, *words: str, expect: Expected = SUCCESS) -> Run:
         options = ("--auto-approve", "--skip-provider-lock")
         return self.run("destroy", *options, *words, expect=expect)
 
 
-def quiet_environment(
-    folder: Path, configuration: Path, python: Path, **variables: str
-) -> dict[str, str]:
+def quiet_environment(folder: Path, configuration: Path, **variables: str) -> dict[str, str]:
     """Return an environment in which the programs ask nobody and look nothing up.
+
+    This Python's commands come first on PATH.
 
     Args:
         folder: A home for them; the reader's own settings stay out of the tests.
         configuration: Terraform's CLI configuration.
-        python: The interpreter whose commands come first on PATH.
         variables: Additions, such as those of a console.
     """
     kept = {
@@ -326,7 +327,7 @@ def quiet_environment(
     }
     return kept | {
         "HOME": str(folder),
-        "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         "TF_CLI_CONFIG_FILE": str(configuration),
         "TF_IN_AUTOMATION": "1",
         "TF_INPUT": "0",

@@ -10,6 +10,7 @@ from typing import Any
 
 import rpc_core
 from commands import run_command
+from declarations import attributes_in
 from fault_scenes import Declared, Scene
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.answers import is_sentinel
@@ -85,16 +86,8 @@ class Native:
         return command(*words, folder=self.folder, environment=self.console.environment)
 
     def state(self) -> dict[str, Known]:
-        path = self.folder / _STATE
-        if not path.exists() or not path.stat().st_size:
-            return {}
-        return {
-            f"{item['type']}.{item['name']}": Known(
-                item["instances"][0]["attributes"]["id"], item["instances"][0]["attributes"]
-            )
-            for item in json.loads(path.read_text())["resources"]
-            if item["instances"]
-        }
+        state = json.loads(self.keep() or '{"resources": []}')
+        return {name: Known(held["id"], held) for name, held in attributes_in(state).items()}
 
     def keep(self) -> Any:
         path = self.folder / _STATE

@@ -266,7 +266,6 @@ def play_import(prepared: Prepared, target: Target, kind: str) -> Seen:
     engine, console = prepared.engine, prepared.console
     rows = [{"name": "row-a"}, {"name": "row-b"}]
     (engine.folder / "rows.json").write_text(json.dumps(rows))
-    assert isinstance(engine, Native)
     sent = [{"operation": "host_import", "body": {"dry_run": dry}} for dry in (True, False)]
     with under_fault(prepared, target, kind, sent) as wrong:
         engine.write({})

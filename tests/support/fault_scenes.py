@@ -95,44 +95,36 @@ class Target:
     holds: str = ""
 
 
-TARGETS: dict[str, Target] = {
-    "blacklist_get": Target("blacklist_get", "change"),
-    "blacklist_update": Target("blacklist_update", "create"),
+def _targets(**scenes: str) -> dict[str, Target]:
+    """Return a target of each operation, by its name; a scene names operations."""
+    return {name: Target(name, scene) for scene, names in scenes.items() for name in names.split()}
+
+
+TARGETS = {
+    **_targets(
+        create="blacklist_update plugin_attach",
+        change="blacklist_get plugin_list plugin_detach specialty_search",
+        destroy="host_delete specialty_delete",
+        extended_create="specialty_create blacklist_create",
+        extended_change="host_get agent_get agent_update agent_delete specialty_get"
+        " specialty_update",
+        extended_destroy="blacklist_delete",
+    ),
     "host_read": Target("host_update", "change", r"^\{\}$"),
     "host_update": Target("host_update", "change", "knowledge"),
-    "host_delete": Target("host_delete", "destroy"),
     "host_dry_run": Target("host_import", "create", '"dry_run":true'),
     "host_import": Target("host_import", "create", '"dry_run":false'),
     "agent_create": Target("agent_create", "create", '"name":"x"'),
     "agent_create_alone": Target("agent_create", "create", '"name":"y"'),
-    "plugin_attach": Target("plugin_attach", "create"),
-    "plugin_list": Target("plugin_list", "change"),
-    "plugin_detach": Target("plugin_detach", "change"),
-    "specialty_search": Target("specialty_search", "change"),
-    "specialty_delete": Target("specialty_delete", "destroy"),
-    "host_get": Target("host_get", "extended_change"),
-    "agent_get": Target("agent_get", "extended_change"),
-    "agent_update": Target("agent_update", "extended_change"),
-    "agent_delete": Target("agent_delete", "extended_change"),
-    "specialty_get": Target("specialty_get", "extended_change"),
-    "specialty_create": Target("specialty_create", "extended_create"),
-    "specialty_update": Target("specialty_update", "extended_change"),
-    "blacklist_create": Target("blacklist_create", "extended_create"),
-    "blacklist_delete": Target("blacklist_delete", "extended_destroy"),
 }
 """What plans and applies send. `host_list`, `agent_list` and `blacklist_list` are sent by drift."""
 
-DRIFT_TARGETS: dict[str, Target] = {
-    "blacklist_get": Target("blacklist_get", "destroy"),
+DRIFT_TARGETS = {
+    **_targets(
+        destroy="blacklist_get plugin_list specialty_search",
+        extended_destroy="host_get host_list agent_get agent_list specialty_get blacklist_list",
+    ),
     "host_read": Target("host_update", "destroy"),
-    "plugin_list": Target("plugin_list", "destroy"),
-    "specialty_search": Target("specialty_search", "destroy"),
-    "host_get": Target("host_get", "extended_destroy"),
-    "host_list": Target("host_list", "extended_destroy"),
-    "agent_get": Target("agent_get", "extended_destroy"),
-    "agent_list": Target("agent_list", "extended_destroy"),
-    "specialty_get": Target("specialty_get", "extended_destroy"),
-    "blacklist_list": Target("blacklist_list", "extended_destroy"),
 }
 """What `opsconsole drift` sends; the scene is what was applied before it."""
 

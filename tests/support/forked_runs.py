@@ -13,13 +13,10 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import forked_command
-
-SECONDS = 600
-"""A bound for what hangs, on however busy a machine."""
+from engines import SECONDS, Run
 
 COMMANDS = """
 import importlib, pkgutil, sys
@@ -99,15 +96,6 @@ while sys.stdin not in select.select([listening, sys.stdin], [], [])[0]:
 """
 
 
-@dataclass(frozen=True)
-class ForkedRun:
-    """A run that has ended: its exit code, or the negative number of the signal that killed it."""
-
-    code: int
-    out: str
-    err: str
-
-
 class Forks:
     """The process that is forked."""
 
@@ -115,10 +103,11 @@ class Forks:
         self._folder = folder
         self.address = str(folder / "socket")
 
-    def run(
-        self, *words: str, folder: Path, environment: Mapping[str, str] | None = None
-    ) -> ForkedRun:
-        """Call the program's function `run` with words in a process of its own, to its end."""
+    def run(self, *words: str, folder: Path, environment: Mapping[str, str] | None = None) -> Run:
+        """Call the program's function `run` with words in a process of its own, to its end.
+
+        The code of a run that was killed is the negative number of the signal.
+        """
         given = os.environ if environment is None else environment
         with (
             Path(os.devnull).open() as empty,
@@ -131,7 +120,7 @@ class Forks:
                 code = int(answers.readline())
             out.seek(0)
             err.seek(0)
-            return ForkedRun(code, out.read(), err.read())
+            return Run(words, code, out.read(), err.read())
 
     def install(self, folder: Path, *names: str) -> None:
         """Write commands into a folder for PATH; each passes its name on as the first word."""

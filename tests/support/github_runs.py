@@ -19,6 +19,14 @@ from pipeline_repository import Repository
 
 COMMANDS = Path(__file__).resolve().parents[1] / "pipelines" / "commands"
 _EXPRESSION = re.compile(r"\$\{\{\s*(.+?)\s*\}\}")
+JOBS = {
+    "diff": ("cdktf", "pull_request"),
+    "deploy": ("cdktf", "push"),
+    "review": ("native", "pull_request"),
+    "plan": ("native", "push", "plan"),
+    "drift": ("drift", "schedule"),
+}
+"""Workflow and event of each job, and which job of the workflow is run where it has more."""
 _SET_UP = ("setup-python", "setup-node", "setup-terraform")
 
 
@@ -36,28 +44,14 @@ class GitHub:
     settings: dict[str, str]
     _number: int = 0
 
-    def diff(self) -> Ran:
-        [ran] = self.run("cdktf", "pull_request").values()
+    def do(self, job: str) -> Ran:
+        """Run a job of JOBS."""
+        [ran] = self.run(*JOBS[job]).values()
         return ran
-
-    def deploy(self) -> Ran:
-        [ran] = self.run("cdktf", "push").values()
-        return ran
-
-    def review(self) -> Ran:
-        """Plan a pull request; the summary is the comment on it."""
-        return self.run("native", "pull_request")["plan"]
-
-    def plan(self) -> Ran:
-        """Plan what was merged."""
-        return self.run("native", "push", "plan")["plan"]
 
     def apply(self, planned: Ran) -> Ran | None:
         """Apply what was planned, unless there is nothing to do."""
         return self.run("native", "push", "deploy", plan=planned).get("deploy")
-
-    def drift(self) -> Ran:
-        return self.run("drift", "schedule")["drift"]
 
     def run(self, name: str, event: str, *only: str, **earlier: Ran) -> dict[str, Ran]:
         """Run the jobs of workflow `name` whose conditions hold.

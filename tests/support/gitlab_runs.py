@@ -19,6 +19,15 @@ from pipeline_repository import Repository
 
 _VARIABLE = re.compile(r"\$(\w+)")
 
+JOBS = {
+    "diff": ("cdktf", "diff", "merge_request_event"),
+    "deploy": ("cdktf", "deploy", "push"),
+    "review": ("native", "plan", "merge_request_event"),
+    "plan": ("native", "plan", "push"),
+    "drift": ("drift", "drift", "schedule"),
+}
+"""File, title and source of each job."""
+
 
 @dataclass
 class GitLab:
@@ -32,26 +41,13 @@ class GitLab:
     repository: Repository
     settings: dict[str, str]
 
-    def diff(self) -> Ran:
-        return self.run("cdktf", "diff", "merge_request_event")
-
-    def deploy(self) -> Ran:
-        return self.run("cdktf", "deploy", "push")
-
-    def review(self) -> Ran:
-        """Plan a merge request; the service keeps the note on it."""
-        return self.run("native", "plan", "merge_request_event")
-
-    def plan(self) -> Ran:
-        """Plan what was merged."""
-        return self.run("native", "plan", "push")
+    def do(self, job: str) -> Ran:
+        """Run a job of JOBS; the service keeps the note of a review."""
+        return self.run(*JOBS[job])
 
     def apply(self, planned: Ran) -> Ran:
         """Apply what was planned."""
         return self.run("native", "deploy", "push", planned)
-
-    def drift(self) -> Ran:
-        return self.run("drift", "drift", "schedule")
 
     def run(self, name: str, title: str, source: str, *needed: Ran) -> Ran:
         """Run a job of a file, in a pipeline of a source, with the artifacts that it needs."""

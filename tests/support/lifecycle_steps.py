@@ -1,12 +1,12 @@
 """A lifecycle against an emulated console, and the five steps as a test takes them."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
 
-from creations import created
 from opsconsole.emulator import Emulator
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -30,6 +30,22 @@ from opsconsole.v1.settings import Settings
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Refuse a host that exists at once: no deletion of a test's makes room for it."""
     monkeypatch.setattr(deletions, "_PATIENCE", 0)
+
+
+async def created(lifecycle: BaseLifecycle, requests: Sequence[CreateRequest]) -> list[Outcome]:
+    """Create, and return the last that was reported of each."""
+    found: dict[int, Outcome] = {}
+
+    async def report(
+        results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
+    ) -> None:
+        for request, outcome in results:
+            assert id(request) not in found, "reported again after its last report"
+            if last:
+                found[id(request)] = outcome
+
+    await lifecycle.create(requests, report)
+    return [found[id(request)] for request in requests]
 
 
 class Steps:

@@ -93,8 +93,7 @@ class Native:
 
     def plan(self, *words: str) -> dict[str, Any]:
         """Plan, and return the plan in Terraform's JSON."""
-        found: dict[str, Any] = json.loads(self.run("plan", "-json", *words, expect=None).out)
-        return found
+        return json.loads(self.run("plan", "-json", *words, expect=None).out)
 
     def actions(self, *words: str) -> dict[str, list[str]]:
         """Plan, and return the actions by address; what needs none is left out."""
@@ -114,8 +113,7 @@ class Native:
     @property
     def state(self) -> dict[str, Any]:
         """The state as it is in the file."""
-        found: dict[str, Any] = json.loads(self.state_file.read_text())
-        return found
+        return json.loads(self.state_file.read_text())
 
     def addresses(self) -> list[str]:
         """The addresses in state."""

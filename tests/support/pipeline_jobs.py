@@ -17,15 +17,14 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 from zipfile import ZipFile
 
+from engines import SECONDS, run_program
 from sampling import EVERYTHING
 
 ROOT = Path(__file__).resolve().parents[2]
 PIPELINES = ROOT / "examples" / "pipelines"
 LOCK = "requirements.lock"
-SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -45,34 +44,6 @@ class Ran:
     files: Path
     summary: str = ""
     outputs: Mapping[str, str] = field(default_factory=dict)
-
-
-class Service(Protocol):
-    """What runs the jobs of the examples, each in a fresh checkout.
-
-    Attributes:
-        settings: The variables that a project sets for its pipelines, secrets among them.
-    """
-
-    settings: dict[str, str]
-
-    def diff(self) -> Ran:
-        """Run cdktf's diff of a change."""
-
-    def deploy(self) -> Ran:
-        """Deploy by cdktf after the merge."""
-
-    def review(self) -> Ran:
-        """Plan a change."""
-
-    def plan(self) -> Ran:
-        """Plan what was merged."""
-
-    def apply(self, planned: Ran) -> Ran | None:
-        """Apply that plan; None: the service does not begin a job that has nothing to do."""
-
-    def drift(self) -> Ran:
-        """Check for drift, on schedule."""
 
 
 @dataclass(frozen=True)
@@ -213,17 +184,9 @@ def run_shell(
         pipefail: Whether a pipe fails where one of its commands does. GitHub demands to be asked.
     """
     flags = ["-eo", "pipefail"] if pipefail else ["-e"]
-    done = subprocess.run(
-        ["bash", "--noprofile", "--norc", *flags, "-c", script],
-        cwd=folder,
-        env=dict(environment),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=SECONDS,
-    )
-    return done.returncode, done.stdout
+    words = ("bash", "--noprofile", "--norc", *flags, "-c", script)
+    done = run_program(*words, folder=folder, environment=environment, expect=None)
+    return done.code, done.text
 
 
 def assert_ends(ran: Ran, codes: int | tuple[int, ...], problem: str, remedy: str) -> None:

@@ -2,10 +2,11 @@
 
 import json
 import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from engines import run_program
 
 _IDENTITY = {
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -19,11 +20,7 @@ _IDENTITY = {
 
 def git(folder: Path, *words: str | Path) -> str:
     """Run git in a folder; return what it wrote."""
-    command = ["git", "-C", str(folder), *map(str, words)]
-    environment = {**os.environ, **_IDENTITY}
-    return subprocess.run(
-        command, env=environment, check=True, capture_output=True, text=True
-    ).stdout.strip()
+    return run_program("git", *words, folder=folder, **_IDENTITY).out.strip()
 
 
 def plain_program(backend: Mapping[str, Any], *hosts: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from opsconsole.state.backend import SnapshotMeta
-from opsconsole.state.backends.base import NO_META, LockLost, RunOptions, SharedBackend
+from opsconsole.state.backend import RunOptions
+from opsconsole.state.backends.base import LockLost, SharedBackend
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.model import State
@@ -53,20 +53,17 @@ class InMemory(SharedBackend):
             else super().read_with_journal()
         )
 
-    def write(
-        self, data: bytes, meta: SnapshotMeta = NO_META, journal: bytes = b""
-    ) -> SnapshotMeta:
+    def write(self, data: bytes, journal: bytes = b"") -> None:
         self._embedded = journal
-        return super().write(data, meta)
+        super().write(data)
 
     def _read(self) -> bytes:
         self._seen = self._shared.state
         return self._shared.state
 
     def _write(self, data: bytes) -> None:
-        self.check_lock()
         if self._shared.state != self._seen:
-            raise self._foreign()
+            raise self._written_by_other()
         self._shared.point("write")
         self._shared.state = self._seen = data
         if self.embeds_journal:
@@ -83,7 +80,7 @@ class InMemory(SharedBackend):
 
     def _lock(self, info: LockInfo) -> None:
         if self._shared.lock:
-            raise self._held_by(self._shared.holder)
+            raise self._lock_held(self._shared.holder)
         self._shared.lock, self._shared.holder, self._info = info.id, info, info
 
     def _release(self, info: LockInfo) -> None:

@@ -22,25 +22,14 @@ class Shell:
     settings: dict[str, str]
     empty: bool
 
-    def diff(self) -> Ran:
-        return self.run("diff")
-
-    def deploy(self) -> Ran:
-        return self.run("deploy")
-
-    def review(self) -> Ran:
-        return self.run("plan")
-
-    def plan(self) -> Ran:
-        return self.run("plan")
+    def do(self, job: str) -> Ran:
+        """Run a job: a review is a plan."""
+        return self.run("plan" if job == "review" else job)
 
     def apply(self, planned: Ran) -> Ran | None:
         """Apply what was planned, unless no checksum was printed."""
         _, told, checksum = planned.text.partition("Checksum of this plan: ")
         return self.run("apply", checksum.split()[0]) if told else None
-
-    def drift(self) -> Ran:
-        return self.run("drift")
 
     def run(self, *words: str) -> Ran:
         """Run the script in the checkout, which it finds as its last run left it."""

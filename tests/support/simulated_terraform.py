@@ -68,7 +68,6 @@ def _move_and_forget(program: Mapping[str, Any], state: State) -> None:
 
 
 def _held(item: InstanceObject | None) -> rpc_core.Held:
-    assert item is not None
     return rpc_core.Held(item.attributes, item.private, item.tainted, item.dependencies)
 
 

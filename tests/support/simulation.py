@@ -55,7 +55,7 @@ from opsconsole.emulator.store import Row, Store, Table
 from opsconsole.errors import AnswerLost
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.state import journal, opening
-from opsconsole.state.backends.base import RunOptions
+from opsconsole.state.backend import RunOptions
 from opsconsole.v1 import transport
 from shared_place import InMemory, Place
 from simulated_disk import Disk, Killed

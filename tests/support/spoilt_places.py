@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from backend_places import KINDS, Place
+from backend_places import KINDS, Place, post
 from loopback import Handler, closed_address, serve_handler
 
 FAULTS = ("unreachable", "credentials", "missing")
@@ -63,9 +63,9 @@ def _settings(place: Place, fault: str, patch: pytest.MonkeyPatch) -> Iterator[M
             yield {"endpoints": dict.fromkeys(place.block["endpoints"], closed), "max_retries": 1}
         case "s3", "credentials":
             server = place.block["endpoints"]["s3"]
-            _post(f"{server}/moto-api/reset-auth", b"0")
+            post(f"{server}/moto-api/reset-auth", b"0")
             yield {}
-            _post(f"{server}/moto-api/reset-auth", b"1000000000")
+            post(f"{server}/moto-api/reset-auth", b"1000000000")
         case "s3", "missing":
             by_file = "use_lockfile" in place.block
             yield {"bucket": "nowhere"} if by_file else {"dynamodb_table": "nowhere"}
@@ -139,9 +139,3 @@ def recording(upstream: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
     with serve_handler(Recorder) as address:
         yield address, requests
-
-
-def _post(address: str, body: bytes) -> None:
-    headers = {"Content-Type": "text/plain"}
-    request = urllib.request.Request(address, data=body, headers=headers, method="POST")
-    urllib.request.urlopen(request).close()

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 from consoles import call_api
 from engines import Terraform
@@ -13,30 +14,13 @@ from opsconsole import resources
 from opsconsole.emulator import Emulator
 from opsconsole.language.reading import load_directory
 from opsconsole.language.variables import resolve_variables
-from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.apply import Applier
-from opsconsole.reconcile.order import Step
 from opsconsole.reconcile.plan import Action, Plan, PlanOptions
 from opsconsole.reconcile.planner import Planner
 from opsconsole.reconcile.workspace import Workspace
+from opsconsole.state.backend import RunOptions
 from opsconsole.state.opening import backend_for, open_state
 from opsconsole.state.session import StateSession
-
-
-class Silent:
-    """Listens to an apply and tells nobody."""
-
-    def begin(self, steps: int) -> None:
-        pass
-
-    def begin_step(self, step: Step) -> None:
-        pass
-
-    def end_step(self, step: Step, outcome: Outcome, seconds: float) -> None:
-        pass
-
-    def skip_step(self, step: Step, because: str) -> None:
-        pass
 
 
 class World:
@@ -62,7 +46,7 @@ class World:
         return self._native(apply=True)
 
     def _native(self, *, apply: bool) -> Plan:
-        with open_state(backend_for(self.folder, None, "apply")) as session:
+        with open_state(backend_for(None, RunOptions(self.folder))) as session:
             return asyncio.run(self._run(session, apply=apply))
 
     async def _run(self, session: StateSession, *, apply: bool) -> Plan:
@@ -75,7 +59,7 @@ class World:
         finally:
             await planner.providers.close()
         if apply and not plan.empty:
-            applier = Applier(workspace, plan, session, Silent())
+            applier = Applier(workspace, plan, session, Mock())
             applied = await asyncio.wait_for(applier.run(), 300)
             assert applied.complete, applied.diagnostics
         return plan

@@ -4,7 +4,6 @@ import asyncio
 import base64
 import contextlib
 import datetime
-import importlib.util
 import os
 import shutil
 import signal
@@ -24,16 +23,15 @@ from google.protobuf.message_factory import GetMessageClass
 from grpclib.client import Channel, UnaryUnaryMethod
 from grpclib.config import Configuration
 
+import scripted_provider
 from attached_provider import Connection, Provider
 from opsconsole.resources import PROVIDER, RESOURCES
 from opsconsole.terraform.codec import ObjectCodec
 from opsconsole.terraform.handshake import COOKIE_NAME, COOKIE_VALUE
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.servicer import Connect
 from patience import PATIENCE
 
-HERE = Path(__file__).parent
-SCRIPTED_PROGRAM = (sys.executable, str(HERE / "scripted_provider.py"))
+SCRIPTED_PROGRAM = (sys.executable, scripted_provider.__file__)
 
 
 @dataclass(frozen=True)
@@ -240,25 +238,16 @@ def connect(identity: Identity) -> Callable[..., Any]:
     return lambda plugin, who=identity: connected(plugin, who)
 
 
-def scripted_connect() -> Connect:
-    """Return what the scripted provider makes its lifecycles with."""
-    spec = importlib.util.spec_from_file_location("scripted_provider", SCRIPTED_PROGRAM[1])
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    connect: Connect = module.connect
-    return connect
-
-
 @pytest.fixture
 async def client() -> AsyncIterator[Client]:
     """A client of a configured, scripted provider, which needs no process of its own."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[Provider] = loop.create_future()
-    connect = scripted_connect()
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         path = f"{folder}/provider.sock"
-        server = await loop.create_unix_server(lambda: Connection(connect, ended.set_result), path)
+        server = await loop.create_unix_server(
+            lambda: Connection(scripted_provider.connect, ended.set_result), path
+        )
         channel = Channel(path=path)
         connection = Client(channel)
         assert not (await connection.configure()).diagnostics

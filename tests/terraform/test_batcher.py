@@ -39,7 +39,7 @@ def created(outcomes: Sequence[Outcome]) -> list[int]:
     return [int(item.state["id"]) for item in outcomes]
 
 
-async def test_what_comes_at_once_goes_at_once() -> None:
+async def test_what_comes_at_once_goes_at_once():
     lifecycle = Lifecycle()
     batcher = Batcher(lifecycle)
     found = await asyncio.gather(*(batcher.create(request(number)) for number in range(50)))
@@ -47,14 +47,14 @@ async def test_what_comes_at_once_goes_at_once() -> None:
     assert lifecycle.batches == [list(range(50))]
 
 
-async def test_a_batch_holds_no_more_than_the_console_takes() -> None:
+async def test_a_batch_holds_no_more_than_the_console_takes():
     lifecycle = Lifecycle(creates_together=20)
     batcher = Batcher(lifecycle)
     await asyncio.gather(*(batcher.create(request(number)) for number in range(50)))
     assert [len(batch) for batch in lifecycle.batches] == [20, 20, 10]
 
 
-async def test_what_the_console_takes_singly_never_waits() -> None:
+async def test_what_the_console_takes_singly_never_waits():
     lifecycle = Lifecycle(creates_together=1)
     batcher = Batcher(lifecycle, at_once=2)
     lifecycle.go.clear()
@@ -66,7 +66,7 @@ async def test_what_the_console_takes_singly_never_waits() -> None:
     await asyncio.gather(*tasks)
 
 
-async def test_what_comes_meanwhile_goes_next() -> None:
+async def test_what_comes_meanwhile_goes_next():
     lifecycle = Lifecycle()
     batcher = Batcher(lifecycle, at_once=1)
     lifecycle.go.clear()
@@ -79,7 +79,7 @@ async def test_what_comes_meanwhile_goes_next() -> None:
     assert lifecycle.batches == [[0], [1, 2, 3]]
 
 
-async def test_a_few_batches_are_in_flight() -> None:
+async def test_a_few_batches_are_in_flight():
     lifecycle = Lifecycle()
     batcher = Batcher(lifecycle, at_once=2)
     lifecycle.go.clear()
@@ -96,7 +96,7 @@ async def test_a_few_batches_are_in_flight() -> None:
     assert lifecycle.batches == [[0], [1], [2, 3]]
 
 
-async def test_what_fails_fails_for_all_of_its_batch_and_for_no_other() -> None:
+async def test_what_fails_fails_for_all_of_its_batch_and_for_no_other():
     batcher = Batcher(Lifecycle())
     both = [batcher.create(request(number)) for number in (1, -13)]
     found = await asyncio.gather(*both, return_exceptions=True)
@@ -104,7 +104,7 @@ async def test_what_fails_fails_for_all_of_its_batch_and_for_no_other() -> None:
     assert created([await batcher.create(request(4))]) == [8]
 
 
-async def test_a_caller_that_is_cancelled_leaves_its_request_in_the_batch() -> None:
+async def test_a_caller_that_is_cancelled_leaves_its_request_in_the_batch():
     lifecycle = Lifecycle()
     batcher = Batcher(lifecycle)
     lifecycle.go.clear()

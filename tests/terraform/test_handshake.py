@@ -5,12 +5,12 @@ import contextlib
 import signal
 import ssl
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from engines import run_program
 from opsconsole.terraform import handshake
 from opsconsole.terraform.handshake import (
     COOKIE_NAME,
@@ -82,10 +82,7 @@ assert asyncio.run(make_service(Redaction()).get_provider_schema(None)).resource
 def test_what_is_heavy_is_imported_once_it_is_needed(code, there, heavy):
     # How long a start takes is measured by `make bench`; this is what makes it short.
     program = f"{code}\nimport sys, opsconsole.terraform.main; print(*sys.modules)"
-    shown = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    loaded = set(shown.stdout.split())
+    loaded = set(run_program(sys.executable, "-c", program).out.split())
     assert f"opsconsole.{there}" in loaded
     assert not heavy & loaded
 
@@ -222,7 +219,7 @@ def test_a_socket_that_cannot_be_made_leaves_no_folder(tmp_path, monkeypatch):
     assert not list(deep.iterdir())
 
 
-def test_a_listener_says_when_no_folder_serves() -> None:
+def test_a_listener_says_when_no_folder_serves():
     with pytest.raises(FileNotFoundError, match="/missing/"):
         SocketListener([Path("/missing")])
     with pytest.raises(OSError, match="no folder"):

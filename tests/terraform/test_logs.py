@@ -45,7 +45,7 @@ def test_a_record_is_one_line_of_hclog(level, word):
     }
 
 
-def test_tracebacks_are_kept_and_cleaned() -> None:
+def test_tracebacks_are_kept_and_cleaned():
     redaction = Redaction()
     redaction.learn("hunter22")
     try:

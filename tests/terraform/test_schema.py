@@ -59,7 +59,7 @@ def test_types(resource, name, expected):
     assert (found.nested_type.nesting if isinstance(expected, int) else found.type) == expected
 
 
-def test_map_settings_and_secrets() -> None:
+def test_map_settings_and_secrets():
     attributes = {item.name: item for item in schema(PROVIDER).block.attributes}
     assert attributes["extra_endpoints"].type == b'["map","string"]'
     assert {name for name, item in attributes.items() if item.sensitive} == {
@@ -86,12 +86,12 @@ def test_paths(where, path, steps):
     assert selected == steps
 
 
-def test_elements_of_a_map_are_named_by_key() -> None:
+def test_elements_of_a_map_are_named_by_key():
     path = attribute_path(("extra_endpoints", "host_get"), PROVIDER.by_name)
     assert path.steps[1].element_key_string == "host_get"
 
 
-def test_diagnostics() -> None:
+def test_diagnostics():
     redaction = Redaction()
     redaction.learn("hunter22")
     found = [error("wrong: hunter22", "detail hunter22", ("name",)), warning("careful")]

@@ -161,42 +161,6 @@ async def test_read(client, wire):
     assert (await client.call("ReadResource", type_name=HOST, current_state=NULL)).new_state == NULL
 
 
-async def test_plan(client, wire, codec_of):
-    prior, config = wire(HOST, name="a", org_id="org_1"), wire(HOST, name="b", org_id="org_2")
-    response = await client.call(
-        "PlanResourceChange",
-        type_name=HOST,
-        prior_state=prior,
-        config=config,
-        proposed_new_state=config,
-    )
-    planned = codec_of(HOST).decode(response.planned_state)
-    assert (planned["name"], planned["id"]) == ("b", UNKNOWN)
-    [path] = response.requires_replace
-    assert [step.attribute_name for step in path.steps] == ["org_id"]
-    assert response.planned_private == b"planned"
-
-
-async def test_plan_of_a_removal(client, wire):
-    response = await client.call(
-        "PlanResourceChange",
-        type_name=HOST,
-        prior_state=wire(HOST, name="a"),
-        config=NULL,
-        proposed_new_state=NULL,
-    )
-    assert (response.planned_state, response.planned_private) == (NULL, b"gone")
-    assert [item.severity for item in response.diagnostics] == [pb.Diagnostic.WARNING]
-
-
-async def test_create_update_delete(client, wire):
-    first, second = wire(HOST, name="a"), wire(HOST, name="b")
-    created = await apply(client, NULL, wire(HOST, name="a", id=UNKNOWN))
-    assert (created.new_state, created.private) == (first, b"1")
-    assert (await apply(client, first, second)).new_state == second
-    assert (await apply(client, second, NULL)).new_state == NULL
-
-
 async def test_creations_that_come_together_go_together(client, wire):
     responses = await asyncio.gather(
         *(apply(client, NULL, wire(HOST, name=f"h{number}")) for number in range(60))
@@ -255,15 +219,6 @@ async def test_moves_are_refused(client):
         "MoveResourceState", source_type_name="other_host", target_type_name=HOST
     )
     assert "A other_host cannot become a opsconsole_host" in shown(response)
-
-
-async def test_data_sources(client):
-    config = pb.DynamicValue(json=b'{"specialties": null, "complete": null}')
-    response = await client.call(
-        "ReadDataSource", type_name="opsconsole_specialties", config=config
-    )
-    assert not response.diagnostics
-    assert response.state.msgpack
 
 
 async def test_a_data_source_that_a_stop_leaves_unread(wire):

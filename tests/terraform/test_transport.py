@@ -60,7 +60,7 @@ async def test_big_messages_both_ways(client, codec_of):
     assert codec_of("opsconsole_host").decode(response.upgraded_state)["knowledge"] == knowledge
 
 
-def test_messages_beyond_the_limit() -> None:
+def test_messages_beyond_the_limit():
     codec = BoundedCodec(largest=10)
     small, large = pb.DynamicValue(json=b"12345678"), pb.DynamicValue(json=b"123456789")
     assert codec.decode(codec.encode(small, pb.DynamicValue), pb.DynamicValue) == small

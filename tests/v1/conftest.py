@@ -4,12 +4,13 @@ import asyncio
 import json
 import ssl
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
+import virtual_time
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
 from opsconsole.v1.limiter import Limiter
@@ -114,7 +115,6 @@ class ScriptedServer:
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
-        assert self._server is not None
         self._server.close()
         tasks = list(self._tasks)
         for task in tasks:
@@ -124,7 +124,6 @@ class ScriptedServer:
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        assert task is not None
         self._tasks.add(task)
         self.connections += 1
         try:
@@ -206,27 +205,13 @@ class Clock:
         await asyncio.sleep(0)
 
 
-class LoopTime:
-    """The event loop's time, which stands still: a time limit ends when a test moves it there."""
-
-    def __init__(self, now: float) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
-
-    def move(self, seconds: float) -> None:
-        """Let so many seconds be over."""
-        self.now += seconds
-
-
 @pytest.fixture
-async def loop_time(monkeypatch: pytest.MonkeyPatch) -> LoopTime:
+async def loop_time(monkeypatch: pytest.MonkeyPatch) -> virtual_time.Clock:
     """The time of the running loop, stopped: a slow machine cannot reach a time limit."""
     loop = asyncio.get_running_loop()
-    time = LoopTime(loop.time())
-    monkeypatch.setattr(loop, "time", time)
-    return time
+    stopped = virtual_time.Clock(loop.time())
+    monkeypatch.setattr(loop, "time", lambda: stopped.now)
+    return stopped
 
 
 async def turns(count: int = 50) -> None:
@@ -258,11 +243,13 @@ def clock() -> Clock:
 
 @pytest.fixture
 def settings_of(server: ScriptedServer) -> Callable[..., Settings]:
-    """Make settings for `server` from values, with an environment that holds nothing."""
+    """Make settings for `server` from values, with an environment that holds nothing else."""
 
-    def make(**values: Any) -> Settings:
+    def make(environ: Mapping[str, str] | None = None, **values: Any) -> Settings:
         credentials = {} if "session_cookie" in values else {"api_key": KEY}
-        return Settings.from_values({"base_url": server.url, **credentials, **values}, {})
+        return Settings.from_values(
+            {"base_url": server.url, **credentials, **values}, environ or {}
+        )
 
     return make
 

@@ -74,7 +74,7 @@ async def test_a_call_that_ran_out_of_time_keeps_its_place_until_it_ended(
     client, console = connect(answer(body=GOOD, held=True), max_concurrency=1, request_timeout=1)
     call = asyncio.create_task(read(console))
     await server.has_received(1)
-    loop_time.move(1.1)
+    loop_time.advance(1.1)
     await loop_turns()
     assert client.waiting.callers == 1, "its next try"
     server.released.set()
@@ -102,10 +102,10 @@ async def test_a_connection_that_never_answers_is_closed_in_the_end(
     client, console = connect(answer(held=True), max_concurrency=1, request_timeout=1)
     call = asyncio.create_task(read(console))
     await server.has_received(1)
-    loop_time.move(1.1)
+    loop_time.advance(1.1)
     await loop_turns()
     assert client.waiting.callers == 1
-    loop_time.move(1.1)
+    loop_time.advance(1.1)
     assert await call == GOOD
     assert server.connections == 2
 
@@ -114,7 +114,7 @@ async def test_closing_ends_what_was_abandoned(server, connect, answer, loop_tim
     client, console = connect(answer(held=True), request_timeout=1, max_retries=0)
     call = asyncio.create_task(read(console))
     await server.has_received(1)
-    loop_time.move(1.1)
+    loop_time.advance(1.1)
     with pytest.raises(AnswerLost):
         await call
     assert client._limiter.in_flight == 1
@@ -129,7 +129,7 @@ async def test_a_late_answer_shows_that_the_console_answers(
     _, console = connect(answer(held=True, cut=cut), request_timeout=1, max_retries=0)
     call = asyncio.create_task(read(console))
     await server.has_received(1)
-    loop_time.move(1.1)
+    loop_time.advance(1.1)
     with pytest.raises(AnswerLost):
         await call
     server.released.set()
@@ -143,7 +143,7 @@ async def test_calls_in_the_queue_learn_that_nobody_answers(server, connect, ans
     server.will(answer(held=True))
     calls = [asyncio.create_task(read(console)) for _ in range(5)]
     await server.has_received(1)
-    loop_time.move(1.1)
+    loop_time.advance(1.1)
     results = await asyncio.gather(*calls, return_exceptions=True)
     assert isinstance(results[0], AnswerLost)
     assert all(isinstance(result, NotSent) for result in results[1:])

@@ -20,7 +20,7 @@ from opsconsole.errors import (
 from opsconsole.redaction import Redaction
 
 
-def test_a_remedy_is_a_sentence_of_its_own() -> None:
+def test_a_remedy_is_a_sentence_of_its_own():
     assert str(Unauthorized(Problem(401, "revoked"), "GET /x", "Ask.")).endswith("). Ask.")
     assert str(ApiError(Problem(402, "no"), "GET /x")).endswith(")")
 

@@ -5,12 +5,12 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from engines import run_program
 from opsconsole.emulator import Emulator, profiles
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.v1.operations import DOCUMENTED, OPERATIONS
@@ -58,10 +58,7 @@ def test_a_read_that_comes_to_be_documented_is_said_everywhere(tmp_path, monkeyp
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'provider'}:{tmp_path}")
 
     def run(*words: str) -> str:
-        command = [sys.executable, *words]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return run_program(sys.executable, *words, folder=tmp_path).out
 
     exported = run("-m", "opsconsole", "emulator", "--background")
     for name, value in re.findall(r"export (\w+)=(\S+)", exported):

@@ -78,7 +78,7 @@ async def test_an_answer_that_drips_is_cut_off_by_the_timeout(connect, loop_time
         for _ in range(20):
             writer.write(b" ")
             await loop_turns()
-            loop_time.move(0.1)
+            loop_time.advance(0.1)
         writer.close()
         done.set()
 
@@ -230,7 +230,7 @@ async def test_a_console_that_lets_calls_run_out_of_time_is_left_alone_for_a_whi
     async def runs_out_of_time():
         calling = asyncio.create_task(console.call("blacklist_get", "one"))
         await server.has_received(client.calls.total() + 1)
-        loop_time.move(1.1)
+        loop_time.advance(1.1)
         with pytest.raises(AnswerLost):
             await calling
 
@@ -264,7 +264,7 @@ async def test_a_lost_create_leaves_the_way_open_for_what_settles_it(
     client, console = connect(answer(held=True), request_timeout=1, max_retries=0)
     creating = asyncio.create_task(console.call("agent_create", body={"name": "a"}))
     await server.has_received(1)
-    loop_time.move(1.1)
+    loop_time.advance(1.1)
     with pytest.raises(AnswerLost):
         await creating
     assert await console.call("blacklist_get", "one") == {"id": "one"}

@@ -142,7 +142,7 @@ async def test_a_call_obeys_the_table_of_retries(
         run.slept[sent] += seconds
         run.ended += [clock.now] * (sent - len(run.ended))
         clock.now += seconds
-        loop_time.move(TIMEOUT + 1)  # a request that ran out of time gives its place back
+        loop_time.advance(TIMEOUT + 1)  # a request that ran out of time gives its place back
         if events[sent - 1].stop:
             client.stop()
         else:
@@ -155,7 +155,7 @@ async def test_a_call_obeys_the_table_of_retries(
             client.stop()
         if event.kind == "held":
             clock.now += TIMEOUT
-            loop_time.move(TIMEOUT + 1)
+            loop_time.advance(TIMEOUT + 1)
             return answer(held=True)
         body = {"code": "ANY", "message": "m", "request_id": str(number)}
         if event.kind == NO_HTTP:

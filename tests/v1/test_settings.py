@@ -1,7 +1,6 @@
 """Provider settings: defaults, environment, and every refusal with its remedy."""
 
 import ssl
-import subprocess
 import sys
 from dataclasses import replace
 from decimal import Decimal
@@ -9,12 +8,12 @@ from decimal import Decimal
 import certifi
 import pytest
 
+from engines import run_program
 from opsconsole.errors import ConfigurationError
 from opsconsole.redaction import Redaction
 from opsconsole.resources import PROVIDER
 from opsconsole.terraform.certificate import make_certificate
 from opsconsole.v1.client import Client
-from opsconsole.v1.operations import NAMEABLE
 from opsconsole.v1.settings import Settings, tls_context
 from opsconsole.v1.urls import proxy_for
 from opsconsole.values import UNKNOWN
@@ -209,12 +208,6 @@ def test_secrets_are_not_shown():
         assert KEY not in f"{made}{made!r}"
 
 
-@pytest.mark.parametrize("name", NAMEABLE)
-def test_each_extra_endpoint_may_be_named(name):
-    path = "POST /x/{id}/y" if NAMEABLE[name].takes_id else "POST /x"
-    assert settings(extra_endpoints={name: path}).extra_endpoints == {name: path}
-
-
 @pytest.mark.parametrize(
     ("base_url", "environ", "proxy"),
     [
@@ -268,10 +261,7 @@ def test_importing_stays_light():
         "import opsconsole.v1.transport\n"
         "assert heavy <= {*sys.modules, 'certifi'}"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
+    assert run_program(sys.executable, "-c", program).out.strip() == "[]"
 
 
 @pytest.mark.parametrize(

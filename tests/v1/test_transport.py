@@ -8,16 +8,12 @@ import logging
 import socket
 import ssl
 import traceback
-from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from opsconsole.errors import ConsoleError, NotSent, UnexpectedAnswer
+from opsconsole.terraform.certificate import make_certificate
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
 from opsconsole.v1.settings import Settings
@@ -26,30 +22,8 @@ from opsconsole.v1.settings import Settings
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory):
     """A PEM file with a certificate of `localhost` and its key, trusted by nobody."""
-    private = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    signed = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(private.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(private, hashes.SHA256())
-    )
     file = tmp_path_factory.mktemp("tls") / "localhost.pem"
-    file.write_bytes(
-        signed.public_bytes(serialization.Encoding.PEM)
-        + private.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
+    file.write_bytes(make_certificate().pem)
     return str(file)
 
 
@@ -294,26 +268,12 @@ async def test_redirects_in_a_circle_end(server, connect, answer):
     assert client.calls.total() == len(server.received) == 5 and caught.value.safe_to_repeat
 
 
-@pytest.fixture
-def proxied(server):
-    """A console, off loopback, that is reached through `server` as a proxy."""
-    clients = []
-
-    def make(base_url, environ):
-        values = {"base_url": base_url, "api_key": "svc_ak_k", "allow_http": True, "max_retries": 0}
-        settings = Settings.from_values(values, environ)
-        clients.append(Client(settings))
-        return clients[-1], Console(clients[-1], settings)
-
-    return make
-
-
-async def test_http_through_a_proxy_with_credentials(server, proxied, answer):
-    proxy = f"http://user:p%40ss@localhost:{server.port}"
-    client, console = proxied("http://console.example.com/x", {"HTTP_PROXY": proxy})
-    async with contextlib.aclosing(client):
-        server.will(answer(body={"id": "agt_1"}))
-        assert await console.call("agent_create", body={}) == {"id": "agt_1"}
+async def test_http_through_a_proxy_with_credentials(server, connect, answer):
+    environ = {"HTTP_PROXY": f"http://user:p%40ss@localhost:{server.port}"}
+    base_url = "http://console.example.com/x"
+    _, console = connect(base_url=base_url, allow_http=True, environ=environ)
+    server.will(answer(body={"id": "agt_1"}))
+    assert await console.call("agent_create", body={}) == {"id": "agt_1"}
     (request,) = server.received
     assert request.target == "http://console.example.com/x/api/v1/agents"
     assert request.headers["proxy-authorization"] == "Basic dXNlcjpwQHNz"
@@ -354,12 +314,11 @@ async def test_https_through_a_proxy(tls_server, answer, certificate, key, loop_
     assert key not in head
 
 
-async def test_https_through_a_proxy_that_refuses(server, proxied, answer):
-    proxy = f"http://user:hunter2@localhost:{server.port}"
-    client, console = proxied("https://console.example.com", {"HTTPS_PROXY": proxy})
-    async with contextlib.aclosing(client):
-        server.will(answer(407, headers={"Proxy-Authenticate": "Basic"}))
-        problem = await failure(console)
+async def test_https_through_a_proxy_that_refuses(server, connect, answer):
+    environ = {"HTTPS_PROXY": f"http://user:hunter2@localhost:{server.port}"}
+    _, console = connect(base_url="https://console.example.com", environ=environ, max_retries=0)
+    server.will(answer(407, headers={"Proxy-Authenticate": "Basic"}))
+    problem = await failure(console)
     assert isinstance(problem, NotSent)
     assert "status 407" in str(problem)
     assert "hunter2" not in str(problem)
@@ -367,12 +326,11 @@ async def test_https_through_a_proxy_that_refuses(server, proxied, answer):
     assert "authorization" not in server.received[0].headers, "the key is not the proxy's"
 
 
-async def test_a_proxy_that_cannot_be_reached(server, proxied):
+async def test_a_proxy_that_cannot_be_reached(server, connect):
     await server.stop()
-    proxy = f"http://user:hunter2@localhost:{server.port}"
-    client, console = proxied("https://console.example.com", {"ALL_PROXY": proxy})
-    async with contextlib.aclosing(client):
-        problem = await failure(console)
+    environ = {"ALL_PROXY": f"http://user:hunter2@localhost:{server.port}"}
+    _, console = connect(base_url="https://console.example.com", environ=environ, max_retries=0)
+    problem = await failure(console)
     assert isinstance(problem, NotSent)
     assert f"The proxy localhost:{server.port} cannot be reached" in str(problem)
     assert "hunter2" not in str(problem)
@@ -448,7 +406,7 @@ async def test_no_error_and_no_log_shows_the_secret(
     calling = asyncio.create_task(console.call("blacklist_get", "one"))
     for count in (1, 2) if echo == "slow" else ():
         await server.has_received(count)
-        loop_time.move(5.1)
+        loop_time.advance(5.1)
     with pytest.raises(ConsoleError) as caught:
         await calling
     for text in (everything_about(caught.value), caplog.text):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any, Final
 
 from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference
@@ -19,6 +19,7 @@ _OF_TOKENS: Final = re.compile(
 """The indispensable parts of cdktf's tokens: the signs before a key, the sign of a number near
 -1e298 (an id may contain 4e298), and the first letter of two texts that stand for maps."""
 
+_REFERENCES: Final = ("jump_host_ids", "host_id", "specialty_id")
 _OF_AGENT: Final = frozenset(
     {
         "org_id",
@@ -64,9 +65,8 @@ def fleet_rows(items: Iterable[AdoptedObject]) -> list[Row]:
 
 def _fits_host(item: AdoptedObject) -> bool:
     jumps = item.values.get("jump_host_ids") or []
-    plain = {name: value for name, value in item.values.items() if name != "jump_host_ids"}
     return (
-        _is_plain(item, plain)
+        _is_plain(item, "jump_host_ids")
         # A fleet reads a jump host with this prefix as an id, and any other text as a row.
         and all(isinstance(one, ObjectReference) or one.startswith("hst_") for one in jumps)
         # A fleet marks the jump hosts among its rows.
@@ -79,43 +79,44 @@ def _fits_agent(item: AdoptedObject) -> bool:
     # A fleet reads texts with the prefix as ids of specialties, and all others as keys.
     by_key = isinstance(specialty, Lookup) and not specialty.key.startswith("spc_")
     by_id = isinstance(specialty, str) and specialty.startswith("spc_")
-    plain = {name: value for name, value in item.values.items() if not name.endswith("_id")}
     return (
         isinstance(host, ObjectReference)
         and bool(host.item.place)
         and (by_key or by_id)
         and bool(item.values.get("name"))
         and item.values.keys() <= _OF_AGENT
-        and _is_plain(item, plain)
+        and _is_plain(item, "host_id", "specialty_id")
     )
 
 
 def _fits_attachment(item: AdoptedObject) -> bool:
     agent = item.values.get("agent_id")
-    return (
-        isinstance(agent, ObjectReference)
-        and bool(agent.item.place)
-        and _is_plain(item, item.values)
-    )
+    return isinstance(agent, ObjectReference) and bool(agent.item.place) and _is_plain(item)
 
 
-def _is_plain(item: AdoptedObject, values: Mapping[str, Any]) -> bool:
+def _is_plain(item: AdoptedObject, *apart: str) -> bool:
+    """Return whether a row keeps all values, except those of `apart`, as they are."""
     texts = [
         text
-        for value in values.values()
+        for name, value in item.values.items()
         for text in (value if isinstance(value, list) else [value])
-        if isinstance(text, str)
+        if name not in apart and isinstance(text, str)
     ]
     # A row has no place for comments, and would change an empty text or white space around one.
     return not item.comments and all(text and text == text.strip() for text in texts)
 
 
+def _row(item: AdoptedObject, **own: Any) -> Row:
+    """Return the row of a host or an agent; `own` are its columns in place of references."""
+    values = {
+        name: literal(value) for name, value in item.values.items() if name not in _REFERENCES
+    }
+    return {"key": item.name, "import_id": item.found.import_id, **own, **values}
+
+
 def _host_row(item: AdoptedObject) -> Row:
-    jumps: Sequence[Any] = item.values.get("jump_host_ids") or []
-    keys = [_key(jump) for jump in jumps]
-    row: Row = {"key": item.name, "import_id": item.found.import_id}
-    row |= {name: literal(value) for name, value in item.values.items() if name != "jump_host_ids"}
-    return row | ({"jump_hosts": keys} if keys else {})
+    keys = [_key(jump) for jump in item.values.get("jump_host_ids") or []]
+    return _row(item) | ({"jump_hosts": keys} if keys else {})
 
 
 def _key(jump: Any) -> str:
@@ -126,16 +127,8 @@ def _key(jump: Any) -> str:
 
 def _agent_row(item: AdoptedObject) -> Row:
     specialty = item.values["specialty_id"]
-    row: Row = {
-        "key": item.name,
-        "import_id": item.found.import_id,
-        "specialty": literal(specialty.key) if isinstance(specialty, Lookup) else specialty,
-    }
-    return row | {
-        name: literal(value)
-        for name, value in item.values.items()
-        if name not in ("host_id", "specialty_id")
-    }
+    by_key = isinstance(specialty, Lookup)
+    return _row(item, specialty=literal(specialty.key) if by_key else specialty)
 
 
 def literal(value: Any) -> Any:

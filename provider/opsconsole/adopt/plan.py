@@ -115,12 +115,9 @@ def lookups_of(declared: Iterable[AdoptedObject]) -> list[Lookup]:
 
 def _order_by_ties(readable: Mapping[str, ConsoleObject]) -> Iterator[str]:
     """Yield jump hosts before the hosts behind them, and owners before their objects."""
-    kinds = {name: number for number, name in enumerate(RESOURCES)}
-    hosts = [one for one, item in readable.items() if item.type_name == HOST.type_name]
-    ordered = sorted(readable, key=lambda one: kinds[readable[one].type_name])
-    hosts_in_order = _jumps_first(readable, hosts)
-    for one in ordered:
-        yield next(hosts_in_order) if readable[one].type_name == HOST.type_name else one
+    for type_name in RESOURCES:
+        ids = [one for one, item in readable.items() if item.type_name == type_name]
+        yield from _jumps_first(readable, ids) if type_name == HOST.type_name else ids
 
 
 def _jumps_first(readable: Mapping[str, ConsoleObject], hosts: Sequence[str]) -> Iterator[str]:

@@ -27,9 +27,18 @@ from opsconsole.reconcile.workspace import Workspace
 from opsconsole.reports import messages, terminal
 from opsconsole.state import StateSession, open_state
 
-_SHOWN = 20
+_MOST_LISTED = 20
 """The largest number of steps that are listed as not begun."""
-_FIXED = ("target", "replace", "refresh_only", "destroy", "preflight", "stack", "dir", "state")
+_FIXED_BY_PLAN = (
+    "target",
+    "replace",
+    "refresh_only",
+    "destroy",
+    "preflight",
+    "stack",
+    "dir",
+    "state",
+)
 """The options that a saved plan fixes."""
 
 
@@ -72,7 +81,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
     """Carry out a saved plan, unless something changed since the plan was made."""
     from opsconsole.reconcile.saved_plan import check_state, compare_with_console, read_plan, reopen
 
-    given = [name for name in _FIXED if getattr(args, name)]
+    given = [name for name in _FIXED_BY_PLAN if getattr(args, name)]
     if not args.refresh:
         given.append("refresh=false")
     if given:
@@ -134,7 +143,7 @@ def _ask_for_approval(args: argparse.Namespace, plan: Plan) -> bool:
     Raises:
         UserError: The user cannot be asked.
     """
-    if plan.empty or args.auto_approve:
+    if plan.changes_nothing or args.auto_approve:
         return True
     if not args.input:
         raise UserError(
@@ -167,9 +176,9 @@ def _question(plan: Plan) -> str:
 def _not_started_text(applied: ApplyResult) -> str:
     left = applied.not_started
     lines = [f"\nNot begun, because the run was interrupted: {len(left):,}"]
-    lines += [f"  {step.kind.value} {step.change.address}" for step in left[:_SHOWN]]
-    if len(left) > _SHOWN:
-        lines.append(f"  and {len(left) - _SHOWN:,} more")
+    lines += [f"  {step.kind.value} {step.change.address}" for step in left[:_MOST_LISTED]]
+    if len(left) > _MOST_LISTED:
+        lines.append(f"  and {len(left) - _MOST_LISTED:,} more")
     return "\n".join([*lines, ""])
 
 
@@ -190,7 +199,7 @@ def _show_end(
             events.emit(messages.outputs(outputs))
     else:
         text = terminal.apply_summary(applied.counts, operation, complete=False)
-        for line in (text, *left.splitlines()):
+        for line in (text, *left.strip().splitlines()):
             events.emit(messages.log(line.strip()))
 
 

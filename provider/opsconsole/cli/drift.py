@@ -18,7 +18,7 @@ from opsconsole.cli.standard_streams import pen_for
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift import BASELINE_FILE
-from opsconsole.drift.baseline import Baseline, read_baseline
+from opsconsole.drift.baseline import Entry, apply_baseline, read_baseline
 from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import DriftReport
 from opsconsole.drift.since import compare
@@ -40,6 +40,7 @@ from opsconsole.state import (
     Backend,
     LocalBackend,
     Locking,
+    RunOptions,
     UnreadableBackend,
     backend_for,
     workspace_of,
@@ -97,11 +98,11 @@ def run_merge(args: argparse.Namespace) -> int:
     return write(merge_reports([read_report(file) for file in args.reports]))
 
 
-def _baseline(args: argparse.Namespace) -> Baseline:
+def _baseline(args: argparse.Namespace) -> tuple[Entry, ...]:
     path = args.baseline or Path(BASELINE_FILE)
     # `--accept` creates the file.
     if (args.baseline is None or args.accept is not None) and not path.exists():
-        return Baseline()
+        return ()
     return read_baseline(path)
 
 
@@ -132,19 +133,17 @@ def accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
     from opsconsole.drift.accepting import add_entries, entries_for, select_findings
 
     path = args.baseline or Path(BASELINE_FILE)
-    today = utc_now().date()
-    before = read_baseline(path) if path.exists() else Baseline()
     findings = select_findings(report, args.accept)
     # A check of one stack or shard does not show the others, which may share its addresses.
     name_stacks = bool(args.stack or args.shard) or several_stacks(report)
-    entries = entries_for(findings, before, args.reason, args.until, today, name_stacks=name_stacks)
+    entries = entries_for(findings, args.reason, args.until, name_stacks=name_stacks)
     if not entries:
         sys.stderr.write("There is no drift to accept.\n")
         return report
     baseline = add_entries(path, entries)
     added, drifted = plural(len(entries), "entry"), plural(len(findings), "resource")
     sys.stderr.write(f"Added {added} to {path}: drift of {drifted} is accepted.\n\n")
-    marked, _ = baseline.apply(report.findings, today, certain=False)
+    marked, _ = apply_baseline(baseline, report.findings, utc_now().date(), certain=False)
     return replace(report, findings=tuple(marked))
 
 
@@ -205,7 +204,7 @@ def _of_program(args: argparse.Namespace, program: Program) -> Stack:
     block, name = program.backend, program.stack or program.root.name
     settings = None if block is None else {block.type: block.settings}
     try:
-        backend: Backend = backend_for(program.root, settings, "drift", given={})
+        backend: Backend = backend_for(settings, RunOptions(program.root, "drift"), given={})
     except UserError as problem:
         backend = UnreadableBackend(name, problem)
     workspace, pending = workspace_of(program.root), args.program is not None
@@ -227,7 +226,7 @@ def _of_files(
     stacks = []
     alone = []
     for path, name in zip(files, stack_names(files), strict=True):
-        backend = LocalBackend(path, "drift", Locking(lock=False))
+        backend = LocalBackend(path, RunOptions(locking=Locking(lock=False)))
         stack = by_path.get(backend.path) or by_name.get(name)
         if len(declared) == 1:
             stack = declared[0]

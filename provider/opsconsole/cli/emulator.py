@@ -8,20 +8,15 @@ import gc
 import json
 import os
 import shlex
-import signal
-import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from uvicorn import Server
-
-from opsconsole.emulator import API_KEY, ControlError, profiles
+from opsconsole.emulator import API_KEY, ControlError, Emulator, profiles
 from opsconsole.emulator.bodies import BadBody, with_switches
-from opsconsole.emulator.control import BACKLOG
 from opsconsole.emulator.seed import BadSeed
-from opsconsole.emulator.server import LISTENING, make_application, make_server, start_process
+from opsconsole.emulator.server import LISTENING, run_emulator, start_process
 from opsconsole.emulator.store import NotAnArchive
 
 _HOUR = 3600.0
@@ -47,38 +42,21 @@ def run(args: argparse.Namespace) -> int:
 
 def _serve(args: argparse.Namespace) -> None:
     profile = with_switches(profiles()[args.profile], dict(map(_read_switch, args.switch)))
-    with socket.create_server(("127.0.0.1", args.port), backlog=BACKLOG) as listener:
-        application = make_application(
-            profile,
-            data=args.data,
-            seed=args.seed,
-            api_key=args.api_key,
-            latency=args.latency / 1000,
-        )
-        server = make_server(application)
-
-        def stop() -> None:
-            server.should_exit = True
-
-        if args.seconds is not None:
-            timer = threading.Timer(args.seconds, stop)
-            timer.daemon = True
-            timer.start()
-        if args.exit_with_parent:
-            threading.Thread(target=_wait_for_end_of_input, args=(stop,), daemon=True).start()
+    options = {"data": args.data, "seed": args.seed, "api_key": args.api_key}
+    emulator = run_emulator(profile, args.port, latency=args.latency / 1000, **options)
+    with emulator as (base_url,), contextlib.suppress(KeyboardInterrupt):
         # The seed stays in memory, so the garbage collector need not scan it again and again.
         gc.freeze()
         gc.set_threshold(20_000, 20, 100)
-        base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         sys.stdout.write(f"{LISTENING}{base_url}\n")
         if not args.exit_with_parent:
             sys.stdout.write(f"profile {args.profile}, rows in {args.data or 'memory'}\n")
             sys.stdout.writelines(_exports(args, base_url))
         sys.stdout.flush()
-        try:
-            _run_until_stopped(server, listener)
-        finally:
-            application.console.store.close()
+        stopped = threading.Event()
+        if args.exit_with_parent:
+            threading.Thread(target=_wait_for_parent, args=(stopped,), daemon=True).start()
+        stopped.wait(args.seconds)
 
 
 def _start_in_background(args: argparse.Namespace) -> None:
@@ -102,24 +80,10 @@ def _start_in_background(args: argparse.Namespace) -> None:
 
 def _exports(args: argparse.Namespace, base_url: str) -> Iterator[str]:
     """Yield lines that export the settings of an operator who knows this console."""
-    settings = {
-        **profiles()[args.profile].provider_settings,
-        "base_url": base_url,
-        "api_key": args.api_key,
-    }
-    for name, value in settings.items():
+    console = Emulator(base_url, args.api_key, profiles()[args.profile])
+    for name, value in console.provider_settings.items():
         text = value if isinstance(value, str) else json.dumps(value)
         yield f"export OPSCONSOLE_{name.upper()}={shlex.quote(text)}\n"
-
-
-def _run_until_stopped(server: Server, listener: socket.socket) -> None:
-    # When uvicorn is done, it raises again the signal that stopped it.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with contextlib.suppress(KeyboardInterrupt):
-            server.run(sockets=[listener])
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _read_switch(text: str) -> tuple[str, Any]:
@@ -130,8 +94,8 @@ def _read_switch(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _wait_for_end_of_input(stop: Callable[[], None]) -> None:
+def _wait_for_parent(stopped: threading.Event) -> None:
     # stdin is a pipe from the parent. It closes when the parent ends for any reason.
     while os.read(0, 4096):
         pass
-    stop()
+    stopped.set()

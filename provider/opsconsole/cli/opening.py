@@ -35,6 +35,7 @@ from opsconsole.state import (
     Backend,
     LockInfo,
     Locking,
+    RunOptions,
     StateSession,
     backend_for,
     noted_backend,
@@ -115,7 +116,7 @@ def warn_of_files(directory: Path) -> None:
     # In such a directory, `terraform` and the stand-in use the files.
     if files and (directory / "cdktf.json").exists():
         sys.stderr.write(
-            f"Warning: {directory} holds {files} beside cdktf.json: the app is meant. Give --dir=. "
+            f"Warning: {directory} holds {files} beside cdktf.json: the app is used. Give --dir=. "
             "for the files.\n"
         )
 
@@ -215,16 +216,16 @@ def _open_backend_at(
     workspace: str | None,
 ) -> Backend:
     journals = getattr(args, "journal_dir", None) or os.environ.get("OPSCONSOLE_JOURNAL_DIR")
-    backend = backend_for(
+    options = RunOptions(
         directory,
-        settings,
         operation,
         Locking(getattr(args, "lock", True), getattr(args, "lock_timeout", 0.0), _report_wait),
-        args.state,
         Path(journals) if journals else None,
-        workspace,
         getattr(args, "journal", None),
-        read_backend_options(getattr(args, "backend_config", [])),
+    )
+    given = read_backend_options(getattr(args, "backend_config", []))
+    backend = backend_for(
+        settings, options, workspace=workspace, state_path=args.state, given=given
     )
     _check_lockable(args, backend, operation)
     return backend

@@ -21,7 +21,6 @@ from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.named_files import read_named
 from opsconsole.state import (
     Address,
-    SnapshotMeta,
     State,
     StateSession,
     deposed_name,
@@ -139,7 +138,7 @@ def push(args: argparse.Namespace) -> int:
             _check_succession(stored, pushed)
         if stored.serial or not stored.empty:
             backend.back_up()
-        backend.write(pushed.to_bytes(), SnapshotMeta(pushed.lineage, pushed.serial))
+        backend.write(pushed.to_bytes())
     return 0
 
 

@@ -12,7 +12,6 @@ from opsconsole.cli import opening
 from opsconsole.errors import UserError
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
-    SnapshotMeta,
     data_directory,
     open_state,
     read_state,
@@ -46,9 +45,8 @@ def create(args: argparse.Namespace) -> int:
     backend = opening.state_backend(args, "workspace new", workspace=name)
     with open_state(backend) as session:
         # The empty state makes the workspace appear in the list.
-        state = session.state
-        meta = SnapshotMeta(state.lineage, state.raise_serial())
-        backend.write(state.to_bytes(), meta)
+        session.state.raise_serial()
+        backend.write(session.state.to_bytes())
     _note(place, name)
     sys.stdout.write(f'Made and selected the workspace "{name}".\n')
     return 0

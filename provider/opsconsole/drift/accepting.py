@@ -15,7 +15,6 @@ import yaml
 
 from opsconsole.drift.baseline import (
     VERSION,
-    Baseline,
     Entry,
     fits,
     parse_baseline,
@@ -59,22 +58,16 @@ def _is_named(address: str, wanted: str) -> bool:
 
 
 def entries_for(
-    findings: Iterable[Finding],
-    baseline: Baseline,
-    reason: str,
-    expires: date | None,
-    today: date,
-    *,
-    name_stacks: bool,
+    findings: Iterable[Finding], reason: str, expires: date | None, *, name_stacks: bool
 ) -> list[Entry]:
     """Return entries that accept findings, as narrowly as possible: by attribute or by bucket.
 
+    Differences that the baseline accepts already are left out.
+
     Args:
-        baseline: Drift that is accepted already is not written again.
         name_stacks: Whether the entries name the stack, because several stacks may share addresses.
             The id of an unmanaged object is unique, and its stack in a report may change.
     """
-    valid = [item for item in baseline.entries if item.expires >= today]
     entries: list[Entry] = []
     for finding in findings:
         members: dict[str, Any] = {"address": finding.address, "reason": reason}
@@ -82,32 +75,26 @@ def entries_for(
             members["stack"] = finding.stack
         if expires is not None:
             members["expires"] = expires
-        if finding.bucket is Bucket.CHANGED:
-            entries += [
-                Entry(attribute=difference.attribute, **members)
-                for difference in finding.differences
-                if not any(item.accepts(finding, difference) for item in valid)
-            ]
-        else:
-            entries.append(Entry(bucket=finding.bucket.value, **members))
+        unit = "attribute" if finding.bucket is Bucket.CHANGED else "bucket"
+        entries += [Entry(**members | {unit: drifting}) for drifting in finding.drifting]
     return list(dict.fromkeys(entries))
 
 
-def add_entries(path: Path, entries: Sequence[Entry]) -> Baseline:
+def add_entries(path: Path, entries: Sequence[Entry]) -> tuple[Entry, ...]:
     """Add entries to a baseline file, creating the file if needed; return the whole baseline.
 
     Raises:
         UserError: The file is not a baseline, cannot be written, or its list is in a form to which
             nothing can be added.
     """
-    before = read_baseline(path).entries if path.exists() else ()
+    before = read_baseline(path) if path.exists() else ()
     try:
         text = path.read_text("utf-8") if path.exists() else ""
         text = _insert_entries(path, text, entries)
         # The entries are inserted at positions from the parser. Parsing the text proves that the
         # meaning of the rest is unchanged.
         after = parse_baseline(text.encode(), path)
-        if after.entries != (*before, *entries):
+        if after != (*before, *entries):
             raise _not_added(path, entries)
         write_whole(path, text)
     except UnicodeDecodeError as problem:
@@ -157,10 +144,6 @@ def _last(node: yaml.Node) -> yaml.Node:
     return node
 
 
-_MEMBERS = ("stack", "address", "attribute", "bucket", "reason", "expires")
-"""The members of an entry in the order in which they are written."""
-
-
 class _Plain(yaml.SafeDumper):
     """Repeats a date that entries share, without YAML aliases, because people edit the file."""
 
@@ -170,10 +153,7 @@ class _Plain(yaml.SafeDumper):
 
 def _dump_entries(entries: Sequence[Entry], indent: int) -> str:
     text = yaml.dump(
-        [
-            {name: held[name] for name in _MEMBERS if name in held}
-            for held in (entry.model_dump(exclude_defaults=True) for entry in entries)
-        ],
+        [entry.model_dump(exclude_defaults=True) for entry in entries],
         Dumper=_Plain,
         sort_keys=False,
         allow_unicode=True,

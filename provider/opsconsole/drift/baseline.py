@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
@@ -89,6 +89,10 @@ class Entry(BaseModel):
         },
     )
 
+    # `--accept` writes the members in this order.
+    stack: Annotated[
+        _Text, Field(description="Only in this stack; `*` and `?` as in `address`.")
+    ] = ""
     address: Annotated[
         _Text,
         Field(
@@ -96,7 +100,6 @@ class Entry(BaseModel):
             "one; `*` stands for any text, `?` for one letter, brackets for themselves."
         ),
     ]
-    reason: Annotated[_Text, Field(description="Why it is accepted; reports show it.")]
     attribute: Annotated[
         _Text,
         Field(
@@ -107,9 +110,7 @@ class Entry(BaseModel):
     bucket: Annotated[
         _DriftBucket, Field(description="Only this bucket is accepted. Left out: any.")
     ] = ""
-    stack: Annotated[
-        _Text, Field(description="Only in this stack; `*` and `?` as in `address`.")
-    ] = ""
+    reason: Annotated[_Text, Field(description="Why it is accepted; reports show it.")]
     expires: Annotated[
         _Day,
         Field(
@@ -156,73 +157,63 @@ def fits(pattern: str, text: str) -> bool:
     return re.fullmatch(expression, text, re.DOTALL) is not None
 
 
-@dataclass(frozen=True)
-class Baseline:
-    """The entries of one file."""
+def apply_baseline(
+    entries: Sequence[Entry],
+    findings: Sequence[Finding],
+    today: date,
+    *,
+    certain: bool = True,
+    listed: bool = True,
+) -> tuple[list[Finding], tuple[BaselineProblem, ...]]:
+    """Mark the accepted findings; return all findings, and the entries with problems.
 
-    entries: tuple[Entry, ...] = ()
-    source: str = ""
+    Args:
+        today: The day of the check, UTC.
+        certain: Whether every state was read. Otherwise no entry is reported as unused.
+        listed: Whether every list was read to its end. Otherwise no entry that accepts unmanaged
+            objects is reported as unused.
+    """
+    valid = [entry for entry in entries if entry.expires >= today]
+    used: set[Entry] = set()
 
-    def apply(
-        self,
-        findings: Sequence[Finding],
-        today: date,
-        *,
-        certain: bool = True,
-        listed: bool = True,
-    ) -> tuple[list[Finding], tuple[BaselineProblem, ...]]:
-        """Mark the accepted findings; return all findings, and the entries with problems.
-
-        Args:
-            today: The day of the check, UTC.
-            certain: Whether every state was read. Otherwise no entry is reported as unused.
-            listed: Whether every list was read to its end. Otherwise no entry that accepts
-                unmanaged objects is reported as unused.
-        """
-        marker = _Marker([entry for entry in self.entries if entry.expires >= today])
-        marked = [marker.mark(finding) for finding in findings]
-        problems = []
-        for entry in self.entries:
-            if entry.expires < today:
-                problems.append(BaselineProblem(str(entry), f"expired on {entry.expires}"))
-            elif (
-                entry not in marker.used and certain and not _may_be_in_use(entry, findings, listed)
-            ):
-                problems.append(BaselineProblem(str(entry), "unused: there is no such drift"))
-        return marked, tuple(problems)
-
-
-@dataclass
-class _Marker:
-    entries: Sequence[Entry]
-    used: set[Entry] = field(default_factory=set)
-
-    def mark(self, finding: Finding) -> Finding:
-        """Return a finding, marked as accepted if every part of its drift is accepted."""
-        if not finding.bucket.is_drift or not finding.counted:
-            return finding
-        if finding.bucket is not Bucket.CHANGED:
-            entry = self._accepting(finding, None)
-            return replace(finding, accepted=entry.reason) if entry else finding
-        verdicts = [(item, self._accepting(finding, item)) for item in finding.differences]
-        differences = tuple(
-            replace(item, accepted=entry.reason if entry else "") for item, entry in verdicts
-        )
-        accepted = [item for item in differences if item.accepted]
-        if len(accepted) == len(differences):
-            # An earlier baseline may have accepted a part of it.
-            reasons = "; ".join(dict.fromkeys(item.accepted for item in accepted))
-            return replace(finding, accepted=reasons, reason="", differences=differences)
-        if not accepted:
-            return finding
-        partly = ", ".join(f"{item.attribute} ({item.accepted})" for item in accepted)
-        return replace(finding, reason=f"accepted: {partly}", differences=differences)
-
-    def _accepting(self, finding: Finding, difference: Difference | None) -> Entry | None:
-        matching = [entry for entry in self.entries if entry.accepts(finding, difference)]
+    def find_entry(finding: Finding, difference: Difference | None) -> Entry | None:
+        matching = [entry for entry in valid if entry.accepts(finding, difference)]
         # All matching entries are in use, not only the first one, whose reason is shown.
-        self.used.update(matching)
+        used.update(matching)
         return matching[0] if matching else None
+
+    marked = [_mark(finding, find_entry) for finding in findings]
+    problems = []
+    for entry in entries:
+        if entry.expires < today:
+            problems.append(BaselineProblem(str(entry), f"expired on {entry.expires}"))
+        elif entry not in used and certain and not _may_be_in_use(entry, findings, listed):
+            problems.append(BaselineProblem(str(entry), "unused: there is no such drift"))
+    return marked, tuple(problems)
+
+
+def _mark(
+    finding: Finding, find_entry: Callable[[Finding, Difference | None], Entry | None]
+) -> Finding:
+    """Return a finding, marked as accepted if every part of its drift is accepted."""
+    if not finding.bucket.is_drift or not finding.counted:
+        return finding
+    if finding.bucket is not Bucket.CHANGED:
+        entry = find_entry(finding, None)
+        return replace(finding, accepted=entry.reason) if entry else finding
+    verdicts = [(item, find_entry(finding, item)) for item in finding.differences]
+    differences = tuple(
+        replace(item, accepted=entry.reason if entry else "") for item, entry in verdicts
+    )
+    accepted = [item for item in differences if item.accepted]
+    if len(accepted) == len(differences):
+        # An earlier baseline may have accepted a part of it.
+        reasons = "; ".join(dict.fromkeys(item.accepted for item in accepted))
+        return replace(finding, accepted=reasons, reason="", differences=differences)
+    if not accepted:
+        return finding
+    partly = ", ".join(f"{item.attribute} ({item.accepted})" for item in accepted)
+    return replace(finding, reason=f"accepted: {partly}", differences=differences)
 
 
 def _may_be_in_use(entry: Entry, findings: Iterable[Finding], listed: bool) -> bool:
@@ -243,8 +234,8 @@ class BaselineFile(BaseModel):
     accept: Annotated[tuple[Entry, ...], Field(strict=False)]
 
 
-def read_baseline(path: Path) -> Baseline:
-    """Read a baseline.
+def read_baseline(path: Path) -> tuple[Entry, ...]:
+    """Return the entries of a baseline.
 
     Raises:
         UserError: It cannot be read, or an entry is not of the documented form.
@@ -259,8 +250,8 @@ def read_baseline(path: Path) -> Baseline:
         ) from problem
 
 
-def parse_baseline(data: bytes, path: Path) -> Baseline:
-    """Return the baseline in the content of a file.
+def parse_baseline(data: bytes, path: Path) -> tuple[Entry, ...]:
+    """Return the entries of the baseline in the content of a file.
 
     Args:
         path: The file that errors name.
@@ -281,9 +272,9 @@ def parse_baseline(data: bytes, path: Path) -> Baseline:
         text = " ".join(str(problem).split())
         raise UserError(f"The baseline {path} is not YAML: {text}.") from problem
     if document is None and not _holds_something(data):
-        return Baseline(source=str(path))
+        return ()
     try:
-        return Baseline(BaselineFile.model_validate(document).accept, str(path))
+        return BaselineFile.model_validate(document).accept
     except ValidationError as problem:
         raise _wrong(path, what_is_wrong(problem)) from None
 

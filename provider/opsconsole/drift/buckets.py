@@ -9,72 +9,37 @@ seen for the first time is not drift, even if state has null and the console has
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from opsconsole.definition import ChangeRule, ResourceDefinition
-from opsconsole.diagnostics import Diagnostic, Severity, error, has_error
+from opsconsole.diagnostics import Diagnostic, Severity, has_error
 from opsconsole.drift.report import Bucket, Difference, Finding
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import Cause, ProblemKind
 from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.resources import RESOURCES, owner_of
+from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import join_words, plural
 from opsconsole.v1.operations import operation_to_name, reads_whole
 from opsconsole.values import Values, same
 
-_NEVER_READ = "it was not read"
+Addresses = Mapping[tuple[ConfiguredProvider | None, str, str], str]
+"""The address of each object in state, by provider, type and id."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectRead:
-    """One object of a state, and the outcome of its read.
-
-    Attributes:
-        provider_key: The key of the provider that read it; empty if no provider could.
-    """
-
-    item: StateObject
-    provider_key: str
-    outcome: Outcome
-
-    @property
-    def is_unread(self) -> bool:
-        """Whether the object, or a part of the object, could not be read."""
-        return self.outcome.seen is Seen.UNCHECKED or self.outcome.cause is not None
-
-
-def not_read(why: str) -> Outcome:
-    """Return the error outcome for an object that could not be requested."""
-    reason = why or _NEVER_READ
-    return Outcome(None, diagnostics=(error(reason),), seen=Seen.UNCHECKED, reason=reason)
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """Facts about other resources that the verdict on one resource needs.
-
-    Attributes:
-        addresses: The address of each resource in state, by type and id.
-        gone: Each type with the ids that this check found gone.
-    """
-
-    addresses: Mapping[tuple[str, str], str]
-    gone: Mapping[str, Container[str]]
-
-
-def classify(read: ObjectRead, neighbours: Neighbours) -> Finding:
+def classify(item: StateObject, addresses: Addresses) -> Finding:
     """Return the verdict on one resource in state."""
-    item, outcome = read.item, read.outcome
+    outcome = item.outcome
     if outcome.seen is Seen.UNCHECKED:
-        reason = outcome.why_unchecked or _NEVER_READ
+        reason = outcome.why_unchecked or "it was not read"
         return _finding(item, Bucket.UNCHECKED, reason=reason, cause=outcome.cause)
     if outcome.seen is Seen.ARCHIVED:
-        reason = _with_owner(item, neighbours) or "the console says that it is archived"
+        reason = _with_owner(item, addresses) or "the console says that it is archived"
         return _finding(item, Bucket.ARCHIVED, reason=reason)
     if outcome.state is None:
-        reason = _with_owner(item, neighbours) or RESOURCES[item.instance.type_name].gone
+        reason = _with_owner(item, addresses) or RESOURCES[item.instance.type_name].gone
         return _finding(item, Bucket.MISSING, reason=reason)
     return _classify_present(item, outcome, outcome.state)
 
@@ -145,13 +110,16 @@ def _unseen_reason(definition: ResourceDefinition, before: Values, unseen: tuple
     return f"the console did not show {', '.join(held)}, which state holds"
 
 
-def _with_owner(item: StateObject, neighbours: Neighbours) -> str:
-    definition = RESOURCES[item.instance.type_name]
+def _with_owner(item: StateObject, addresses: Addresses) -> str:
+    instance, provider = item.instance, item.provider
+    definition = RESOURCES[instance.type_name]
     owner = owner_of(definition)
-    owner_id = item.instance.before.get(definition.owner) or ""
-    if owner is None or owner_id not in neighbours.gone.get(owner.type_name, ()):
+    owner_id = instance.before.get(definition.owner) or ""
+    if owner is None or provider is None:
         return ""
-    address = neighbours.addresses.get((owner.type_name, owner_id), owner_id)
+    if owner_id not in provider.session.gone.get(owner.type_name, ()):
+        return ""
+    address = addresses.get((provider, owner.type_name, owner_id), owner_id)
     return f"its {owner.title} {address} is gone: {definition.plural} go with their {owner.title}"
 
 
@@ -185,63 +153,54 @@ def text_of(values: Mapping[str, object], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-@dataclass
-class _Group:
-    """The resources that were not checked for the same reason."""
-
-    grave: bool = False
-    details: list[tuple[str, Cause | None]] = field(default_factory=list)
-    addresses: list[str] = field(default_factory=list)
-    types: Counter[str] = field(default_factory=Counter)
-
-
-def explain_unread(objects: Iterable[ObjectRead], *, tolerant: bool) -> tuple[Diagnostic, ...]:
+def explain_unread(objects: Iterable[StateObject], *, tolerant: bool) -> tuple[Diagnostic, ...]:
     """Return why resources were not checked, with one diagnostic for each cause.
 
     A failed call (401, 5xx, HTML, no answer) is an error. A limit of the console (truncated lists,
     hosts that cannot be read) is a warning. A 403 is an error too, unless `tolerant`.
     """
-    groups: dict[tuple[object, ...], _Group] = {}
-    for read in objects:
-        if not read.is_unread:
-            continue
-        outcome, cause, instance = read.outcome, read.outcome.cause, read.item.instance
-        group = groups.setdefault((outcome.reason, cause and cause.gist), _Group())
-        refused = cause is not None and cause.kind is ProblemKind.FORBIDDEN
-        failed = has_error(outcome.diagnostics) or refused
-        # A 403 fails a check unless a coverage below 100 % was requested. For limits of the
-        # console, coverage alone decides.
-        group.grave = group.grave or (failed and not (refused and tolerant))
-        group.details.append((_sentence(outcome.reason), cause))
-        group.details += (
-            (item.detail, item.cause)
-            for item in outcome.diagnostics
-            if cause is None or item.cause != cause
+    groups: dict[tuple[object, ...], list[StateObject]] = {}
+    for item in objects:
+        if item.is_unread:
+            cause = item.outcome.cause
+            groups.setdefault((item.outcome.reason, cause and cause.gist), []).append(item)
+    return tuple(_explain_group(group, tolerant) for group in groups.values())
+
+
+def _explain_group(group: Sequence[StateObject], tolerant: bool) -> Diagnostic:
+    """Return the diagnostic of resources that were not checked for the same reason."""
+    is_grave = any(_is_grave(item.outcome, tolerant) for item in group)
+    types = Counter(item.instance.type_name for item in group)
+    counted = [plural(count, RESOURCES[type_name].title) for type_name, count in types.items()]
+    found = (
+        Diagnostic(
+            Severity.ERROR if is_grave else Severity.WARNING,
+            f"{join_words(counted)} could not be checked",
+            detail,
+            cause=cause,
         )
-        group.addresses.append(instance.address)
-        group.types[instance.type_name] += 1
-    return tuple(map(_diagnostic, groups.values()))
-
-
-def _diagnostic(group: _Group) -> Diagnostic:
-    severity = Severity.ERROR if group.grave else Severity.WARNING
-    counted = [
-        plural(count, RESOURCES[type_name].title) for type_name, count in group.types.items()
-    ]
-    return max(
-        (
-            Diagnostic(
-                severity,
-                f"{join_words(counted)} could not be checked",
-                detail,
-                cause=cause,
-                addresses=tuple(group.addresses),
-            )
-            for detail, cause in group.details
-        ),
-        # One of the diagnostics explains the cause in full; the others only refer to it.
-        key=lambda item: len(item.text),
+        for item in group
+        for detail, cause in _details(item.outcome)
     )
+    # One of the diagnostics explains the cause in full; the others only refer to it.
+    fullest = max(found, key=lambda item: len(item.text))
+    return replace(fullest, addresses=tuple(item.instance.address for item in group))
+
+
+def _is_grave(outcome: Outcome, tolerant: bool) -> bool:
+    # A 403 fails a check unless a coverage below 100 % was requested. For limits of the console,
+    # coverage alone decides.
+    if outcome.cause is not None and outcome.cause.kind is ProblemKind.FORBIDDEN:
+        return not tolerant
+    return has_error(outcome.diagnostics)
+
+
+def _details(outcome: Outcome) -> Iterator[tuple[str, Cause | None]]:
+    cause = outcome.cause
+    yield _sentence(outcome.reason), cause
+    for item in outcome.diagnostics:
+        if cause is None or item.cause != cause:
+            yield item.detail, item.cause
 
 
 def _sentence(reason: str) -> str:

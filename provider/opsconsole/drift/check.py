@@ -6,17 +6,18 @@ lists that an operator has named.
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
 from opsconsole.clock import timestamp, utc_now
-from opsconsole.diagnostics import Diagnostic
+from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.drift import COUNTED, unmanaged_kinds
-from opsconsole.drift.baseline import Baseline
-from opsconsole.drift.buckets import Neighbours, ObjectRead, classify, explain_unread, not_read
+from opsconsole.drift.baseline import Entry, apply_baseline
+from opsconsole.drift.buckets import classify, explain_unread
 from opsconsole.drift.consoles import Consoles
 from opsconsole.drift.report import (
     BaselineProblem,
@@ -28,23 +29,20 @@ from opsconsole.drift.report import (
     Share,
 )
 from opsconsole.drift.stack import (
-    Declarations,
     Stack,
     StackState,
     StateObject,
     StatesRead,
-    has_no_state,
     report_rewritten,
 )
 from opsconsole.drift.unmanaged import (
-    Inventory,
     find_unmanaged,
     read_inventory,
     report_incomplete_lists,
 )
 from opsconsole.errors import Stopped
 from opsconsole.lifecycle.interface import Outcome, Seen
-from opsconsole.reconcile.prior import PriorInstance, warn_unsettled
+from opsconsole.reconcile.prior import warn_unsettled
 from opsconsole.reconcile.workspace import OnStop, refresh
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.reading import HostReader
@@ -58,7 +56,7 @@ class CheckOptions:
     Attributes:
         read_only: Whether to send nothing but GET requests.
         min_coverage: Per cent of the required resources that must be checked.
-        baseline: Drift that is accepted.
+        baseline: The entries of the accepted drift.
         counted: Kinds of unmanaged objects that count as drift, of `unmanaged_kinds`.
         root: The directory to which source locations are relative.
         shard: The share of all stacks that these are; None if these are all stacks.
@@ -66,7 +64,7 @@ class CheckOptions:
 
     read_only: bool = False
     min_coverage: float = 100.0
-    baseline: Baseline = field(default_factory=Baseline)
+    baseline: Sequence[Entry] = ()
     counted: Collection[str] = COUNTED
     root: Path = field(default_factory=Path.cwd)
     shard: Shard | None = None
@@ -101,37 +99,39 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
     states = read.states
     counted = sorted(unmanaged_kinds()[kind] for kind in options.counted)
     objects = await _read_objects(states, consoles)
-    inventories, unlisted = await _read_inventories(objects, consoles, counted)
+    sharded = options.shard is not None
+    unmanaged, unlisted = await _find_unmanaged(objects, counted, sharded=sharded)
     # Otherwise the report would call everything unchecked that was not read before the stop.
     if consoles.stopped:
         raise Stopped("The check was stopped.")
-    unmanaged, cut = _find_unmanaged(
-        objects, inventories, consoles, counted, sharded=options.shard is not None
-    )
-    findings = [*_classify(objects, consoles), *unmanaged]
+    addresses = {
+        (item.provider, item.instance.type_name, item.id): item.address for item in objects
+    }
+    findings = [*(classify(item, addresses) for item in objects), *unmanaged]
     findings, undetermined = _add_declarations(findings, states, options.root)
-    listed = not unlisted and not cut and _lists_were_read(objects)
+    listed = not unlisted and _lists_were_read(objects)
     now = utc_now()
     certain = len(states) == len(read.stacks)
     findings, baseline, unused = _accept(
         findings, options, now.date(), certain=certain, listed=listed
     )
     drifted = any(finding.is_drift for finding in findings)
-    seen = [r for r in objects if r.outcome.seen is Seen.PRESENT and not r.is_unread]
+    read_whole = [
+        item.outcome for item in objects if item.outcome.seen is Seen.PRESENT and not item.is_unread
+    ]
     return DriftReport(
         findings=tuple(sorted(findings, key=lambda finding: finding.stack)),
         checked_at=timestamp(now),
         read_only=options.read_only,
-        method=_describe_host_reads(objects, consoles),
+        method=_describe_host_reads(objects, read_only=options.read_only),
         diagnostics=(
             *read.diagnostics,
             *unlisted,
-            *cut,
             *undetermined,
             # Only drift can come from a run that wrote a state meanwhile, and reading states again
             # is slow.
             *(item for state in states if drifted for item in report_rewritten(state)),
-            *(item for reading in seen for item in reading.outcome.diagnostics),
+            *(item for outcome in read_whole for item in outcome.diagnostics),
             *explain_unread(objects, tolerant=options.min_coverage < 100.0),
         ),
         baseline=baseline,
@@ -140,7 +140,7 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
         # Documented operations read these types.
         required=tuple(name for name, definition in RESOURCES.items() if reads_whole(definition)),
         min_coverage=options.min_coverage,
-        share=_share(options.shard, objects, consoles, unused, read.stacks, states),
+        share=_share(options.shard, objects, unused, read.stacks, states),
         scope=Scope(
             tuple(state.stack.name for state in states if not state.absent),
             tuple(counted) if listed else (),
@@ -148,121 +148,97 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
     )
 
 
-async def _read_objects(states: Iterable[StackState], consoles: Consoles) -> list[ObjectRead]:
+async def _read_objects(states: Iterable[StackState], consoles: Consoles) -> list[StateObject]:
     """Read all objects concurrently, starting with the hosts of all stacks."""
-    objects: list[tuple[StateObject, PriorInstance, str]] = []
+    objects: list[tuple[StateObject, str]] = []
     for state in states:
-        keys, unopened = consoles.open_stack(
-            state.stack,
-            {item.address: item.instance.before for item in state.objects},
-            {item.provider for item in state.objects},
-        )
+        opened = consoles.open_stack(state)
         for item in state.objects:
-            why = item.unreadable or unopened.get(item.provider, "")
+            stored = item.instance.stored
+            key, why = ("", item.unreadable) if item.unreadable else opened[stored.provider]
             # `refresh` finds the provider by this key, and leaves an object without one unread.
-            slim = item.instance.stored._replace(provider="" if why else keys[item.provider])
-            objects.append((item, replace(item.instance, stored=slim), why))
-    done = await refresh([instance for _, instance, _ in objects], consoles.providers)
+            instance = replace(item.instance, stored=stored._replace(provider=key))
+            provider = consoles.providers.get(key)
+            objects.append((replace(item, instance=instance, provider=provider), why))
+    done = await refresh([item.instance for item, _ in objects], consoles.providers)
     return [
-        ObjectRead(
-            item,
-            instance.stored.provider,
-            _explain(done[instance.address], item.address, consoles) or not_read(why),
-        )
-        for item, instance, why in objects
+        _explain(replace(item, instance=done[item.instance.address]), why, consoles.read_only)
+        for item, why in objects
     ]
 
 
-def _explain(item: PriorInstance, address: str, consoles: Consoles) -> Outcome | None:
-    """Return the outcome of a read; if the settings hide a host, name the missing setting.
+def _explain(item: StateObject, why: str, read_only: bool) -> StateObject:
+    """Return an object after its read; if the settings hide a host, name the missing setting.
 
     Args:
-        address: Its address in its own state, which commands take.
+        why: Why it could not be requested.
     """
-    read = item.read
-    if read is not None and item.unsettled:
-        unsettled = warn_unsettled(address)
-        return read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
-    if read is None or read.seen is not Seen.UNCHECKED or item.type_name != HOST.type_name:
-        return read
-    reader = consoles.providers[item.stored.provider].session.get(HostReader)
-    why = reader.explain_unreadable(read_only=consoles.read_only)
-    return read._replace(reason=why) if why and read.cause is None else read
+    read = item.instance.read
+    if read is None:
+        read = Outcome(None, diagnostics=(error(why),), seen=Seen.UNCHECKED, reason=why)
+    elif item.instance.unsettled:
+        unsettled = warn_unsettled(item.address)
+        read = read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
+    elif (
+        read.seen is Seen.UNCHECKED
+        and read.cause is None
+        and item.instance.type_name == HOST.type_name
+        and item.provider is not None
+    ):
+        reader = item.provider.session.get(HostReader)
+        reason = reader.explain_unreadable(read_only=read_only)
+        read = read._replace(reason=reason or read.reason)
+    else:
+        return item
+    return replace(item, instance=replace(item.instance, read=read))
 
 
-async def _read_inventories(
-    objects: Iterable[ObjectRead], consoles: Consoles, counted: Collection[str]
-) -> tuple[dict[str, Inventory], list[Diagnostic]]:
-    """Read the lists of the counted types, of each console that has at least one object."""
-    inventories: dict[str, Inventory] = {}
-    diagnostics: list[Diagnostic] = []
-    for key in dict.fromkeys(read.provider_key for read in objects):
-        if key in consoles.providers:
-            session = consoles.providers[key].session
-            inventories[key], problems = await read_inventory(session, counted)
-            diagnostics += problems
-    return inventories, diagnostics
-
-
-def _classify(objects: Sequence[ObjectRead], consoles: Consoles) -> Iterator[Finding]:
-    addresses: dict[str, dict[tuple[str, str], str]] = {}
-    for read in objects:
-        of_console = addresses.setdefault(read.provider_key, {})
-        of_console[read.item.instance.type_name, read.item.id] = read.item.address
-    neighbours = {
-        key: Neighbours(
-            known, consoles.providers[key].session.gone if key in consoles.providers else {}
-        )
-        for key, known in addresses.items()
-    }
-    return (classify(read, neighbours[read.provider_key]) for read in objects)
-
-
-def _find_unmanaged(
-    objects: Sequence[ObjectRead],
-    inventories: Mapping[str, Inventory],
-    consoles: Consoles,
-    counted: Collection[str],
-    *,
-    sharded: bool,
+async def _find_unmanaged(
+    objects: Sequence[StateObject], counted: Collection[str], *, sharded: bool
 ) -> tuple[list[Finding], list[Diagnostic]]:
-    """Return the objects that no state manages, and a diagnostic for each incomplete list."""
+    """Read the lists of the counted types, of each console that has at least one object.
+
+    Returns:
+        The objects that no state manages, and a diagnostic for each list that was not read, or not
+        to its end.
+    """
     findings: dict[tuple[str, str, str], Finding] = {}
+    unlisted: list[Diagnostic] = []
     cut: list[Diagnostic] = []
-    for key, listed in inventories.items():
-        session = consoles.providers[key].session
-        # An object whose console is not known may belong to this one.
-        there = {*consoles.sharing(key), ""}
-        managed = [read.item for read in objects if read.provider_key in there]
-        on_console = [read.item for read in objects if read.provider_key == key]
+    for provider in filter(None, dict.fromkeys(item.provider for item in objects)):
+        session, base_url = provider.session, provider.session.settings.base_url
+        listed, problems = await read_inventory(session, counted)
+        unlisted += problems
         cut += report_incomplete_lists(session, counted, listed)
-        where = consoles.digest_of(key) if sharded else ""
+        # An object whose console is not known may belong to this one.
+        managed = [item for item in objects if item.base_url in (base_url, "")]
+        on_console = [item for item in objects if item.provider is provider]
+        where = _digest_of(base_url) if sharded else ""
         for finding in find_unmanaged(on_console, managed, session, counted, listed):
             # The object may have been found already, under other settings of the same console.
-            what = (session.settings.base_url, finding.type_name, finding.id)
+            what = (base_url, finding.type_name, finding.id)
             findings.setdefault(what, replace(finding, undecided=sharded, console=where))
-    return list(findings.values()), cut
+    return list(findings.values()), [*unlisted, *cut]
 
 
-def _lists_were_read(objects: Iterable[ObjectRead]) -> bool:
+def _lists_were_read(objects: Iterable[StateObject]) -> bool:
     """Return whether every list that shows both managed and unmanaged objects was read."""
     lists = {documented_for(item, "list") for item in RESOURCES.values()} - {None}
     types = {name for name, item in RESOURCES.items() if documented_for(item, "read") in lists}
-    return not any(read.is_unread and read.item.instance.type_name in types for read in objects)
+    return not any(item.is_unread and item.instance.type_name in types for item in objects)
 
 
 def _add_declarations(
     findings: Iterable[Finding], states: Iterable[StackState], root: Path
 ) -> tuple[list[Finding], list[Diagnostic]]:
-    declared = {state.stack.name: Declarations(state.stack, root) for state in states}
+    stacks = {state.stack.name: state.stack for state in states}
     pending: list[Finding] = []
     diagnostics: list[Diagnostic] = []
     for state in states:
-        values = {item.address: item.instance.before for item in state.objects}
-        more, undetermined = declared[state.stack.name].pending(values)
+        more, undetermined = state.stack.find_pending(state.values)
         pending += more
         diagnostics += undetermined
-    located = [declared[finding.stack].locate(finding) for finding in (*findings, *pending)]
+    located = [stacks[finding.stack].locate(finding, root) for finding in (*findings, *pending)]
     return located, diagnostics
 
 
@@ -270,19 +246,19 @@ def _accept(
     findings: Sequence[Finding], options: CheckOptions, today: date, *, certain: bool, listed: bool
 ) -> tuple[list[Finding], tuple[BaselineProblem, ...], tuple[str, ...]]:
     """Mark accepted findings; return all findings, entries with problems, and unused entries."""
-    baseline = options.baseline
-    marked, entries = baseline.apply(findings, today, certain=certain, listed=listed)
+    marked, entries = apply_baseline(
+        options.baseline, findings, today, certain=certain, listed=listed
+    )
     if options.shard is None:
         return marked, entries, ()
     # Another shard may use an entry that this shard does not use. The merge of all shards decides.
-    _, sure = baseline.apply(findings, today, certain=False)
+    _, sure = apply_baseline(options.baseline, findings, today, certain=False)
     return marked, sure, tuple(item.entry for item in entries if item not in sure)
 
 
 def _share(
     shard: Shard | None,
-    objects: Iterable[ObjectRead],
-    consoles: Consoles,
+    objects: Iterable[StateObject],
     unused: tuple[str, ...],
     stacks: Sequence[Stack],
     states: Iterable[StackState],
@@ -291,18 +267,24 @@ def _share(
     if shard is None:
         return None
     managed = tuple(
-        Managed(consoles.digest_of(read.provider_key), read.item.instance.type_name, read.item.id)
-        for read in objects
+        Managed(_digest_of(item.base_url), item.instance.type_name, item.id) for item in objects
     )
-    return Share(shard, managed, unused, len(stacks), sum(map(has_no_state, states)))
+    absent = sum(state.has_no_state for state in states)
+    return Share(shard.number, shard.count, managed, unused, len(stacks), absent)
 
 
-def _describe_host_reads(objects: Iterable[ObjectRead], consoles: Consoles) -> str:
+def _digest_of(base_url: str) -> str:
+    """Return a digest of a console's address, which no report has; empty if not known."""
+    return hashlib.sha256(base_url.encode()).hexdigest()[:16] if base_url else ""
+
+
+def _describe_host_reads(objects: Iterable[StateObject], *, read_only: bool) -> str:
     """Describe how hosts were read, with one sentence for each method."""
-    keys = (read.provider_key for read in objects if read.item.instance.type_name == HOST.type_name)
+    providers = dict.fromkeys(
+        item.provider for item in objects if item.instance.type_name == HOST.type_name
+    )
     methods = (
-        consoles.providers[key].session.get(HostReader).describe(read_only=consoles.read_only)
-        for key in dict.fromkeys(keys)
-        if key in consoles.providers
+        provider.session.get(HostReader).describe(read_only=read_only)
+        for provider in filter(None, providers)
     )
     return " ".join(dict.fromkeys(methods))

@@ -61,14 +61,14 @@ def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
 
 
 def _report_missing(shares: Sequence[Share]) -> tuple[Diagnostic, ...]:
-    counts = {share.shard.count for share in shares}
+    counts = {share.count for share in shares}
     if len(counts) > 1:
-        shards = ", ".join(str(share.shard) for share in shares)
+        shards = ", ".join(str(share) for share in shares)
         raise UserError(
             f"The reports are not shares of one whole: {shards}.",
             "Merge reports that were made with the same N of --shard K/N.",
         )
-    numbers = Counter(share.shard.number for share in shares)
+    numbers = Counter(share.number for share in shares)
     twice = [number for number, times in numbers.items() if times > 1]
     if twice:
         raise UserError(
@@ -89,7 +89,7 @@ def _report_missing(shares: Sequence[Share]) -> tuple[Diagnostic, ...]:
 
 def _report_no_state(shares: Sequence[Share]) -> tuple[Diagnostic, ...]:
     stacks = sum(share.stacks for share in shares)
-    if not stacks or sum(share.absent for share in shares) < stacks:
+    if not stacks or sum(share.stacks_without_state for share in shares) < stacks:
         return ()
     why = "Check that their backends name the places where the states are kept."
     return (error("No stack of any shard has a state, so nothing was checked", why),)
@@ -107,7 +107,7 @@ def _findings(
         what = Managed(finding.console, finding.type_name, finding.id)
         # An object whose console is not known may belong to this one.
         # Shards of one console show the same unmanaged objects.
-        if what in seen or what in managed or replace(what, console="") in managed:
+        if what in seen or what in managed or what._replace(console="") in managed:
             continue
         seen.add(what)
         # The shard whose report is missing may manage it.
@@ -122,10 +122,10 @@ def _baseline(
     if certain:
         # A shard that could not check names no unused entries. An entry is unused if every shard
         # says so.
-        common = set.intersection(*(set(share.unused) for share in shares))
+        common = set.intersection(*(set(share.baseline_unused) for share in shares))
         problems += [
             BaselineProblem(entry, "unused: there is no such drift")
-            for entry in shares[0].unused
+            for entry in shares[0].baseline_unused
             if entry in common
         ]
     return tuple(problems)

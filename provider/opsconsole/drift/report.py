@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
+from typing import NamedTuple
 
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import Cause, UserError
@@ -36,6 +37,11 @@ class Bucket(Enum):
     def is_drift(self) -> bool:
         """Whether a resource in this bucket counts as drift."""
         return self in (Bucket.CHANGED, Bucket.MISSING, Bucket.ARCHIVED, Bucket.UNMANAGED)
+
+    @property
+    def is_in_state(self) -> bool:
+        """Whether the resources in this bucket are in state."""
+        return self not in (Bucket.UNMANAGED, Bucket.PENDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +169,7 @@ class BaselineProblem:
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
-class Managed:
+class Managed(NamedTuple):
     """An object that a state manages.
 
     Attributes:
@@ -211,22 +216,20 @@ def read_shard(text: str) -> Shard:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """The facts that a sharded check reports to the merge of all shards.
+class Share(Shard):
+    """A shard, with the facts that its check reports to the merge of all shards.
 
     Attributes:
-        shard: The shard itself.
         managed: The objects that its states manage.
-        unused: The baseline entries that matched nothing in this shard.
+        baseline_unused: The baseline entries that matched nothing in this shard.
         stacks: How many stacks it has.
-        absent: How many of these stacks have a program but no state.
+        stacks_without_state: How many of these stacks have a program but no state.
     """
 
-    shard: Shard
     managed: tuple[Managed, ...] = ()
-    unused: tuple[str, ...] = ()
+    baseline_unused: tuple[str, ...] = ()
     stacks: int = 0
-    absent: int = 0
+    stacks_without_state: int = 0
 
 
 @dataclass(frozen=True)
@@ -298,9 +301,7 @@ class DriftReport:
         """Return the percentage of attributes that were seen; 100 if there are none."""
         total = seen = 0
         for finding in self.findings:
-            if finding.bucket in (Bucket.UNMANAGED, Bucket.PENDING):
-                continue
-            if types and finding.type_name not in types:
+            if not finding.bucket.is_in_state or (types and finding.type_name not in types):
                 continue
             count = _attributes_of(finding.type_name)
             total += count
@@ -317,8 +318,7 @@ class DriftReport:
 
 def _coverage_of(findings: Iterable[Finding]) -> float:
     """Return the percentage of resources in state that were checked; 100 if there are none."""
-    beside = (Bucket.UNMANAGED, Bucket.PENDING)
-    managed = [finding for finding in findings if finding.bucket not in beside]
+    managed = [finding for finding in findings if finding.bucket.is_in_state]
     if not managed:
         return 100.0
     unchecked = sum(finding.bucket is Bucket.UNCHECKED for finding in managed)

@@ -7,8 +7,9 @@ reads without a lock and writes nothing. It waits for a write in progress, or re
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -16,9 +17,11 @@ from opsconsole.address import LOCAL_NAME
 from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.drift.report import Bucket, Finding
 from opsconsole.errors import OpsconsoleError, UserError
-from opsconsole.language import Block, Evaluator, Program
+from opsconsole.language import Evaluator, Program
+from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.reconcile.prior import PriorInstance, from_state
 from opsconsole.resources import RESOURCES
+from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import (
     Address,
     Backend,
@@ -61,6 +64,73 @@ class Stack:
     workspace: str = "default"
     pending: bool = False
 
+    def evaluator(self, program: Program, values: Mapping[str, Values]) -> Evaluator:
+        """Return an evaluator of its program; `values` are those in state, by address."""
+        return Evaluator(program, self.variables, values.get, workspace=self.workspace)
+
+    def locate(self, finding: Finding, root: Path) -> Finding:
+        """Return a finding with the construct and the source location of its resource.
+
+        Args:
+            root: The directory to which source locations are relative.
+        """
+        # The id of an unmanaged object may look like an address.
+        if self.program is None or finding.bucket is Bucket.UNMANAGED:
+            return finding
+        block = self.program.blocks.get(config_address(self._declared_address(finding.address)))
+        if block is None:
+            return finding
+        origin = block.origin
+        return replace(finding, construct_path=origin.path, location=origin.place(root))
+
+    def find_pending(self, values: Mapping[str, Values]) -> tuple[list[Finding], list[Diagnostic]]:
+        """Return the declared resources that state lacks, and diagnostics of unknown ones.
+
+        Args:
+            values: The values in state, by address; count and for_each may refer to them.
+        """
+        if self.program is None or not self.pending:
+            return [], []
+        # Addresses in the program are used, so a resource whose move is not applied yet is not
+        # pending.
+        by_address = {self._declared_address(address): value for address, value in values.items()}
+        evaluator = self.evaluator(self.program, by_address)
+        found: list[Finding] = []
+        diagnostics: list[Diagnostic] = []
+        for block in self.program.resources:
+            try:
+                declared = evaluator.instances(block).values()
+            except OpsconsoleError as problem:
+                # A block that cannot be evaluated does not hide the others.
+                diagnostics.append(
+                    warning(
+                        f"{self.name}: pending resources of {block.title} cannot be determined",
+                        cause=problem.cause,
+                    )
+                )
+                continue
+            found += [
+                Finding(
+                    self.name,
+                    instance.address,
+                    block.type_name,
+                    Bucket.PENDING,
+                    reason="declared in the program, not applied yet",
+                )
+                for instance in declared
+                if instance.address not in by_address
+            ]
+        return found, diagnostics
+
+    def _declared_address(self, address: str) -> str:
+        address, _ = instance_and_key(address)
+        return _follow_moves(self._moves, address) if self._moves else address
+
+    @cached_property
+    def _moves(self) -> dict[str, str]:
+        moved = self.program.moved if self.program is not None else ()
+        return {str(block.source): str(block.target) for block in moved}
+
 
 @dataclass(frozen=True, slots=True)
 class StateObject:
@@ -69,25 +139,42 @@ class StateObject:
     Attributes:
         stack: The stack's name.
         address: Its address in that state; the address of a deposed object says so.
-        instance: The object as the reconciler reads it, under an address that is unique in a check.
-        provider: The provider configuration, as state writes it.
+        instance: The object as the reconciler reads it, under an address that is unique in a check,
+            with the outcome of the read.
         sensitive: Names of attributes that must not be shown.
         absent: Names of attributes that are absent from state, not even present as null.
         unreadable: Why it cannot be compared at all; empty if it can be compared.
+        provider: The provider that read it; None before the read, or if no provider could.
     """
 
     stack: str
     address: str
     instance: PriorInstance
-    provider: str
     sensitive: frozenset[str] = frozenset()
     absent: tuple[str, ...] = ()
     unreadable: str = ""
+    provider: ConfiguredProvider | None = None
 
     @property
     def id(self) -> str:
         """The console's id, in the form in which unmanaged objects are reported."""
         return str(self.instance.before["id"])
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome of its read."""
+        assert self.instance.read is not None
+        return self.instance.read
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the object, or a part of the object, could not be read."""
+        return self.outcome.seen is Seen.UNCHECKED or self.outcome.cause is not None
+
+    @property
+    def base_url(self) -> str:
+        """The address of its console; empty if not known."""
+        return self.provider.session.settings.base_url if self.provider else ""
 
 
 def state_objects(stack: str, state: State) -> tuple[list[StateObject], list[Diagnostic]]:
@@ -133,7 +220,6 @@ def _state_object(stack: str, address: Address, deposed: str, item: InstanceObje
         stack,
         text,
         instance,
-        item.provider,
         sensitive=leading_names(item.sensitive_paths),
         absent=tuple(name for name in definition.names if name not in item.attributes),
         unreadable=_NEWER if newer else "",
@@ -156,6 +242,16 @@ class StackState:
     stored: bytes
     objects: list[StateObject]
     absent: bool
+
+    @property
+    def values(self) -> dict[str, Values]:
+        """The values in the state, by address."""
+        return {item.address: item.instance.before for item in self.objects}
+
+    @property
+    def has_no_state(self) -> bool:
+        """Whether its program was never applied and pending resources are not reported."""
+        return self.absent and self.stack.program is not None and not self.stack.pending
 
 
 class StatesRead(NamedTuple):
@@ -225,12 +321,6 @@ def _is_absent(state: State) -> bool:
     return state.empty and state.serial == 0
 
 
-def has_no_state(found: StackState) -> bool:
-    """Return whether a stack's program was never applied and pending resources are not reported."""
-    stack = found.stack
-    return found.absent and stack.program is not None and not stack.pending
-
-
 def _report_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagnostic]:
     """Report states that do not exist.
 
@@ -250,7 +340,7 @@ def _report_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagn
             )
     stacks = [found.stack for found in read if found.absent and not _empty_file(found.stack)]
     # Other shards may have states. In a sharded check, the merge of all shards reports the error.
-    nothing = whole and len(stacks) == len(read) and all(map(has_no_state, read))
+    nothing = whole and len(stacks) == len(read) and all(found.has_no_state for found in read)
     for stack in stacks:
         yield (error if nothing else warning)(
             f"{stack.name}: there is no state, so it was not checked",
@@ -287,77 +377,6 @@ def _report_locked(found: StackState) -> list[Diagnostic]:
             "If that run is still in progress, differences may come from it.",
         )
     ]
-
-
-class Declarations:
-    """The blocks of a stack's program, looked up by the addresses in state."""
-
-    def __init__(self, stack: Stack, root: Path) -> None:
-        """Use a stack; source locations are relative to `root`."""
-        self._stack = stack
-        self._root = root
-        program = stack.program
-        self._blocks: Mapping[str, Block] = program.blocks if program is not None else {}
-        moved = program.moved if program is not None else ()
-        self._moves = {str(block.source): str(block.target) for block in moved}
-
-    def locate(self, finding: Finding) -> Finding:
-        """Return a finding with the construct and the source location of its resource."""
-        # The id of an unmanaged object may look like an address.
-        if finding.bucket is Bucket.UNMANAGED or not self._blocks:
-            return finding
-        block = self._blocks.get(config_address(self._declared_address(finding.address)))
-        if block is None:
-            return finding
-        origin = block.origin
-        return replace(finding, construct_path=origin.path, location=origin.place(self._root))
-
-    def _declared_address(self, address: str) -> str:
-        address, _ = instance_and_key(address)
-        return _follow_moves(self._moves, address) if self._moves else address
-
-    def pending(self, values: Mapping[str, Values]) -> tuple[list[Finding], list[Diagnostic]]:
-        """Return the declared resources that state lacks, and diagnostics of unknown ones.
-
-        Args:
-            values: The values in state, by address; count and for_each may refer to them.
-        """
-        stack = self._stack
-        if stack.program is None or not stack.pending:
-            return [], []
-        # Addresses in the program are used, so a resource whose move is not applied yet is not
-        # pending.
-        by_address = {self._declared_address(address): value for address, value in values.items()}
-        evaluator = Evaluator(
-            stack.program, stack.variables, by_address.get, workspace=stack.workspace
-        )
-        found: list[Finding] = []
-        diagnostics: list[Diagnostic] = []
-        for block in stack.program.resources:
-            try:
-                found += self._pending_of(block, evaluator, by_address)
-            except OpsconsoleError as problem:
-                # A block that cannot be evaluated does not hide the others.
-                diagnostics.append(
-                    warning(
-                        f"{stack.name}: pending resources of {block.title} cannot be determined",
-                        cause=problem.cause,
-                    )
-                )
-        return found, diagnostics
-
-    def _pending_of(
-        self, block: Block, evaluator: Evaluator, present: Collection[str]
-    ) -> Iterator[Finding]:
-        for instance in evaluator.instances(block).values():
-            if instance.address not in present:
-                yield Finding(
-                    self._stack.name,
-                    instance.address,
-                    block.type_name,
-                    Bucket.PENDING,
-                    reason="declared in the program, not applied yet",
-                )
 
 
 def _follow_moves(moves: Mapping[str, str], text: str) -> str:

@@ -154,11 +154,7 @@ def _unmanaged_plugins(
                     attachment_id,
                     text_of(entry, "name"),
                     reason=f"attached to {agent.address}, and in no state of this check",
-                    values={
-                        "id": attachment_id,
-                        "agent_id": agent_id,
-                        "plugin_id": entry["id"],
-                    },
+                    values={"id": attachment_id, "agent_id": agent_id, "plugin_id": entry["id"]},
                     counted=counted,
                 )
 

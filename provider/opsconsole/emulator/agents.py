@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opsconsole.emulator.bodies import Refusal, conflict, invalid, json_body, not_found
+from opsconsole.emulator.bodies import Refusal, conflict, invalid, json_body, not_found, read_fields
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole, page
 from opsconsole.emulator.document import CredentialConfig
 from opsconsole.emulator.hosts import archive_agent
@@ -15,7 +15,8 @@ from opsconsole.emulator.store import Row, Table
 def create(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """POST /api/v1/agents. Answers with the Agent, which carries no plugin list."""
     required = console.profile.agent_required
-    read = console.bodies.agent_create.read(json_body(request.body), required=required)
+    given = json_body(request.body)
+    read = read_fields(console.bodies.agent_create, given, required=required)
     fields = {name: value for name, value in read.items() if value is not None}
     host = _check_references(console, request, fields)
     org_id = fields.get("org_id") or (host or {}).get("org_id") or request.caller.org_id
@@ -80,7 +81,7 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """Extra endpoint agent_update: the fields of the create body, only those present change."""
     store = console.store
     row = console.get_writable("agent", request)
-    fields = console.bodies.agent_update.read(json_body(request.body))
+    fields = read_fields(console.bodies.agent_update, json_body(request.body))
     # Null clears a field, so it does not refer to a row that must exist.
     _check_references(console, request, {k: v for k, v in fields.items() if v is not None})
     if "org_id" in fields:
@@ -114,7 +115,8 @@ def attach(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     store = console.store
     agent = _get_active(console, request)
     given = json_body(request.body)
-    plugin_id = console.bodies.attachment.read(given, required=("plugin_id",))["plugin_id"]
+    fields = read_fields(console.bodies.attachment, given, required=("plugin_id",))
+    plugin_id = fields["plugin_id"]
     _find_referenced(console, request, store.plugins, "plugin_id", plugin_id)
     if _attach(console, agent["id"], plugin_id):
         return console.show("agent", store.change("agents", agent["id"], {}))
@@ -126,21 +128,22 @@ def attach(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
 
 def list_plugins(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """GET /api/v1/agents/{id}/plugins: a list envelope of Plugin entries."""
-    profile, store = console.profile, console.store
-    agent_id = request.ids[0]
+    store, agent_id = console.store, request.ids[0]
     agent = store.agents.get(agent_id)
-    if agent is None or not request.caller.sees(agent):
-        if profile.unknown_plugins_status >= 400:
-            raise _plugins_refusal(profile.unknown_plugins_status, agent_id)
-        return Answer(page(console, "plugin", (), request.query), profile.unknown_plugins_status)
+    hidden = agent is None or not request.caller.sees(agent)
     status = None
-    if agent.get("status") == "archived":
-        status = profile.archived_plugins_status
-        if status >= 400:
-            raise _plugins_refusal(status, agent_id)
+    if hidden:
+        status = console.profile.unknown_plugins_status
+    elif agent is not None and agent.get("status") == "archived":
+        status = console.profile.archived_plugins_status
+    if status == 404:
+        raise not_found("agent", agent_id)
+    if status is not None and status >= 400:
+        message = f"the plugins of agent {agent_id} cannot be read"
+        raise Refusal(status, _code_of(status), message)
     rows = [
         plugin
-        for attachment in store.attachments.find("agent_id", agent_id)
+        for attachment in (() if hidden else store.attachments.find("agent_id", agent_id))
         if (plugin := store.plugins.get(attachment["plugin_id"])) is not None
     ]
     return Answer(page(console, "plugin", rows, request.query), status)
@@ -164,12 +167,6 @@ def _get_active(console: EmulatedConsole, request: ConsoleRequest) -> Row:
     if agent.get("status") == "archived":
         raise conflict(f"agent {agent['id']} is archived")
     return agent
-
-
-def _plugins_refusal(status: int, agent_id: str) -> Refusal:
-    if status == 404:
-        return not_found("agent", agent_id)
-    return Refusal(status, _code_of(status), f"the plugins of agent {agent_id} cannot be read")
 
 
 def _code_of(status: int) -> str:

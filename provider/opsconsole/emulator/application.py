@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Callable, Sequence
 from email.utils import formatdate
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote
 
-from starlette.applications import Starlette
 from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
-from starlette.routing import Mount, Route, Router
+from starlette.routing import Mount, Router
+from starlette.types import Receive, Scope, Send
 
 from opsconsole.emulator import agents, catalogue, hosts
 from opsconsole.emulator.bodies import Refusal, license_cap
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole, Rule, get, list_all
-from opsconsole.emulator.control import LOGGER, Control, ListeningSocket, encode
+from opsconsole.emulator.control import LOGGER, Control, encode
 from opsconsole.emulator.document import DOCUMENTED, EXTRA
 from opsconsole.emulator.faults import Fault, Faults, bomb, garbage, spoil_answer, without_end
 from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.traffic import LoggedRequest, Traffic
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+if TYPE_CHECKING:
+    from opsconsole.emulator.server import ConsoleServer
 
 MOST_BODY = 64 * 1024 * 1024
 TRANSPORT = "opsconsole.transport"
@@ -101,47 +101,61 @@ class Application:
         self, console: EmulatedConsole, reseed: Callable[[], None], latency: float = 0.0
     ) -> None:
         self.console = console
-        self.listener = ListeningSocket()
+        self.reseed = reseed
+        self.server: ConsoleServer | None = None
         self.faults = Faults()
         self.traffic = Traffic()
         self.load = Load()
         self.latency = latency
-        control = Control(console, self.faults, self.traffic, self.listener, reseed)
-        self._control = Mount("/_emulator", Starlette(routes=control.routes()))
-        self._routed_for: Profile | None = None
-        self._routed_operations = 0
+        self._control = Router([Mount("/_emulator", routes=Control(self).routes())])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        profile = self.console.profile
-        # Tests add operations to the table while an emulator runs.
-        if self._routed_for is not profile or self._routed_operations != len(DOCUMENTED):
-            self._router = self._routes(profile)
-            self._routed_for, self._routed_operations = profile, len(DOCUMENTED)
-        # Routes see the path as it was sent, because an id may contain an encoded slash.
-        scope["path"] = scope["raw_path"].decode("latin-1")
-        # With this, Starlette raises its 405. Otherwise Starlette would answer in plain text.
-        scope["app"] = self
-        try:
-            await self._router(scope, receive, send)
-        except HTTPException:
-            await Exchange(self, UNKNOWN, 405)(scope, receive, send)
+        """Answer one request, with the fault that matches it."""
+        # The path stays as it was sent, because an id may contain an encoded slash.
+        path = scope["path"] = scope["raw_path"].decode("latin-1")
+        if path.startswith("/_emulator/"):
+            await self._control(scope, receive, send)
+            return
+        body = await _read_body(receive)
+        if body is None:
+            return
+        method, now = scope["method"], time.monotonic()
+        operation, ids, refusal = find_operation(self.console.profile, method, path)
+        query = scope["query_string"].decode("latin-1")
+        entry = self.traffic.begin(operation, method, path, query, body, now)
+        status = 0
 
-    def _routes(self, profile: Profile) -> Router:
-        """Return the routes of a console of this profile."""
-        present = DOCUMENTED | {name: EXTRA[name] for name in EXTRA if name in profile.extra}
-        routes = []
-        for name, template in present.items():
-            method, path = template.split(" ")
-            route = Route(path, Exchange(self, name), methods=[method])
-            route.methods = {method}  # Starlette would answer HEAD too
-            routes.append(route)
-        return Router(
-            [*routes, self._control], default=Exchange(self, UNKNOWN, 404), redirect_slashes=False
-        )
+        def answer() -> tuple[int, bytes]:
+            status, content, entry.request_id = self.answer(operation, ids, refusal, scope, body)
+            return status, content
+
+        try:
+            self.load.admit(self.console.profile, now)
+            if self.latency:
+                await asyncio.sleep(self.latency)
+            fault = self.faults.match(method, operation, path, body)
+            if fault is None:
+                status, content = answer()
+                await _send(send, status, content, [_JSON])
+            else:
+                entry.faulty = True
+                status = await self._answer_with_fault(fault, answer, entry, scope, receive, send)
+        except Refusal as refused:
+            status, content, entry.request_id = self.answer_refusal(refused)
+            headers = [_JSON]
+            if (seconds := self.console.profile.retry_after) is not None:
+                headers.append((b"retry-after", str(seconds).encode()))
+            await _send(send, status, content, headers)
+        finally:
+            self.traffic.end(entry, status, time.monotonic())
 
     def answer(
-        self, operation: str, missing: int, scope: Scope, body: bytes
+        self,
+        operation: str,
+        ids: Sequence[str],
+        refusal: Refusal | None,
+        scope: Scope,
+        body: bytes,
     ) -> tuple[int, bytes, str]:
         """Answer one request; commit its changes before returning.
 
@@ -153,27 +167,23 @@ class Application:
             caller = console.identify(scope["headers"])
             if len(body) > MOST_BODY:
                 raise Refusal(413, "BAD_REQUEST", f"a body holds at most {MOST_BODY} bytes")
-            if missing:
-                raise _nothing_here(missing, scope)
-            query = scope["query_string"].decode("latin-1")
+            if refusal is not None:
+                raise refusal
+            query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
             request = ConsoleRequest(
-                [unquote(part) if "%" in part else part for part in scope["path_params"].values()],
-                dict(parse_qsl(query, keep_blank_values=True)) if query else {},
-                body,
-                Headers(scope=scope),
-                caller,
+                [*map(unquote, ids)], query, body, Headers(scope=scope), caller
             )
             _check_license(console, operation, scope["method"])
-            if query and operation not in _WITH_QUERY and not operation.endswith("_list"):
-                console.check_query(request.query, ())
+            if operation not in _WITH_QUERY and not operation.endswith("_list"):
+                console.check_query(query, ())
             answer: Answer = RULES[operation](console, request)
             # Commit before the answer is sent, so that answered changes survive a kill of the
             # process.
             console.store.commit()
             status = answer.status or console.profile.success.get(operation, 200)
             return status, encode(answer.body), ""
-        except Refusal as refusal:
-            return self.answer_refusal(refusal)
+        except Refusal as refused:
+            return self.answer_refusal(refused)
         except sqlite3.Error as failure:
             message = f"the data file cannot be written: {failure}"
         except Exception:
@@ -189,97 +199,26 @@ class Application:
             body["code"] = self.console.profile.conflict_code
         return refusal.status, encode(body), request_id
 
-
-def _nothing_here(status: int, scope: Scope) -> Refusal:
-    if status == 405:
-        text = f"{scope['method']} is not an operation of {scope['path']}"
-        return Refusal(405, "METHOD_NOT_ALLOWED", text)
-    return Refusal(404, "NOT_FOUND", f"there is nothing at {scope['path']}")
-
-
-def _check_license(console: EmulatedConsole, operation: str, method: str) -> None:
-    """Raise the license's 403 for a write; an import checks the cap row by row."""
-    state = console.profile.license
-    if state == "expired" and method != "GET":
-        raise Refusal(403, "LICENSE_EXPIRED", "the license has expired")
-    if state == "cap_reached" and operation.endswith("_create"):
-        raise license_cap()
-
-
-class Exchange:
-    """Answers the requests of one operation, with the matching faults.
-
-    Args:
-        missing: The status of a request that matches no operation; 0 if there is an operation.
-    """
-
-    def __init__(self, application: Application, operation: str, missing: int = 0) -> None:
-        self._app = application
-        self._operation = operation
-        self._missing = missing
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        app = self._app
-        body = await _read_body(receive)
-        if body is None:
-            return
-        method, path = scope["method"], scope["path"]
-        query = scope["query_string"].decode("latin-1")
-        now = time.monotonic()
-        entry = app.traffic.begin(self._operation, method, path, query, body, now)
-        status = 0
-        try:
-            app.load.admit(app.console.profile, now)
-            if app.latency:
-                await asyncio.sleep(app.latency)
-            fault = None
-            if app.faults.waiting:
-                fault = app.faults.match(method, self._operation, path, body)
-            if fault is None:
-                status, content, entry.request_id = self._reply(scope, body)
-                await _send(send, status, content, [_JSON])
-            else:
-                entry.faulty = True
-                status = await self._answer_with_fault(fault, scope, receive, send, entry, body)
-        except Refusal as refusal:
-            status, content, entry.request_id = app.answer_refusal(refusal)
-            headers = [_JSON]
-            if (seconds := app.console.profile.retry_after) is not None:
-                headers.append((b"retry-after", str(seconds).encode()))
-            await _send(send, status, content, headers)
-        finally:
-            app.traffic.end(entry, status, time.monotonic())
-
-    def _reply(self, scope: Scope, body: bytes) -> tuple[int, bytes, str]:
-        return self._app.answer(self._operation, self._missing, scope, body)
-
     async def _answer_with_fault(
         self,
         fault: Fault,
+        answer: Callable[[], tuple[int, bytes]],
+        entry: LoggedRequest,
         scope: Scope,
         receive: Receive,
         send: Send,
-        entry: LoggedRequest,
-        body: bytes,
     ) -> int:
         """Handle the request, if the fault lets it through, and answer as the fault says."""
-        app = self._app
         if fault.hold == "before":
-            await app.faults.hold()
+            await self.faults.hold()
         await asyncio.sleep(fault.delay)
-        status, content = 500, b""
-        if fault.lets_through:
-            status, content, entry.request_id = self._reply(scope, body)
+        status, content = answer() if fault.lets_through else (500, b"")
         if fault.hold == "after":
-            await app.faults.hold()
+            await self.faults.hold()
         await asyncio.sleep(fault.answer_delay)
-        if fault.only_delays:
-            await _send(send, status, content, [_JSON])
-            return status
         transport: asyncio.Transport = scope["extensions"][TRANSPORT]["transport"]
-        if fault.refuse:
-            await app.listener.close()
+        if fault.refuse and self.server is not None:
+            await self.server.refuse()
         if fault.cut is not None:
             entry.request_id = ""
             transport.abort()
@@ -292,12 +231,12 @@ class Exchange:
             status, content = 307, b""
             headers.append((b"location", _redirect_target(scope, fault.redirect)))
         elif fault.status is not None:
-            status, entry.request_id = fault.status, app.console.store.new_id("req")
+            status, entry.request_id = fault.status, self.console.store.new_id("req")
             content = encode(fault.problem(entry.request_id))
         if fault.has_other_body:
             entry.request_id = ""
         if fault.endless:
-            await _send_endless(send, receive, status, without_end(), headers)
+            await _send_endless(send, receive, status, headers)
             return status
         if fault.text is not None:
             content = fault.text.encode("utf-8", "surrogatepass")
@@ -307,7 +246,8 @@ class Exchange:
             headers.append((b"content-encoding", b"gzip"))
             content = bomb(fault.inflates_to)
         elif (fault.answer or fault.ids) and status < 300:
-            content = encode(spoil_answer(app.console, self._operation, fault, json.loads(content)))
+            body = spoil_answer(self.console, entry.operation, fault, json.loads(content))
+            content = encode(body)
         if fault.truncate is None or fault.truncate >= len(content):
             await _send(send, status, content, headers)
             return status
@@ -316,6 +256,38 @@ class Exchange:
         transport.close()
         await _wait_for_disconnect(receive)
         return status
+
+
+def find_operation(
+    profile: Profile, method: str, path: str
+) -> tuple[str, Sequence[str], Refusal | None]:
+    """Return the operation of a request with the ids in its path, still encoded, or a refusal."""
+    has_path = False
+    for name, template in (DOCUMENTED | EXTRA).items():
+        if name in DOCUMENTED or name in profile.extra:
+            of_method, _, of_path = template.partition(" ")
+            if found := _path_pattern(of_path).fullmatch(path):
+                if of_method == method:
+                    return name, found.groups(), None
+                has_path = True
+    if has_path:
+        text = f"{method} is not an operation of {path}"
+        return UNKNOWN, (), Refusal(405, "METHOD_NOT_ALLOWED", text)
+    return UNKNOWN, (), Refusal(404, "NOT_FOUND", f"there is nothing at {path}")
+
+
+@cache
+def _path_pattern(template: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\{\w+\}", "([^/]+)", template))
+
+
+def _check_license(console: EmulatedConsole, operation: str, method: str) -> None:
+    """Raise the license's 403 for a write; an import checks the cap row by row."""
+    state = console.profile.license
+    if state == "expired" and method != "GET":
+        raise Refusal(403, "LICENSE_EXPIRED", "the license has expired")
+    if state == "cap_reached" and operation.endswith("_create"):
+        raise license_cap()
 
 
 _JSON = (b"content-type", b"application/json")
@@ -342,21 +314,16 @@ def _redirect_target(scope: Scope, where: str) -> bytes:
 
 
 async def _read_body(receive: Receive) -> bytes | None:
-    message = await receive()
-    if message["type"] == "http.request" and not message["more_body"]:
-        body: bytes = message["body"]
-        return body
+    """Return the body of a request, or None if the client has gone away."""
     parts, size = [], 0
-    while True:
-        if message["type"] != "http.request":
-            return None
+    while (message := await receive())["type"] == "http.request":
         # A body that is too long is read to its end, but kept only until the limit is exceeded.
         if size <= MOST_BODY:
             parts.append(message["body"])
             size += len(message["body"])
         if not message["more_body"]:
             return b"".join(parts)
-        message = await receive()
+    return None
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
@@ -381,17 +348,13 @@ async def _send(
 
 
 async def _send_endless(
-    send: Send,
-    receive: Receive,
-    status: int,
-    pieces: Iterable[bytes],
-    headers: list[tuple[bytes, bytes]],
+    send: Send, receive: Receive, status: int, headers: list[tuple[bytes, bytes]]
 ) -> None:
-    """Send pieces until the client has gone away."""
+    """Send a body that never ends, until the client has gone away."""
     await send({"type": "http.response.start", "status": status, "headers": headers})
     gone = asyncio.ensure_future(_wait_for_disconnect(receive))
     try:
-        for piece in pieces:
+        for piece in without_end():
             await send({"type": "http.response.body", "body": piece, "more_body": True})
             # Sending to a client that has gone away does not wait, so the loss would never be
             # noticed.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
@@ -76,52 +77,36 @@ def _bound_length(kind: Any, least: int, most: int | None = None) -> Any:
     return Annotated[kind, Field(min_length=least, max_length=most)]
 
 
-class Fields:
-    """The fields that the body of one operation may contain, on one console.
-
-    Args:
-        kinds: The type of each field.
-        unknown: Whether other fields are `ignored` or `refused`.
-        nulls: Whether null is allowed for every field.
-    """
-
-    def __init__(self, kinds: Mapping[str, Any], unknown: str, *, nulls: bool) -> None:
-        self._model = _model_of(tuple(kinds.items()), unknown, nulls=nulls)
-
-    def read(self, given: Mapping[str, Any], *, required: Iterable[str] = ()) -> dict[str, Any]:
-        """Return the known fields that are given; 400 VALIDATION_FAILED for any other."""
-        absent = [name for name in required if given.get(name) is None]
-        try:
-            held = self._model.model_validate(given)
-        except ValidationError as problem:
-            errors = self._errors(given, problem)
-        else:
-            errors = {}
-            if not absent:
-                read, sent = held.__dict__, held.model_fields_set
-                return {name: read[name] for name in given if name in sent}
-        # A required field that is null would be reported twice.
-        errors = {name: text for name, text in errors.items() if name not in absent}
-        raise invalid([*errors.items(), *((name, "is required") for name in absent)])
-
-    def _errors(self, given: Mapping[str, Any], problem: ValidationError) -> dict[str, str]:
-        """Return the first problem of each field, in the order of the body."""
-        messages: dict[str, str] = {}
+def read_fields(
+    model: type[BaseModel], given: Mapping[str, Any], *, required: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return the fields of a body that the model knows; 400 VALIDATION_FAILED for wrong ones."""
+    absent = [name for name in required if given.get(name) is None]
+    wrong: dict[str, str] = {}
+    try:
+        held = model.model_validate(given)
+        if not absent:
+            return {name: getattr(held, name) for name in given if name in held.model_fields_set}
+    except ValidationError as problem:
         for item in problem.errors(include_url=False, include_input=False, include_context=False):
-            messages.setdefault(str(item["loc"][0]), item["msg"].replace("Input should", "should"))
-        return {name: messages[name] for name in given if name in messages}
+            text = item["msg"].replace("Input should", "should")
+            wrong.setdefault(str(item["loc"][0]), text)
+    # The order is that of the body. A required field that is null would be reported twice.
+    errors = [(name, wrong[name]) for name in given if name in wrong and name not in absent]
+    raise invalid([*errors, *((name, "is required") for name in absent)])
 
 
 class Bodies:
-    """The request bodies that a console of one profile accepts."""
+    """The models of the request bodies that a console of one profile accepts."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
 
-    def _fields(self, kinds: Mapping[str, Any], *, nulls: bool | None = None) -> Fields:
+    def _model(self, kinds: Mapping[str, Any], *, nulls: bool | None = None) -> type[BaseModel]:
+        """Return a model; `nulls`: whether null is allowed, by default as the profile says."""
         if nulls is None:
             nulls = self._profile.nulls == "clear"
-        return Fields(kinds, self._profile.unknown_fields, nulls=nulls)
+        return _model_of(tuple(kinds.items()), self._profile.unknown_fields, nulls=nulls)
 
     @cached_property
     def _host(self) -> dict[str, Any]:
@@ -133,17 +118,17 @@ class Bodies:
         return kinds
 
     @cached_property
-    def host_row(self) -> Fields:
+    def host_row(self) -> type[BaseModel]:
         """A row of the bulk import."""
-        return self._fields(self._host, nulls=True)
+        return self._model(self._host, nulls=True)
 
     @cached_property
-    def host_update(self) -> Fields:
+    def host_update(self) -> type[BaseModel]:
         """The update of a host, without the fields that only a creation sets."""
         kinds = {name: kind for name, kind in self._host.items() if name not in ONLY_AT_CREATION}
         if self._profile.connect_fields == "refused":
             kinds |= dict.fromkeys(CONNECT_FIELDS, Fixed)
-        return self._fields(kinds)
+        return self._model(kinds)
 
     @cached_property
     def _agent(self) -> dict[str, Any]:
@@ -154,23 +139,23 @@ class Bodies:
         return kinds
 
     @cached_property
-    def agent_create(self) -> Fields:
+    def agent_create(self) -> type[BaseModel]:
         """The creation of an agent; null means the same as an absent field."""
-        return self._fields(self._agent, nulls=True)
+        return self._model(self._agent, nulls=True)
 
     @cached_property
-    def agent_update(self) -> Fields:
+    def agent_update(self) -> type[BaseModel]:
         """The update of an agent."""
-        return self._fields(self._agent)
+        return self._model(self._agent)
 
     @cached_property
-    def attachment(self) -> Fields:
+    def attachment(self) -> type[BaseModel]:
         """The plugin to attach."""
-        return self._fields({"plugin_id": NonEmpty})
+        return self._model({"plugin_id": NonEmpty})
 
-    def of(self, kind: str, *, nulls: bool | None = None) -> Fields:
-        """The fields of a kind of object that only its type bounds."""
-        return self._fields(_settable(kind), nulls=nulls)
+    def of(self, kind: str, *, nulls: bool | None = None) -> type[BaseModel]:
+        """The fields of a kind of object, bounded by their types alone."""
+        return self._model(_settable(kind), nulls=nulls)
 
 
 def _refuse(_value: Any) -> NoReturn:
@@ -184,28 +169,19 @@ def _settable(kind: str) -> dict[str, Any]:
     return {name: held for name, held in FIELDS[kind].items() if held is not None}
 
 
+@dataclass(eq=False)
 class Refusal(Exception):
     """A refused request, in the terms of the document's Errors part.
 
     `field` is set when one input is at fault, `errors` when several are.
     """
 
-    def __init__(
-        self,
-        status: int,
-        code: str,
-        message: str,
-        field: str | None = None,
-        errors: Sequence[tuple[str, str]] = (),
-        details: dict[str, Any] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.message = message
-        self.field = field
-        self.errors = errors
-        self.details = details
+    status: int
+    code: str
+    message: str
+    field: str | None = None
+    errors: Sequence[tuple[str, str]] = ()
+    details: dict[str, Any] | None = None
 
     @property
     def explanation(self) -> str:
@@ -214,11 +190,8 @@ class Refusal(Exception):
 
     def body(self, request_id: str) -> dict[str, Any]:
         """Return the error body without empty members."""
-        body: dict[str, Any] = {
-            "code": self.code,
-            "message": self.message,
-            "request_id": request_id,
-        }
+        body: dict[str, Any] = {"code": self.code, "message": self.message}
+        body["request_id"] = request_id
         if self.field is not None:
             body["field"] = self.field
         if self.errors:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from opsconsole.emulator.bodies import conflict, invalid, json_body
+from opsconsole.emulator.bodies import conflict, invalid, json_body, read_fields
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 
 
@@ -26,8 +26,8 @@ def delete_specialty(console: EmulatedConsole, request: ConsoleRequest) -> Answe
 def create_specialty(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """Extra endpoint specialty_create. A key that exists already is a 409."""
     store = console.store
-    body = console.bodies.of("specialty", nulls=True)
-    fields = body.read(json_body(request.body), required=("key",))
+    model = console.bodies.of("specialty", nulls=True)
+    fields = read_fields(model, json_body(request.body), required=("key",))
     org_id = fields.get("org_id", request.caller.org_id)
     request.caller.authorize(org_id)
     if store.specialties.find("key", fields["key"]):
@@ -40,7 +40,7 @@ def create_specialty(console: EmulatedConsole, request: ConsoleRequest) -> Answe
 def update_specialty(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """Extra endpoint specialty_update: only the fields present change; the key stays."""
     row = console.get_writable("specialty", request)
-    changes = console.bodies.of("specialty").read(json_body(request.body))
+    changes = read_fields(console.bodies.of("specialty"), json_body(request.body))
     if changes.get("key", row["key"]) != row["key"]:
         raise invalid([("key", "cannot be changed")])
     if "org_id" in changes:
@@ -56,11 +56,10 @@ def text_hash(pattern: str) -> str:
 def update_blacklisted_command(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """POST /api/v1/blacklists/{id}: rules 1 to 5 of the document's blacklist update."""
     row = console.get_writable("blacklist", request)
-    changes = console.bodies.of("blacklist", nulls=False).read(json_body(request.body))
+    model = console.bodies.of("blacklist", nulls=False)
+    changes = read_fields(model, json_body(request.body))
     if "org_id" in changes:
         request.caller.authorize(changes["org_id"])
-    if all(row.get(name) == value for name, value in changes.items()):
-        changes = {}
     if "pattern" in changes:
         changes["text_hash"] = text_hash(changes["pattern"])
     return console.show("blacklist", console.change("blacklist", row, changes), 200)
@@ -69,8 +68,8 @@ def update_blacklisted_command(console: EmulatedConsole, request: ConsoleRequest
 def create_blacklisted_command(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """Extra endpoint blacklist_create. `org_id` null is tenant-wide; absent, the caller's org."""
     # Null has a meaning of its own in two of the fields.
-    body = console.bodies.of("blacklist", nulls=False)
-    fields = body.read(json_body(request.body), required=("pattern",))
+    model = console.bodies.of("blacklist", nulls=False)
+    fields = read_fields(model, json_body(request.body), required=("pattern",))
     org_id = fields.get("org_id", request.caller.org_id)
     request.caller.authorize(org_id)
     given = {name: fields.get(name) for name in ("pattern", "description")}

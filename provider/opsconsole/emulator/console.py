@@ -16,7 +16,6 @@ from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.store import MAIN_ORG, Row, Store
 
 MOST_PER_PAGE: Final = 1000
-Body = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +67,6 @@ class EmulatedConsole:
 
     def __init__(self, store: Store, profile: Profile) -> None:
         self.store = store
-        self._callers: dict[bytes, Caller] = {}
-        self._keys_version = -1
         self.use(profile)
 
     def use(self, profile: Profile) -> None:
@@ -80,27 +77,14 @@ class EmulatedConsole:
 
     def identify(self, headers: Iterable[tuple[bytes, bytes]]) -> Caller:
         """Return the caller; 401 UNAUTHORIZED without valid credentials."""
-        # A changed or removed key becomes invalid with the next request.
-        if self._keys_version != self.store.keys.version:
-            self._callers.clear()
-            self._keys_version = self.store.keys.version
         sent = dict(headers)
-        authorization = sent.get(b"authorization", b"")
-        if authorization not in self._callers:
-            if not authorization:
-                return self._by_cookie(sent.get(b"cookie", b""))
-            self._callers[authorization] = self._by_key(authorization)
-        return self._callers[authorization]
-
-    def _by_key(self, authorization: bytes) -> Caller:
-        scheme, _, secret = authorization.decode("latin-1").partition(" ")
-        if scheme.lower() != "bearer" or not secret.startswith("svc_ak_"):
-            raise unauthorized("the Authorization header holds no API key")
-        return _caller(self.store.keys.find("secret", secret))
-
-    def _by_cookie(self, cookie: bytes) -> Caller:
-        value = cookie_parser(cookie.decode("latin-1")).get(self.profile.cookie_name)
-        if value:
+        if authorization := sent.get(b"authorization", b"").decode("latin-1"):
+            scheme, _, secret = authorization.partition(" ")
+            if scheme.lower() != "bearer" or not secret.startswith("svc_ak_"):
+                raise unauthorized("the Authorization header holds no API key")
+            return _caller(self.store.keys.find("secret", secret))
+        cookies = cookie_parser(sent.get(b"cookie", b"").decode("latin-1"))
+        if value := cookies.get(self.profile.cookie_name):
             return _caller(self.store.keys.find("cookie", value))
         raise unauthorized("no credentials")
 
@@ -123,8 +107,9 @@ class EmulatedConsole:
         return row
 
     def change(self, kind: str, row: Row, fields: Mapping[str, Any]) -> Row:
-        """Change fields of a row; without one, the profile decides whether `updated_at` changes."""
-        if fields or self.profile.idle_update_bumps:
+        """Change fields of a row; if none differs, the profile decides about `updated_at`."""
+        differs = any(row.get(name) != value for name, value in fields.items())
+        if differs or self.profile.idle_update_bumps:
             return self.store.change(TABLES[kind], row["id"], fields)
         return row
 
@@ -175,8 +160,8 @@ class Rendering:
         self._order = profile.order
         self._alternates = profile.unset == "alternating"
         self._leaves_out = profile.unset == "absent"
-        self._nulls: dict[str, Body] = {}
-        self._absents: dict[str, Body] = {}
+        self._nulls: dict[str, dict[str, Any]] = {}
+        self._absents: dict[str, dict[str, Any]] = {}
         for kind, names in FIELDS.items():
             lists = LISTS[kind] if profile.unset_lists == "empty" else ()
             self._nulls[kind] = {name: [] if name in lists else None for name in names}
@@ -189,16 +174,16 @@ class Rendering:
             self._leaves_out = not self._leaves_out
         return self._leaves_out
 
-    def render(self, kind: str, row: Row) -> Body:
+    def render(self, kind: str, row: Row) -> dict[str, Any]:
         """Return the body of one row."""
         return self._body(kind, row, self._leaving_out())
 
-    def render_all(self, kind: str, rows: Iterable[Row]) -> list[Body]:
+    def render_all(self, kind: str, rows: Iterable[Row]) -> list[dict[str, Any]]:
         """Return the bodies of the rows of one answer."""
         leaving_out = self._leaving_out()
         return [self._body(kind, row, leaving_out) for row in rows]
 
-    def _body(self, kind: str, row: Row, leaving_out: bool) -> Body:
+    def _body(self, kind: str, row: Row, leaving_out: bool) -> dict[str, Any]:
         body = {**(self._absents if leaving_out else self._nulls)[kind], **row}
         if kind == "host" and self._order != "as_sent":
             for name in HOST_SETS:
@@ -210,7 +195,7 @@ class Rendering:
             ]
         return body
 
-    def optional(self, body: Body, name: str, value: Any) -> None:
+    def optional(self, body: dict[str, Any], name: str, value: Any) -> None:
         """Put a member into a body; None becomes null or is left out."""
         if value is not None:
             body[name] = value
@@ -236,7 +221,7 @@ def list_all(kind: str) -> Rule:
 
 def page(
     console: EmulatedConsole, kind: str, rows: Sequence[Row], query: Mapping[str, str]
-) -> Body:
+) -> dict[str, Any]:
     """Return one page of `rows` as a list envelope (List envelope; cursor pagination not shown)."""
     profile = console.profile
     asked = profile.cursor_parameter
@@ -249,7 +234,7 @@ def page(
     size = _page_size(profile, query)
     end = len(rows) if size is None else start + size
     has_more = end < len(rows)
-    body: Body = {
+    body: dict[str, Any] = {
         "object": "list",
         "data": console.rendering.render_all(kind, rows[start:end]),
     }

@@ -5,15 +5,13 @@ No key is needed. Callers from other machines are refused.
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import inspect
 import ipaddress
 import json
 import logging
-import socket
-from collections.abc import Callable, Collection
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
@@ -24,20 +22,15 @@ from starlette.routing import Route
 
 from opsconsole.emulator.bodies import BadBody, Body, read, with_switches
 from opsconsole.emulator.catalogue import text_hash
-from opsconsole.emulator.console import EmulatedConsole
 from opsconsole.emulator.document import TABLES
-from opsconsole.emulator.faults import Faults, read_fault
+from opsconsole.emulator.faults import read_fault
 from opsconsole.emulator.profiles import SWITCHES, Profile
 from opsconsole.emulator.store import COLLECTIONS, MAIN_ORG, Row, check_row
-from opsconsole.emulator.traffic import Traffic
 
-BACKLOG = 2048
-_TRIES = 1000
-"""The number of attempts to bind the address of a listener that is being closed."""
-NO_DOOR = (
-    "connections can be refused only where the control side has an address of its own, as with "
-    "opsconsole.emulator.serve"
-)
+if TYPE_CHECKING:
+    from opsconsole.emulator.application import Application
+    from opsconsole.emulator.server import ConsoleServer
+
 LOGGER = logging.getLogger("opsconsole.emulator")
 
 
@@ -54,22 +47,12 @@ class DoorBody(Body):
 
 
 class Control:
-    """The state that the control side can read and change; see `Application` for `reseed`."""
+    """Reads and changes the parts of an application."""
 
-    def __init__(
-        self,
-        console: EmulatedConsole,
-        faults: Faults,
-        traffic: Traffic,
-        listener: ListeningSocket,
-        reseed: Callable[[], None],
-    ) -> None:
-        self._console = console
-        self._faults = faults
-        self._traffic = traffic
-        self._listener = listener
-        self._reseed = reseed
-        self._profile = console.profile
+    def __init__(self, application: Application) -> None:
+        self._app = application
+        self._console = application.console
+        self._first_profile = application.console.profile
 
     def routes(self) -> list[Route]:
         """Return the control side's routes, below `/_emulator/`."""
@@ -109,21 +92,21 @@ class Control:
 
     def requests(self, request: Request, _body: Any) -> Any:
         """GET: counts, and the last entries (`?limit=`, 1000 by default)."""
-        return self._traffic.summary(max(0, int(request.query_params.get("limit", "1000"))))
+        return self._app.traffic.summary(max(0, int(request.query_params.get("limit", "1000"))))
 
     def reset(self, _request: Request, body: Any) -> Any:
         """POST: `{"what": ["log", "faults", "data", "switches"]}`; log and faults by default."""
         what = read("reset", ResetBody.model_validate, body).what
         if "log" in what:
-            self._traffic.reset()
+            self._app.traffic.reset()
         if "faults" in what:
-            self._faults.forget()
+            self._app.faults.forget()
         if "switches" in what:
-            self._console.use(self._profile)
+            self._console.use(self._first_profile)
         if "data" in what:
             for table in self._console.store.tables.values():
                 table.clear()
-            self._reseed()
+            self._app.reseed()
             self._console.store.commit()
         return {"reset": what}
 
@@ -131,18 +114,27 @@ class Control:
         """GET: the waiting faults. POST: add one fault, or a list of faults."""
         if request.method == "POST":
             added = [read_fault(item) for item in _as_list(body)]
-            if any(fault.refuse for fault in added) and not self._listener.movable:
-                raise BadBody(NO_DOOR)
-            self._faults.waiting += added
-        return {"faults": [fault.model_dump() for fault in self._faults.waiting]}
+            if any(fault.refuse for fault in added):
+                self._closable_server()
+            self._app.faults.waiting += added
+        return {"faults": [fault.model_dump() for fault in self._app.faults.waiting]}
 
     async def door(self, _request: Request, body: Any) -> Any:
         """POST: `{"open": false}` refuses connections to the API, `{"open": true}` accepts them."""
         wanted = read("door", DoorBody.model_validate, body).open
-        if not self._listener.movable:
-            raise BadBody(NO_DOOR)
-        await (self._listener.open() if wanted else self._listener.close())
+        server = self._closable_server()
+        await (server.accept() if wanted else server.refuse())
         return {"open": wanted}
+
+    def _closable_server(self) -> ConsoleServer:
+        """Return the server; refuse the request if closing the API would close this side too."""
+        server = self._app.server
+        if server is None or not server.can_refuse:
+            raise BadBody(
+                "connections can be refused only where the control side has an address of its own, "
+                "as with opsconsole.emulator.serve"
+            )
+        return server
 
     def profile(self, request: Request, body: Any) -> Any:
         """GET: the switches. PATCH: turn some."""
@@ -262,18 +254,15 @@ class Emulator:
 
     def requests(self, limit: int = 1000) -> list[dict[str, Any]]:
         """Return the last requests, oldest first."""
-        entries: list[dict[str, Any]] = self.traffic(limit)["entries"]
-        return entries
+        return list(self.traffic(limit)["entries"])
 
     def traffic(self, limit: int = 0) -> dict[str, Any]:
         """Return total, counts, statuses, in_flight, most_in_flight, and the last entries."""
-        answer: dict[str, Any] = self._ask("GET", f"requests?limit={limit}")
-        return answer
+        return dict(self._ask("GET", f"requests?limit={limit}"))
 
     def request_counts(self) -> dict[str, int]:
         """Return the number of requests by operation; `unknown` counts those without one."""
-        counts: dict[str, int] = self.traffic()["counts"]
-        return counts
+        return dict(self.traffic()["counts"])
 
     def reset_log(self) -> None:
         """Clear the counts and the log of requests."""
@@ -301,8 +290,7 @@ class Emulator:
 
     def waiting_faults(self) -> list[dict[str, Any]]:
         """Return the faults that are not used up yet."""
-        faults: list[dict[str, Any]] = self._ask("GET", "faults")["faults"]
-        return faults
+        return list(self._ask("GET", "faults")["faults"])
 
     def switch(self, **values: Any) -> None:
         """Turn switches of the profile while it runs."""
@@ -310,8 +298,7 @@ class Emulator:
 
     def rows(self, collection: str) -> list[dict[str, Any]]:
         """Return the rows of a collection as they are stored: only fields that are set."""
-        rows: list[dict[str, Any]] = self._ask("GET", f"data/{collection}")["rows"]
-        return rows
+        return list(self._ask("GET", f"data/{collection}")["rows"])
 
     def row(self, collection: str, row_id: str) -> dict[str, Any] | None:
         """Return one row, or None."""
@@ -320,18 +307,15 @@ class Emulator:
 
     def create(self, collection: str, **fields: Any) -> dict[str, Any]:
         """Add a row; id, tenant, org and timestamps are generated if not given."""
-        rows: list[dict[str, Any]] = self._ask("POST", f"data/{collection}", fields)["rows"]
-        return rows[0]
+        return self.create_many(collection, [fields])[0]
 
     def create_many(self, collection: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Add rows."""
-        added: list[dict[str, Any]] = self._ask("POST", f"data/{collection}", rows)["rows"]
-        return added
+        return list(self._ask("POST", f"data/{collection}", rows)["rows"])
 
     def change(self, collection: str, row_id: str, **fields: Any) -> dict[str, Any]:
         """Change fields of a row, None clearing them; `updated_at` moves by itself."""
-        row: dict[str, Any] = self._ask("PATCH", _row_path(collection, row_id), fields)
-        return row
+        return dict(self._ask("PATCH", _row_path(collection, row_id), fields))
 
     def delete(self, collection: str, row_id: str) -> None:
         """Remove one row only; the agents of a host, for example, stay unchanged."""
@@ -355,76 +339,3 @@ class Emulator:
 
 def _row_path(collection: str, row_id: str) -> str:
     return f"data/{collection}/{quote(row_id, safe='')}"
-
-
-class ListeningSocket:
-    """The API's socket, which can be closed and opened while the control side stays open."""
-
-    def __init__(self) -> None:
-        self._factory: Callable[[], asyncio.Protocol] | None = None
-        self._server: asyncio.base_events.Server | None = None
-        self._held: socket.socket | None = None
-        self._connections: Collection[Any] = ()
-
-    def take(
-        self,
-        server: asyncio.base_events.Server,
-        factory: Callable[[], asyncio.Protocol],
-        connections: Collection[Any],
-    ) -> None:
-        """Take control of a listening server, whose open connections are in `connections`."""
-        self._server, self._factory, self._connections = server, factory, connections
-
-    @property
-    def movable(self) -> bool:
-        """Whether there is a server to close."""
-        return self._server is not None or self._held is not None
-
-    async def close(self) -> None:
-        """Refuse connections, and end open ones as soon as they are idle."""
-        if self._server is None:
-            return
-        server, self._server = self._server, None
-        address = server.sockets[0].getsockname()
-        server.close()
-        # A bound socket that does not listen keeps the port, and connections are refused.
-        self._held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        # Otherwise connections that are still open would prevent binding the address again.
-        self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        await _bind(self._held, address)
-        for connection in list(self._connections):
-            connection.shutdown()
-
-    async def open(self) -> None:
-        """Accept connections again."""
-        if self._held is None or self._factory is None:
-            return
-        held, self._held = self._held, None
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._factory, sock=held, backlog=BACKLOG)
-
-    def release(self) -> None:
-        """Release the address."""
-        if self._held is not None:
-            self._held.close()
-        if self._server is not None:
-            self._server.close()
-        self._held = self._server = None
-
-
-async def _bind(held: socket.socket, address: tuple[str, int]) -> None:
-    """Bind to an address whose listener is being closed.
-
-    Raises:
-        OSError: The address is not free after many tries.
-    """
-    for tried in range(_TRIES):
-        try:
-            held.bind(address)
-            return
-        except OSError:
-            if tried == _TRIES - 1:
-                held.close()
-                raise
-            # The event loop closes the listener in a turn of its own.
-            await asyncio.sleep(0.001)

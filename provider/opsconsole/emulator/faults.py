@@ -12,7 +12,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
@@ -20,7 +20,22 @@ from opsconsole.emulator.bodies import BadBody, Body, Refusal, read
 from opsconsole.emulator.console import EmulatedConsole
 from opsconsole.emulator.document import DOCUMENTED, EXTRA, TABLES
 
-_HTML = {"text": "<html><h1>Bad gateway</h1></html>", "content_type": "text/html"}
+Ids = Literal["null", "number", "dots", "empty", "huge", "crossed"]
+"""The value of every id in an answer; `crossed` hands the ids of a list round by one."""
+
+_RATE_LIMITED = {"status": 429, "code": "RATE_LIMITED"}
+_FAILURES: Mapping[str, Mapping[str, Any]] = {
+    "request_timeout": {"status": 408, "code": "TIMEOUT"},
+    "internal_error": {"status": 500, "code": "INTERNAL_ERROR"},
+    "bad_gateway": {
+        "status": 502,
+        "text": "<html><h1>Bad gateway</h1></html>",
+        "content_type": "text/html",
+    },
+    "unavailable": {"status": 503, "code": "UNAVAILABLE"},
+    "gateway_timeout": {"status": 504, "code": "GATEWAY_TIMEOUT"},
+}
+"""A console or a proxy may answer this, before or after the console acted."""
 
 KINDS: Mapping[str, Mapping[str, Any]] = {
     # The connection.
@@ -46,35 +61,17 @@ KINDS: Mapping[str, Mapping[str, Any]] = {
     "not_found": {"status": 404, "code": "NOT_FOUND"},
     "conflict": {"status": 409, "code": "CONFLICT", "details": {"agent_id": "agt_elsewhere"}},
     "too_large": {"status": 413, "code": "BAD_REQUEST"},
-    "rate_limited": {"status": 429, "code": "RATE_LIMITED"},
-    "rate_limited_seconds": {
-        "status": 429,
-        "code": "RATE_LIMITED",
-        "headers": {"Retry-After": "0"},
-    },
-    "rate_limited_date": {"status": 429, "code": "RATE_LIMITED", "retry_after_date": 0},
-    # A proxy may answer this, before or after the console acted.
-    "request_timeout": {"status": 408, "code": "TIMEOUT"},
-    "request_timeout_after": {"status": 408, "code": "TIMEOUT", "handled": True},
-    "internal_error": {"status": 500, "code": "INTERNAL_ERROR"},
-    "internal_error_after": {"status": 500, "code": "INTERNAL_ERROR", "handled": True},
-    "bad_gateway": {"status": 502, **_HTML},
-    "bad_gateway_after": {"status": 502, "handled": True, **_HTML},
-    "unavailable": {"status": 503, "code": "UNAVAILABLE"},
-    "unavailable_after": {"status": 503, "code": "UNAVAILABLE", "handled": True},
-    "gateway_timeout": {"status": 504, "code": "GATEWAY_TIMEOUT"},
-    "gateway_timeout_after": {"status": 504, "code": "GATEWAY_TIMEOUT", "handled": True},
+    "rate_limited": _RATE_LIMITED,
+    "rate_limited_seconds": {**_RATE_LIMITED, "headers": {"Retry-After": "0"}},
+    "rate_limited_date": {**_RATE_LIMITED, "retry_after_date": 0},
+    **_FAILURES,
+    **{f"{name}_after": {**members, "handled": True} for name, members in _FAILURES.items()},
     # The console acted, but gives a wrong answer.
     "wrong_shape": {"answer": "array"},
     "empty_object": {"answer": "bare"},
     "null_answer": {"answer": "null"},
     "other_object": {"answer": "other"},
-    "ids_null": {"ids": "null"},
-    "ids_number": {"ids": "number"},
-    "ids_dots": {"ids": "dots"},
-    "ids_empty": {"ids": "empty"},
-    "ids_huge": {"ids": "huge"},
-    "ids_crossed": {"ids": "crossed"},
+    **{f"ids_{ids}": {"ids": ids} for ids in get_args(Ids)},
     "garbage": {"garbage": 256},
     "redirect_same": {"redirect": "same"},
     "redirect_other": {"redirect": "other"},
@@ -114,55 +111,31 @@ class FieldError(Body):
 
 
 class Fault(Body):
-    """One thing that goes wrong.
+    """One thing that goes wrong. `docs/guides/emulator.md` explains each member."""
 
-    Attributes:
-        kind: A name in `KINDS`, whose members are the defaults.
-        method: The method that it matches; `*` matches all.
-        operation: The operation that it matches; None matches all.
-        path: A regular expression, searched for in the path (still encoded, without the query).
-        holds: A regular expression, searched for in the request's body.
-        skip: How many matching requests are let through first.
-        times: How many requests it spoils after that; None spoils all.
-        delay: Seconds to wait before anything else. The console handles the request even if the
-            client has gone away meanwhile.
-        handled: Whether the console handles the request before the fault.
-        answer_delay: Seconds to wait between handling and answering.
-        hold: Hold the request `before` or `after` it is handled, until faults are cleared.
-        cut: Cut the connection instead of answering, `before` or `after` the request is handled.
-        truncate: Cut the connection after so many bytes of the answer's body.
-        refuse: Accept no further connection until `Emulator.accept` is called.
-        status: The answer's status. If nothing else is set, the request is only delayed.
-        code, message, field, errors, details: The members of the error body.
-        headers: More headers, `Retry-After` for example.
-        retry_after_date: Send Retry-After as the date so many seconds from now.
-        redirect: Answer with a redirect to the same address (`same`), or to the same path under
-            another name of this machine (`other`).
-        text: The body to send instead of an error body or the true answer.
-        content_type: The type of that body.
-        answer: The answer instead of the true one: `other` is the answer about another object,
-            `array` wraps it, `bare` is an empty object, `null` is null.
-        ids: The value of every id in the answer; `crossed` hands the ids of a list
-            round by one.
-        garbage: Send so many bytes that are not text.
-        inflates_to: Send a gzip body of this many bytes, once it is decompressed.
-        endless: Send a body that never ends.
-    """
-
+    # The members of the kind are the defaults of the others.
     kind: str | None = None
+
+    # Which requests it spoils, how many pass first, and how many it spoils (None: all).
     method: str = "*"
     operation: Operation | None = None
     path: Pattern = ""
     holds: Pattern = ""
     skip: Count = 0
     times: Annotated[int, Field(ge=1)] | None = 1
+
+    # When the request is handled and answered. It is handled even if the client has gone away.
     delay: Seconds = 0.0
     handled: bool = False
     answer_delay: Seconds = 0.0
     hold: Literal["before", "after"] | None = None
+
+    # The connection, cut with no answer or within it, and the connections that follow.
     cut: Literal["before", "after"] | None = None
     truncate: Count | None = None
     refuse: bool = False
+
+    # An answer of its own: an error or a redirect.
     status: Annotated[int, Field(ge=200, le=599)] | None = None
     code: str = "INJECTED"
     message: str = "an injected fault"
@@ -172,10 +145,12 @@ class Fault(Body):
     headers: dict[HeaderName, Printable] = Field(default_factory=dict)
     retry_after_date: Count | None = None
     redirect: Literal["same", "other"] | None = None
+
+    # Another body, or a spoilt one.
     text: str | None = None
     content_type: Annotated[str, Field(pattern=r"^[ -~]+$")] = "application/json"
     answer: Literal["other", "array", "bare", "null"] | None = None
-    ids: Literal["null", "number", "dots", "empty", "huge", "crossed"] | None = None
+    ids: Ids | None = None
     garbage: Count = 0
     inflates_to: Count = 0
     endless: bool = False
@@ -185,23 +160,6 @@ class Fault(Body):
         """Whether the console handles the request."""
         instead = self.status is not None or self.cut == "before" or self.redirect is not None
         return self.handled or not instead
-
-    @property
-    def only_delays(self) -> bool:
-        """Whether the answer is the true one."""
-        untouched = self.truncate is None and self.status is None and self.text is None
-        return untouched and not (
-            self.cut
-            or self.headers
-            or self.refuse
-            or self.redirect
-            or self.answer
-            or self.ids
-            or self.garbage
-            or self.inflates_to
-            or self.endless
-            or self.retry_after_date is not None
-        )
 
     @property
     def has_other_body(self) -> bool:
@@ -301,9 +259,6 @@ def _other(console: EmulatedConsole, operation: str, body: Any) -> Any:
                 return console.rendering.render(kind, row)
         another = {name: f"{body[name]}-other" for name in _TELLING if body.get(name)}
         return {**body, **another}
-    if operation == "plugin_list":
-        rows = [console.rendering.render("specialty", row) for row in console.store.specialties]
-        return {**body, "data": rows}
     if operation == "host_import":
         others = [row["id"] for row in console.store.hosts]
         # The console may have fewer hosts than the answer has results.
@@ -311,8 +266,9 @@ def _other(console: EmulatedConsole, operation: str, body: Any) -> Any:
         results = [{**entry, "id": other} for entry, other in given]
         return {**body, "results": results}
     if isinstance(body.get("data"), list):
-        rows = [console.rendering.render("plugin", row) for row in console.store.plugins]
-        return {**body, "data": rows}
+        other = "specialty" if operation == "plugin_list" else "plugin"
+        rows = console.store.tables[TABLES[other]]
+        return {**body, "data": [console.rendering.render(other, row) for row in rows]}
     return {**body, "id": f"{body.get('id')}-other"}
 
 

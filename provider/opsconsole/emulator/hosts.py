@@ -13,6 +13,7 @@ from opsconsole.emulator.bodies import (
     invalid,
     json_body,
     license_cap,
+    read_fields,
 )
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.document import CONNECT_FIELDS, FIELDS, HOST_SETS, LISTS, Port
@@ -39,16 +40,15 @@ def _map_texts(change: Any, value: Any) -> Any:
     return value
 
 
-def missing_jump_hosts(
+def missing_jump_host(
     console: EmulatedConsole, request: ConsoleRequest, fields: dict[str, Any]
-) -> list[str]:
-    """Return the ids in `jump_host_ids` that are not hosts this caller can see."""
-    hosts = console.store.hosts
-    return [
-        row_id
-        for row_id in fields.get("jump_host_ids") or ()
-        if (row := hosts.get(row_id)) is None or not request.caller.sees(row)
-    ]
+) -> str | None:
+    """Return the first id in `jump_host_ids` that is not a host this caller can see."""
+    for row_id in fields.get("jump_host_ids") or ():
+        row = console.store.hosts.get(row_id)
+        if row is None or not request.caller.sees(row):
+            return str(row_id)
+    return None
 
 
 def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
@@ -58,16 +58,14 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     if not fields and console.profile.empty_update == "refused":
         raise invalid([("body", "must hold at least one field")])
     changes = _read_changes(console, request, fields) if fields else {}
-    if all(row.get(name) == value for name, value in changes.items()):
-        changes = {}
     return console.show("host", console.change("host", row, changes))
 
 
 def _read_changes(console: EmulatedConsole, request: ConsoleRequest, fields: Row) -> Row:
     profile = console.profile
-    fields = console.bodies.host_update.read(fields)
-    if missing := missing_jump_hosts(console, request, fields):
-        raise invalid([("jump_host_ids", f"names no host: {missing[0]}")])
+    fields = read_fields(console.bodies.host_update, fields)
+    if missing := missing_jump_host(console, request, fields):
+        raise invalid([("jump_host_ids", f"names no host: {missing}")])
     changes = normalise_values(profile, fields)
     if profile.connect_fields == "ignored":
         for name in CONNECT_FIELDS:
@@ -173,9 +171,8 @@ def _read_option(
         if value is not None and value not in allowed:
             raise bad_request(f"{where} must be one of {allowed}", where)
     order = (in_query, in_body) if profile.query_overrides else (in_body, in_query)
-    first, second = order
     default = "false" if name == "dry_run" else profile.on_error_default
-    return str(first if first is not None else second if second is not None else default)
+    return str(next((value for value in order if value is not None), default))
 
 
 def _read_envelope(request: ConsoleRequest, profile: Profile) -> dict[str, Any]:
@@ -268,14 +265,14 @@ class Batch:
             return ImportedRow("failed", None, "the row must be an object")
         given = {name: value for name, value in row.items() if value is not None}
         try:
-            read = self._console.bodies.host_row.read(given)
+            read = read_fields(self._console.bodies.host_row, given)
         except Refusal as refusal:
             return ImportedRow("failed", None, refusal.explanation)
         fields = normalise_values(self._console.profile, read)
         if not fields.get("name"):
             return ImportedRow("failed", None, "name is required")
-        if missing := missing_jump_hosts(self._console, self._request, fields):
-            return ImportedRow("failed", None, f"jump_host_ids names no host: {missing[0]}")
+        if missing := missing_jump_host(self._console, self._request, fields):
+            return ImportedRow("failed", None, f"jump_host_ids names no host: {missing}")
         try:
             return self._match_or_create(fields)
         except Refusal as refusal:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
@@ -231,7 +230,6 @@ _PROFILES = (
 )
 
 
-@cache
 def profiles() -> dict[str, Profile]:
-    """Return the named profiles, `default` first. The result is shared and must not be changed."""
+    """Return the named profiles, `default` first."""
     return {item.name: item for item in _PROFILES}

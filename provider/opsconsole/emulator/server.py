@@ -24,13 +24,14 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from opsconsole.emulator.application import TRANSPORT, Application
 from opsconsole.emulator.bodies import with_switches
 from opsconsole.emulator.console import EmulatedConsole
-from opsconsole.emulator.control import BACKLOG, ControlError, Emulator, ListeningSocket
+from opsconsole.emulator.control import ControlError, Emulator
 from opsconsole.emulator.profiles import Profile, profiles
 from opsconsole.emulator.seed import API_KEY, seed_store
-from opsconsole.emulator.store import SqliteArchive, Store
+from opsconsole.emulator.store import Store
 
 LISTENING: Final = "listening on "
 """The beginning of the first line that the command prints; the address follows."""
+_BACKLOG: Final = 2048
 _STOP_TIMEOUT: Final = 20.0
 _LONGEST: Final = 3600.0
 
@@ -48,7 +49,7 @@ def make_application(
     Raises:
         NotAnArchive, BadSeed: `data` or `seed` cannot be used.
     """
-    store = Store(SqliteArchive(data) if data is not None else None)
+    store = Store(data)
     reseed = partial(seed_store, store, seed, api_key)
     try:
         if not store.loaded:
@@ -74,23 +75,59 @@ class Protocol(HttpToolsProtocol):
 
 
 class ConsoleServer(Server):
-    """uvicorn's server, whose first socket can be closed if the control side has its own."""
+    """uvicorn's server. The API's socket can be closed if the control side has another one."""
 
-    def __init__(self, config: Config, listener: ListeningSocket) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__(config)
-        self._listener = listener
+        self._api: asyncio.base_events.Server | None = None
+        self._held: socket.socket | None = None
+
+    @property
+    def can_refuse(self) -> bool:
+        """Whether the API has a socket of its own, open or closed."""
+        return self._api is not None or self._held is not None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen."""
         await super().startup(sockets)
         if len(self.servers) > 1:
-            # uvicorn closes the servers in its list, but the listener closes and opens this one.
-            api = self.servers.pop(0)
-            self._listener.take(api, self._protocol, self.server_state.connections)
+            # uvicorn closes the servers in its list, but this one is closed and opened here.
+            self._api = self.servers.pop(0)
+
+    async def refuse(self) -> None:
+        """Refuse connections to the API, and end open ones as soon as they are idle."""
+        if self._api is None:
+            return
+        api, self._api = self._api, None
+        address = api.sockets[0].getsockname()
+        api.close()
+        # A bound socket that does not listen keeps the port, and connections are refused.
+        self._held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        # Otherwise connections that are still open would prevent binding the address again.
+        self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        async with asyncio.timeout(_STOP_TIMEOUT):
+            while True:
+                try:
+                    self._held.bind(address)
+                    break
+                except OSError:
+                    # The event loop closes the listener in a turn of its own.
+                    await asyncio.sleep(0.001)
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+
+    async def accept(self) -> None:
+        """Accept connections to the API again."""
+        if self._held is not None:
+            held, self._held = self._held, None
+            loop = asyncio.get_running_loop()
+            self._api = await loop.create_server(self._protocol, sock=held, backlog=_BACKLOG)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening and end open connections."""
-        self._listener.release()
+        for listener in (self._api, self._held):
+            if listener is not None:
+                listener.close()
         await super().shutdown(sockets)
 
     def _protocol(self) -> asyncio.Protocol:
@@ -99,28 +136,49 @@ class ConsoleServer(Server):
         )
 
 
-def make_server(application: Application) -> Server:
-    """Make a server on uvloop and httptools; its run method takes bound sockets.
+@contextlib.contextmanager
+def run_emulator(profile: Profile, *ports: int, **options: Any) -> Iterator[list[str]]:
+    """Run an emulator on a thread of this process, until the block ends; yield its addresses.
 
-    With two sockets the second is for the control side, and the application can close the first.
+    Args:
+        ports: One port for all, or a second one for the control side, so that the API's can be
+            closed. 0 takes a free port.
+        options: Those of `make_application`.
     """
-    config = Config(
-        application,
-        http=Protocol,
-        loop="uvloop",
-        ws="none",
-        lifespan="off",
-        interface="asgi3",
-        access_log=False,
-        log_config=None,
-        # Requests that are cancelled when a test ends do not matter; the API logs its own defects.
-        log_level="critical",
-        server_header=False,
-        timeout_keep_alive=120,
-        timeout_graceful_shutdown=1,
-        backlog=BACKLOG,
-    )
-    return ConsoleServer(config, application.listener)
+    with contextlib.ExitStack() as stack:
+        sockets = [
+            stack.enter_context(socket.create_server(("127.0.0.1", port), backlog=_BACKLOG))
+            for port in ports
+        ]
+        application = make_application(profile, **options)
+        stack.callback(application.console.store.close)
+        config = Config(
+            application,
+            http=Protocol,
+            loop="uvloop",
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            access_log=False,
+            log_config=None,
+            # Requests that are cancelled at the end do not matter; the API logs its own defects.
+            log_level="critical",
+            server_header=False,
+            timeout_keep_alive=120,
+            timeout_graceful_shutdown=1,
+            backlog=_BACKLOG,
+        )
+        server = application.server = ConsoleServer(config)
+        urls = ["http://{}:{}".format(*item.getsockname()) for item in sockets]
+        thread = threading.Thread(target=server.run, args=(sockets,), name="emulator", daemon=True)
+        thread.start()
+        try:
+            yield urls
+        finally:
+            # Without `force_exit` uvicorn waits for requests in flight, such as one that a fault
+            # holds.
+            server.should_exit = server.force_exit = True
+            thread.join(_STOP_TIMEOUT)
 
 
 @contextlib.contextmanager
@@ -143,33 +201,16 @@ def serve(
         latency: Seconds by which every answer is delayed.
     """
     chosen = profiles()[profile] if isinstance(profile, str) else profile
-    application = make_application(chosen, data=data, seed=seed, api_key=api_key, latency=latency)
-    # The control side has its own address, so that the API's address can be closed.
-    listeners = [
-        socket.create_server(("127.0.0.1", number), backlog=BACKLOG) for number in (port, 0)
-    ]
-    urls = ["http://{}:{}".format(*listener.getsockname()) for listener in listeners]
-    server = make_server(application)
-    thread = threading.Thread(
-        target=server.run, kwargs={"sockets": listeners}, name="emulator", daemon=True
-    )
-    thread.start()
-    try:
-        yield Emulator(urls[0], api_key, chosen, control_url=urls[1])
-    finally:
-        # Without `force_exit` uvicorn waits for requests in flight, such as one that a fault holds.
-        server.should_exit = server.force_exit = True
-        thread.join(_STOP_TIMEOUT)
-        for listener in listeners:
-            listener.close()
-        application.console.store.close()
+    options = {"data": data, "seed": seed, "api_key": api_key, "latency": latency}
+    with run_emulator(chosen, port, 0, **options) as (base_url, control_url):
+        yield Emulator(base_url, api_key, chosen, control_url)
 
 
 @contextlib.contextmanager
 def spawn(
     profile: str = "default",
     *,
-    switches: Mapping[str, Any] | None = None,
+    switches: Mapping[str, Any] = {},
     data: Path | None = None,
     seed: str = "starter",
     port: int = 0,
@@ -186,7 +227,7 @@ def spawn(
     Raises:
         ControlError: The emulator did not start; the message has its output.
     """
-    chosen = with_switches(profiles()[profile], switches or {})
+    chosen = with_switches(profiles()[profile], switches)
     options = {
         "profile": profile,
         "data": data,
@@ -196,7 +237,7 @@ def spawn(
         "latency": latency * 1000,
         "seconds": seconds,
     }
-    turned = [f"{name}={json.dumps(value)}" for name, value in (switches or {}).items()]
+    turned = [f"{name}={json.dumps(value)}" for name, value in switches.items()]
     process, base_url = start_process(options, turned, lasting=False)
     try:
         yield Emulator(base_url, api_key, chosen)
@@ -205,14 +246,11 @@ def spawn(
 
 
 def _stop_process(process: subprocess.Popen[str]) -> None:
-    process.terminate()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(5)
-    process.kill()
-    process.wait()
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
+    with process:  # closes its streams
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(5)
+        process.kill()
 
 
 def start_process(

@@ -45,16 +45,11 @@ def check_row(fields: Row) -> str | None:
 
 
 class Table:
-    """One collection of rows.
-
-    `dirty` holds the ids that were written or removed since it was last cleared, and `version`
-    counts the writes.
-    """
+    """One collection of rows; `dirty` holds the ids written or removed since the last commit."""
 
     def __init__(self) -> None:
         self.rows: dict[str, Row] = {}
         self.dirty: dict[str, None] = {}
-        self.version = 0
         self._indexes: dict[str, defaultdict[Any, dict[str, None]]] = {}
 
     def __len__(self) -> int:
@@ -74,7 +69,6 @@ class Table:
             self._reindex(row_id, self.rows.get(row_id), row)
         self.rows[row_id] = row
         self.dirty[row_id] = None
-        self.version += 1
 
     def remove(self, row_id: str) -> Row | None:
         """Remove and return the row, or return None if there is none."""
@@ -82,7 +76,6 @@ class Table:
         if row is not None:
             self._reindex(row_id, row, None)
             self.dirty[row_id] = None
-            self.version += 1
         return row
 
     def find(self, field: str, value: Any) -> list[Row]:
@@ -100,7 +93,6 @@ class Table:
         self.dirty.update(dict.fromkeys(self.rows))
         self.rows.clear()
         self._indexes.clear()
-        self.version += 1
 
     def _reindex(self, row_id: str, old: Row | None, new: Row | None) -> None:
         for field, index in self._indexes.items():
@@ -138,11 +130,14 @@ class Store:
     """The rows of one console. It belongs to one thread at a time.
 
     Args:
-        archive: The archive that rows are loaded from and saved to; None keeps them in memory.
+        file: The SQLite file that keeps the rows, created if missing; None keeps them in memory.
         seed: The same seed makes the same ids; None makes different ids each time.
+
+    Raises:
+        NotAnArchive: The file exists but cannot be used.
     """
 
-    def __init__(self, archive: SqliteArchive | None = None, seed: int | None = None) -> None:
+    def __init__(self, file: Path | None = None, seed: int | None = None) -> None:
         self.tables = {name: Table() for name in COLLECTIONS}
         self.hosts = self.tables["hosts"]
         self.agents = self.tables["agents"]
@@ -153,8 +148,8 @@ class Store:
         self.tasks = self.tables["tasks"]
         self.keys = self.tables["keys"]
         self._random = random.Random(seed)
-        self._archive = archive
-        self.loaded = archive.load(self.tables) if archive is not None else 0
+        self._database = _open_database(file) if file is not None else None
+        self.loaded = self._load()
 
     def new_id(self, prefix: str) -> str:
         """Make an id: the type's prefix and an opaque suffix (Resources, Conventions)."""
@@ -195,18 +190,50 @@ class Store:
         return changed
 
     def commit(self) -> None:
-        """Write the changes since the last commit to the archive, as one transaction."""
-        if self._archive is not None:
+        """Write the changes since the last commit to the file, as one transaction."""
+        if self._database is not None:
             # If this fails, the rows stay dirty, and the next commit writes them.
-            self._archive.save(self.tables)
+            self._save(self._database)
         for table in self.tables.values():
             if table.dirty:
                 table.dirty = {}
 
     def close(self) -> None:
-        """Close the archive."""
-        if self._archive is not None:
-            self._archive.close()
+        """Close the file."""
+        if self._database is not None:
+            self._database.close()
+
+    def _load(self) -> int:
+        """Fill the tables from the file; return the number of rows."""
+        if self._database is None:
+            return 0
+        count = 0
+        query = "SELECT collection, body FROM rows ORDER BY number"
+        for collection, body in self._database.execute(query):
+            if collection in self.tables:
+                # Each body is read separately, so its names would be in memory once for each row.
+                row: Row = {sys.intern(name): value for name, value in json.loads(body).items()}
+                # `put` is not used, because a row that was just read need not be written.
+                self.tables[collection].rows[row["id"]] = row
+                count += 1
+        return count
+
+    def _save(self, database: sqlite3.Connection) -> None:
+        """Write the dirty rows, as one transaction."""
+        put: list[tuple[str, str, str]] = []
+        gone: list[tuple[str, str]] = []
+        for name, table in self.tables.items():
+            for row_id in table.dirty:
+                row = table.rows.get(row_id)
+                if row is None:
+                    gone.append((name, row_id))
+                else:
+                    put.append((name, row_id, json.dumps(row, separators=(",", ":"))))
+        if put or gone:
+            with database:
+                database.execute("BEGIN")
+                database.executemany("DELETE FROM rows WHERE collection = ? AND id = ?", gone)
+                database.executemany(_PUT, put)
 
 
 VERSION = 1
@@ -230,79 +257,33 @@ class NotAnArchive(Exception):
     """The file is not a database, or belongs to another program or version."""
 
 
-class SqliteArchive:
-    """A console's rows in an SQLite file.
-
-    Args:
-        path: The file, which is created if missing.
-
-    Raises:
-        NotAnArchive: The file exists but cannot be used.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
+def _open_database(path: Path) -> sqlite3.Connection:
+    try:
+        # `serve` makes and closes the store outside the thread that uses it. Without an isolation
+        # level Python begins no transaction of its own.
+        database = sqlite3.connect(path, timeout=1, isolation_level=None, check_same_thread=False)
         try:
-            # `serve` makes and closes the store outside the thread that uses it. Without an
-            # isolation level Python begins no transaction of its own.
-            self._database = sqlite3.connect(
-                path, timeout=1, isolation_level=None, check_same_thread=False
-            )
-            try:
-                self._prepare()
-            except BaseException:
-                self._database.close()
-                raise
-        except sqlite3.Error as failure:
-            raise NotAnArchive(f"{path}: {failure}") from failure
+            _prepare(database, path)
+        except BaseException:
+            database.close()
+            raise
+    except sqlite3.Error as failure:
+        raise NotAnArchive(f"{path}: {failure}") from failure
+    return database
 
-    def _prepare(self) -> None:
-        (version,) = self._database.execute("PRAGMA user_version").fetchone()
-        (tables,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if version not in (0, VERSION) or (version == 0 and tables):
-            raise NotAnArchive(f"{self._path}: not a file of this emulator, or of another version")
-        # Two emulators on one file would each keep their own rows, so the second one is refused.
-        self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
-        self._database.execute("PRAGMA journal_mode = WAL")
-        # A crash of the machine may lose the last moments of a demo. A crash of the process loses
-        # nothing.
-        self._database.execute("PRAGMA synchronous = OFF")
-        self._database.execute(_CREATE)
-        self._database.execute(f"PRAGMA user_version = {VERSION}")
-        self._database.execute("BEGIN IMMEDIATE")
-        self._database.execute("COMMIT")
 
-    def load(self, tables: Mapping[str, Table]) -> int:
-        """Fill the tables; return the number of rows."""
-        count = 0
-        query = "SELECT collection, body FROM rows ORDER BY number"
-        for collection, body in self._database.execute(query):
-            if collection in tables:
-                # Each body is read separately, so its names would be in memory once for each row.
-                row: Row = {sys.intern(name): value for name, value in json.loads(body).items()}
-                # `put` is not used, because a row that was just read need not be written.
-                tables[collection].rows[row["id"]] = row
-                count += 1
-        return count
-
-    def save(self, tables: Mapping[str, Table]) -> None:
-        """Write the dirty rows, as one transaction."""
-        put: list[tuple[str, str, str]] = []
-        gone: list[tuple[str, str]] = []
-        for name, table in tables.items():
-            for row_id in table.dirty:
-                row = table.rows.get(row_id)
-                if row is None:
-                    gone.append((name, row_id))
-                else:
-                    put.append((name, row_id, json.dumps(row, separators=(",", ":"))))
-        if not put and not gone:
-            return
-        with self._database:
-            self._database.execute("BEGIN")
-            self._database.executemany("DELETE FROM rows WHERE collection = ? AND id = ?", gone)
-            self._database.executemany(_PUT, put)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._database.close()
+def _prepare(database: sqlite3.Connection, path: Path) -> None:
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if version not in (0, VERSION) or (version == 0 and tables):
+        raise NotAnArchive(f"{path}: not a file of this emulator, or of another version")
+    # Two emulators on one file would each keep their own rows, so the second one is refused.
+    database.execute("PRAGMA locking_mode = EXCLUSIVE")
+    database.execute("PRAGMA journal_mode = WAL")
+    # A crash of the machine may lose the last moments of a demo. A crash of the process loses
+    # nothing.
+    database.execute("PRAGMA synchronous = OFF")
+    database.execute(_CREATE)
+    database.execute(f"PRAGMA user_version = {VERSION}")
+    database.execute("BEGIN IMMEDIATE")
+    database.execute("COMMIT")

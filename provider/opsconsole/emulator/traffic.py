@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, deque
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 _MOST_ENTRIES = 20_000
@@ -43,8 +43,7 @@ class LoggedRequest:
             json.dumps([[[[body]]]])
         except (ValueError, RecursionError):
             body = self.body.decode("utf-8", "replace")
-        names = [name for name in self.__slots__ if name != "body"]
-        return {**{name: getattr(self, name) for name in names}, "body": body}
+        return {**asdict(self), "body": body}
 
 
 class Traffic:
@@ -70,9 +69,8 @@ class Traffic:
         self.total += 1
         self.counts[operation] += 1
         self.in_flight += 1
-        if self.in_flight > self.most_in_flight:
-            self.most_in_flight = self.in_flight
-        kept = body if len(body) <= _MOST_BODY else body[:_MOST_BODY]
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        kept = body[:_MOST_BODY]
         entry = LoggedRequest(self.total, operation, method, path, query, kept, len(body), now)
         self.entries.append(entry)
         return entry

@@ -116,6 +116,10 @@ def confirm_deleted(
     raise UnexpectedAnswer(f"The console did not say deleted: true of the {name}.")
 
 
+Known = TypeVar("Known")
+Missing = TypeVar("Missing")
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
 # States hold places in this list: append names at its end, and never move or remove one.
 _LISTED: Final = """
     id name org_id tenant_id created_at updated_at public_ip private_ip ip_connect_mode
@@ -126,10 +130,7 @@ _LISTED: Final = """
     accessible_credential_ids status disabled_rule_ids agent_id plugin_id enabled key prompt
     description execution_mode owner_id pattern document_id source_section text_hash
 """
-Known = TypeVar("Known")
-Missing = TypeVar("Missing")
-_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
-_NAMES: Final = tuple(_LISTED.split())
+_NAMES_BY_BIT: Final = tuple(_LISTED.split())
 """Attribute names that state holds as bits of one number; any other is spelled out after it.
 Terraform writes the whole state after each change, so what each resource brings along counts: names
 in full were a quarter of it."""
@@ -239,6 +240,7 @@ class PrivateState(NamedTuple):
             "removal_planned": self.removal_planned or None,
             "kept": self.kept or None,
             "host_id": self.host_id,
+            # The name that states hold.
             "dropped": dict(sorted(self.not_kept.items())) or None,
             "overtaken": dict(self.overtaken) or None,
         }
@@ -267,7 +269,7 @@ class PrivateState(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _pack(observed: frozenset[str]) -> str:
-    bits = {name: 1 << index for index, name in enumerate(_NAMES)}
+    bits = {name: 1 << index for index, name in enumerate(_NAMES_BY_BIT)}
     number = sum(bits.get(name, 0) for name in observed)
     return " ".join([f"{number:x}", *sorted(observed.difference(bits))])
 
@@ -279,7 +281,9 @@ def _unpack(text: str) -> frozenset[str]:
         number = int(bits, 16)
     except ValueError:
         return frozenset()
-    return frozenset(names).union(name for index, name in enumerate(_NAMES) if number >> index & 1)
+    return frozenset(names).union(
+        name for index, name in enumerate(_NAMES_BY_BIT) if number >> index & 1
+    )
 
 
 def merge_answer(

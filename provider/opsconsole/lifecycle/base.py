@@ -372,7 +372,7 @@ class BaseLifecycle(ABC):
         """Read one resource."""
 
     async def _create(self, request: CreateRequest) -> Outcome:
-        """Create or adopt one resource; of no use where `create` is overridden."""
+        """Create or adopt one resource; not called if `create` is overridden."""
         raise NotImplementedError
 
     @abstractmethod

@@ -164,7 +164,7 @@ class Executor:
         self._waiting: dict[tuple[str, str, StepKind], deque[int]] = {}
         self._begun: dict[tuple[str, StepKind], tuple[int, float]] = {}
         self._running: set[asyncio.Task[None]] = set()
-        self._imports = 0
+        self._bulk_creates = 0
         self._saving: asyncio.Task[None] | None = None
         self._save_timer: asyncio.TimerHandle | None = None
         self._idle = asyncio.Event()
@@ -255,29 +255,29 @@ class Executor:
             if not numbers:
                 continue
             limit = self._worker.creates_together(self._schedule.steps[numbers[0]])
-            if limit > 1 and self._imports >= BULK_CREATES_AT_A_TIME:
+            if limit > 1 and self._bulk_creates >= BULK_CREATES_AT_A_TIME:
                 continue
             return [numbers.popleft() for _ in range(min(limit, len(numbers)))]
         return []
 
     def _start(self, numbers: Sequence[int]) -> None:
         steps = [self._schedule.steps[number] for number in numbers]
-        is_import = self._worker.creates_together(steps[0]) > 1
-        self._imports += is_import
+        is_bulk = self._worker.creates_together(steps[0]) > 1
+        self._bulk_creates += is_bulk
         for number, step in zip(numbers, steps, strict=True):
             self._note_start(number, step)
         task = asyncio.create_task(self._worker.carry_out(steps, self._end_step))
         self._running.add(task)
-        task.add_done_callback(lambda task: self._end_task(task, is_import))
+        task.add_done_callback(lambda task: self._end_task(task, is_bulk))
 
     def _note_start(self, number: int, step: Step) -> None:
         self._begun[step.change.address, step.kind] = number, time.monotonic()
         self._listener.begin_step(step)
 
-    def _end_task(self, task: asyncio.Task[None], is_import: bool) -> None:
+    def _end_task(self, task: asyncio.Task[None], is_bulk: bool) -> None:
         """Note that a task has ended, and begin the steps that have room now."""
         self._running.discard(task)
-        self._imports -= is_import
+        self._bulk_creates -= is_bulk
         if not task.cancelled() and task.exception() is not None:
             self._problem = self._problem or task.exception()
         self._save_if_due()
@@ -317,7 +317,7 @@ class Executor:
             self._saving = None
         session = self._worker.session
         if self._saving is None and session.is_due():
-            self._saving = asyncio.create_task(session.checkpoint_if_due())
+            self._saving = asyncio.create_task(session.checkpoint())
         if self._saving is not None or session.has_unwritten_changes:
             self._save_timer = self._save_timer or asyncio.get_running_loop().call_later(
                 _SAVE_PAUSE, self._save_again

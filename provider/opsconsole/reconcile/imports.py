@@ -9,10 +9,10 @@ from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Block, Evaluator
 from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.reconcile.prior import PriorInstance, read_prior
+from opsconsole.reconcile.prior import PriorInstance, read_deposed, read_prior
 from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provider_in_state
 from opsconsole.resources import RESOURCES
-from opsconsole.state import Address, InstanceObject, StateSession
+from opsconsole.state import Address, InstanceObject, StateSession, instance_and_key
 from opsconsole.text import near_address
 
 
@@ -110,16 +110,22 @@ async def import_instance(
         await providers.close()
     if item is None or has_error(diagnostics):
         return diagnostics
-    for other in read_prior(session.state).values():
+    held = read_prior(session.state)
+    for other in (held | read_deposed(session.state, held)).values():
         same = providers.identity_of(other) == providers.identity_of(item)
         if same and other.address != item.address:
             holder, title = other.address, RESOURCES[item.type_name].title
-            taken = error(
-                f"{holder} holds the {title} {item.before['id']} already",
+            remedy = (
                 f"One object has one address: removing {address} or {holder} would delete what the "
                 f"other manages. To give it the address {address}, use a `moved` block, or forget "
-                f"it first with `opsconsole state rm '{holder}'`.",
+                f"it first with `opsconsole state rm '{holder}'`."
             )
+            if instance_and_key(holder)[1]:
+                remedy = (
+                    "It is the old object of a replacement that was interrupted, and the next "
+                    "apply destroys it. Import the object that was created in its place."
+                )
+            taken = error(f"{holder} holds the {title} {item.before['id']} already", remedy)
             return [taken]
     kept = InstanceObject(
         item.stored.provider,

@@ -4,6 +4,9 @@ Creation follows dependencies, deletion runs against them, an update that drops 
 before the deletion of the object that it referred to, and objects deleted with a host come after
 the host's deletion. Steps wait for all instances of one resource together. So fifty thousand agents
 on fifty thousand hosts make a hundred thousand edges and not their product.
+
+A deletion is a step *down*, any other step is *up*. A *gate* is a node without a step of its own,
+for all steps up, or down, of one resource. A *soft* edge is left out where it would close a cycle.
 """
 
 from __future__ import annotations

@@ -238,8 +238,11 @@ class Plan:
     @property
     def empty(self) -> bool:
         """Whether an apply would change nothing and every declared object is known to exist."""
-        if self.unsettled:
-            return False
+        return self.changes_nothing and not self.unsettled
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether an apply would change nothing."""
         if self.mode == "refresh-only":
             return not self.drift
         # Reading a data source changes nothing.

@@ -67,7 +67,7 @@ class Planner:
         ]
         self._wanted_outputs: frozenset[str] | None = None
         self._unread = self._partly_shown = 0
-        self._early: dict[str, Values | None] = {}
+        self._data_for_imports: dict[str, Values | None] = {}
 
     async def plan(self) -> Plan:
         """Make the plan.
@@ -99,7 +99,7 @@ class Planner:
             targets,
             known,
             self._values,
-            self._early,
+            self._data_for_imports,
             options.replace,
         )
         await self._run(walk)
@@ -171,7 +171,7 @@ class Planner:
                 outcome = await provider.read_data(instance.block.type_name, values)
                 self._diagnostics += (item.about(instance.address) for item in outcome.diagnostics)
                 # The walk uses this value, and does not read the data source again.
-                self._early[instance.address] = outcome.state
+                self._data_for_imports[instance.address] = outcome.state
                 if outcome.state is None:
                     read = False
                 else:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import TopologicalSorter
 
-from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.language import Block, Evaluator, Graph, Instance, named_resources
 from opsconsole.reconcile.cascade import Cascade, Targets, deletes_owner, moves_away
 from opsconsole.reconcile.decisions import (
@@ -57,7 +57,8 @@ class Walk:
         evaluator, graph, providers, targets: The program at hand.
         known: The instances in state, by address.
         values: Present or planned values of instances, by address. The walk adds to them.
-        early: Values of data sources that were read before, by address; None for a failed read.
+        data_for_imports: Values of the data sources that `import` blocks needed, by address; None
+            for a failed read.
         requested: Addresses of `-replace`.
         changes: The changes decided, by address.
         declared: Addresses that the program declares.
@@ -70,7 +71,7 @@ class Walk:
     targets: Targets
     known: Mapping[str, PriorInstance]
     values: dict[str, Values]
-    early: Mapping[str, Values | None]
+    data_for_imports: Mapping[str, Values | None]
     requested: Collection[str] = ()
     changes: dict[str, Change] = field(default_factory=dict)
     declared: set[str] = field(default_factory=set)
@@ -78,6 +79,8 @@ class Walk:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     _of_block: dict[str, list[Change]] = field(default_factory=dict)
     _create_first: frozenset[str] = frozenset()
+    _failed: set[str] = field(default_factory=set)
+    """Configuration addresses of the blocks that could not be planned or read."""
 
     async def run(self) -> None:
         """Walk the whole program.
@@ -99,25 +102,35 @@ class Walk:
                     known = self._known_of_block.get(address, ())
                     self.declared.update(item.address for item in known)
                     continue
+                if not self._failed.isdisjoint(self.graph.direct[address]):
+                    self._skip(address)
+                    continue
                 for instance in self.evaluator.instances(block).values():
                     self.declared.add(instance.address)
                     if instance.address not in self.targets:
-                        self._leave(instance.address)
+                        self._keep_value_in_state(instance.address)
                     elif block.mode == "data":
                         await self._read(instance)
                     else:
-                        wanted = self._input(instance)
+                        wanted = self._plan_input(instance)
                         if wanted is not None:
                             groups.setdefault((block.provider, block.type_name), []).append(wanted)
             for (provider, type_name), inputs in groups.items():
                 await self._decide(provider, type_name, inputs)
 
-    def _leave(self, address: str) -> None:
+    def _skip(self, address: str) -> None:
+        """Plan nothing for a block that depends on one without a plan, as core does."""
+        self._failed.add(address)
+        for item in self._known_of_block.get(address, ()):
+            self.declared.add(item.address)
+            self._keep_value_in_state(item.address)
+
+    def _keep_value_in_state(self, address: str) -> None:
         item = self.known.get(address)
         if item is not None and item.value is not None:
             self.values[address] = item.value
 
-    def _input(self, instance: Instance) -> PlanInput | None:
+    def _plan_input(self, instance: Instance) -> PlanInput | None:
         address = instance.address
         item = self.known.get(address)
         # A plan for it might create the object a second time.
@@ -149,7 +162,7 @@ class Walk:
             for item in inputs
         ]
         for decision in await decide(lifecycle, inputs, cascade.removal_of):
-            self.take(decision)
+            self.add_decision(decision)
 
     def _goes_first(self, wanted: PlanInput, cascade: Cascade) -> bool:
         """Return whether the owner of an instance may be deleted before its update can begin."""
@@ -181,7 +194,7 @@ class Walk:
         reasons = {} if destroy else {item.address: self._reason(item) for item in leaving}
         groups: dict[tuple[str, str], list[PriorInstance]] = {}
         for item in leaving:
-            is_kept = self.lets_go(item)
+            is_kept = self.is_forgotten(item)
             if destroy:
                 # Even a destroy only forgets an instance that is no longer declared, if state says
                 # so.
@@ -206,7 +219,7 @@ class Walk:
         for (provider, type_name), items in groups.items():
             lifecycle = self.providers.of(provider).resources[type_name]
             for decision in await decide_removals(lifecycle, items, cascade.removal_of, reasons):
-                self.take(decision)
+                self.add_decision(decision)
                 address, deposed = instance_and_key(decision.change.address)
                 block = self.evaluator.program.blocks.get(config_address(address))
                 # prevent_destroy protects an instance; as in core, not what was put aside.
@@ -243,14 +256,14 @@ class Walk:
             if item.type_name in owning_types()
             and item.address in self.targets
             and (instance_and_key(item.address)[1] or config_address(item.address) not in blocks)
-            and not self.lets_go(item)
+            and not self.is_forgotten(item)
         ]
         console_holding = self.providers.console_holding
         return Cascade.of(
             [*going, *orphaned, *owners], self.known.values(), console_holding, moving
         )
 
-    def lets_go(self, item: PriorInstance) -> bool:
+    def is_forgotten(self, item: PriorInstance) -> bool:
         """Return whether an instance that leaves the program stays on the console.
 
         A `removed` block decides. Without one, `lifecycle { destroy = false }` decides, as OpenTofu
@@ -268,13 +281,15 @@ class Walk:
         """The address in each `removed` block, and whether its objects are destroyed."""
         return {block.source: block.destroy for block in self.evaluator.program.removed}
 
-    def take(self, decision: Decision) -> None:
+    def add_decision(self, decision: Decision) -> None:
         """Add a decision to the walk, for the evaluation of later blocks."""
         change = decision.change
         self.changes[change.address] = change
         self._of_block.setdefault(change.address.partition("[")[0], []).append(change)
         if change.after is not None:
             self.values[change.address] = change.after
+        if has_error(decision.diagnostics):
+            self._failed.add(config_address(change.address))
         self.diagnostics += (item.about(change.address) for item in decision.diagnostics)
 
     async def _read(self, instance: Instance) -> None:
@@ -282,19 +297,21 @@ class Walk:
         block, address = instance.block, instance.address
         values = self.evaluator.config(instance).values
         if unknown_names(values):
-            self._put_off(block, address, values, "read_because_config_unknown")
+            self._defer_read(block, address, values, "read_because_config_unknown")
             return
         # As in core: a change in this plan may change what the data source shows.
         if any(map(self._is_pending, named_resources(block))):
-            self._put_off(block, address, values, "read_because_dependency_pending")
+            self._defer_read(block, address, values, "read_because_dependency_pending")
             return
-        if address in self.early:
-            value = self.early[address]
+        if address in self.data_for_imports:
+            value = self.data_for_imports[address]
         else:
             outcome = await self.providers.of(block.provider).read_data(block.type_name, values)
             self.diagnostics += (item.about(address) for item in outcome.diagnostics)
             value = outcome.state
-        if value is not None:
+        if value is None:
+            self._failed.add(block.address)
+        else:
             self.values[address] = value
             self.data.append(DataRead(address, block.type_name, block.provider, value))
 
@@ -316,7 +333,7 @@ class Walk:
             found.setdefault(config_address(item.address), []).append(item)
         return found
 
-    def _put_off(self, block: Block, address: str, values: Values, reason: str) -> None:
+    def _defer_read(self, block: Block, address: str, values: Values, reason: str) -> None:
         after = {
             attribute.name: UNKNOWN
             if attribute.computed and values[attribute.name] is None

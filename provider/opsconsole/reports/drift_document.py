@@ -255,7 +255,7 @@ class ShardDocument(_Part):
 
     number: int = Field(ge=1)
     count: int = Field(ge=1)
-    managed: List[Annotated[list[Text], Field(min_length=3, max_length=3)]] = Field(
+    managed: List[Annotated[List[Text], Field(min_length=3, max_length=3)]] = Field(
         description="What its states manage: a digest of the console's address (empty: not "
         "known), the type, and the id."
     )

@@ -62,7 +62,7 @@ def render(report: DriftReport) -> str:
             "baseline": report.baseline,
             "diagnostics": report.diagnostics,
             "calls": dict(report.calls),
-            "shard": report.share and _shard(report.share),
+            "shard": report.share,
             "scope": report.scope,
             "since": report.comparison,
         },
@@ -75,17 +75,6 @@ def render(report: DriftReport) -> str:
 
 def _dump(model: type[BaseModel], content: object) -> dict[str, Any]:
     return model.model_validate(content).model_dump(mode="json", exclude_defaults=True)
-
-
-def _shard(share: Share) -> dict[str, Any]:
-    return {
-        "number": share.shard.number,
-        "count": share.shard.count,
-        "managed": [[item.console, item.type_name, item.id] for item in share.managed],
-        "baseline_unused": list(share.unused),
-        "stacks": share.stacks,
-        "stacks_without_state": share.absent,
-    }
 
 
 def _summary(report: DriftReport) -> dict[str, Any]:
@@ -144,7 +133,7 @@ def read_earlier_report(path: Path) -> DriftReport | None:
         raise
     if report.share is not None:
         raise UserError(
-            f"{path} is the report of shard {report.share.shard} alone.",
+            f"{path} is the report of shard {report.share} alone.",
             "Name the report that `opsconsole drift merge` made of all shards.",
         )
     return report
@@ -198,13 +187,8 @@ def _comparison_of(since: ComparisonDocument) -> Comparison:
 
 
 def _share_of(shard: ShardDocument) -> Share:
-    return Share(
-        read_shard(f"{shard.number}/{shard.count}"),
-        tuple(Managed(*item) for item in shard.managed),
-        tuple(shard.baseline_unused),
-        shard.stacks,
-        shard.stacks_without_state,
-    )
+    read_shard(f"{shard.number}/{shard.count}")
+    return _value(Share, shard, managed=tuple(Managed(*item) for item in shard.managed))
 
 
 def _finding_of(item: FindingDocument) -> Finding:

@@ -57,7 +57,7 @@ def judge(report: DriftReport) -> Verdict:
     outcome, headline, explanation = _judge_outcome(report)
     if report.share is not None:
         explanation += (
-            f" This is shard {report.share.shard}: unmanaged objects count once "
+            f" This is shard {report.share}: unmanaged objects count once "
             "`opsconsole drift merge` has the reports of all shards."
         )
     # A console that was only too busy is no error, and another check may see everything.
@@ -81,8 +81,8 @@ def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
         return CheckOutcome.UNDETERMINED, "Could not tell", text
     if drifted:
         return CheckOutcome.DRIFT, "Drift", f"{seen[0].upper()}{seen[1:]}.{note}"
-    beside = (Bucket.UNMANAGED, Bucket.PENDING, Bucket.UNCHECKED)
-    checked = sum(finding.bucket not in beside for finding in report.findings)
+    in_state = [item.bucket for item in report.findings if item.bucket.is_in_state]
+    checked = len(in_state) - in_state.count(Bucket.UNCHECKED)
     return CheckOutcome.CLEAN, "No drift", f"{plural(checked, 'resource')} in state checked.{note}"
 
 
@@ -97,9 +97,8 @@ def coverage_text(report: DriftReport) -> str:
 
     The text is empty if no resource is in state.
     """
-    beside = (Bucket.UNMANAGED, Bucket.PENDING)
     # 100 % of nothing would look like a complete check.
-    if all(finding.bucket in beside for finding in report.findings):
+    if not any(finding.bucket.is_in_state for finding in report.findings):
         return ""
     text = percent(report.coverage())
     if any(item.unobserved for item in report.findings if item.bucket is Bucket.IN_SYNC):
@@ -210,18 +209,18 @@ def _sections(report: DriftReport, findings: Sequence[Finding]) -> Iterator[Sect
     rows: dict[Style, list[Row]] = {}
     for number, finding in enumerate(findings):
         rows.setdefault(style_of_finding(finding), []).append(_row(finding, number, stacks))
-    in_sync = BUCKET_STYLES[Bucket.IN_SYNC]
-    unseen = BUCKET_STYLES[Bucket.UNCHECKED]
-    for style in (*BUCKET_STYLES.values(), ACCEPTED):
-        if style in rows and style is not in_sync:
-            anchor = f"s-{style.name}"
-            yield Section(anchor, style.title, style.meaning, style, tuple(rows[style]))
+    sections = [
+        Section(f"s-{style.name}", style.title, style.meaning, style, tuple(rows[style]))
+        for style in (*BUCKET_STYLES.values(), ACCEPTED)
+        if style in rows
+    ]
+    yield from (section for section in sections if not section.quiet)
     if (comparison := report.comparison) is not None:
         yield from _entries("c-resolved", RESOLVED.title, RESOLVED, comparison.resolved, stacks)
+        unseen = BUCKET_STYLES[Bucket.UNCHECKED]
         missed = [entry for entry in comparison.open if not entry.seen]
         yield from _entries("c-open", "Still open, not seen", unseen, missed, stacks)
-    if in_sync in rows:
-        yield Section("s-same", in_sync.title, in_sync.meaning, in_sync, tuple(rows[in_sync]), True)
+    yield from (section for section in sections if section.quiet)
 
 
 def _entries(

@@ -145,6 +145,11 @@ def instance_json(address: Address, text: str) -> dict[str, Any]:
     }
 
 
+def values_json(outputs: dict[str, Any], resources: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the outputs and the tree of modules of a state or of planned values."""
+    return without_empty({"outputs": outputs}) | {"root_module": module_tree(resources)}
+
+
 _STEP = re.compile(r'module\.[^.\["]+(?:\[(?:\d+|"(?:[^"\\]|\\.)*")\])?')
 
 

@@ -52,41 +52,40 @@ def render(report: DriftReport) -> str:
 def _suite(
     root: ElementTree.Element, stack: str, findings: list[Finding], report: DriftReport
 ) -> None:
-    suite = _add_element(root, "testsuite", stack or _UNTITLED, timestamp=report.checked_at)
+    suite = _add(root, "testsuite", name=stack or _UNTITLED, timestamp=report.checked_at)
     stack_report = replace(report, findings=tuple(findings))
-    properties = ElementTree.SubElement(suite, "properties")
-    for name, value in (
-        ("coverage_percent", stack_report.coverage()),
-        ("attribute_coverage_percent", stack_report.attribute_coverage()),
-    ):
-        _add_element(properties, "property", name, value=f"{round(value, 3):g}")
+    coverage, seen = stack_report.coverage(), stack_report.attribute_coverage()
+    facts = [
+        ("coverage_percent", f"{round(coverage, 3):g}"),
+        ("attribute_coverage_percent", f"{round(seen, 3):g}"),
+    ]
     if report.comparison is not None:
-        _add_element(properties, "property", "since", value=since_text(report))
-        for entry in report.comparison.resolved:
-            if entry.stack == stack:
-                _add_element(
-                    properties, "property", "resolved", value=entry_text(entry, stacks=False)
-                )
+        facts.append(("since", since_text(report)))
+        facts += [
+            ("resolved", entry_text(entry, stacks=False))
+            for entry in report.comparison.resolved
+            if entry.stack == stack
+        ]
+    properties = _add(suite, "properties")
+    for name, value in facts:
+        _add(properties, "property", name=name, value=value)
     for finding in findings:
         _case(suite, finding, report)
     if report.diagnostics:
-        ElementTree.SubElement(suite, "system-err").text = _messages(report)
+        _add(suite, "system-err", _messages(report))
 
 
 def _messages(report: DriftReport) -> str:
-    messages = [
+    return "\n".join(
         f"{item.severity.value}: {item.summary}\n{body_of(item)}" for item in report.diagnostics
-    ]
-    return _clean("\n".join(messages))
+    )
 
 
 def _errors(root: ElementTree.Element, report: DriftReport) -> None:
     verdict = judge(report)
-    suite = _add_element(root, "testsuite", "check", timestamp=report.checked_at)
-    case = _add_element(suite, "testcase", verdict.headline, classname="check", time="0")
-    message = _clean(verdict.explanation)
-    result = ElementTree.SubElement(case, "error", message=message, type="untold")
-    result.text = _messages(report) or None
+    suite = _add(root, "testsuite", name="check", timestamp=report.checked_at)
+    case = _add(suite, "testcase", name=verdict.headline, classname="check", time="0")
+    _add(case, "error", _messages(report), message=verdict.explanation, type="untold")
 
 
 def _count(suite: ElementTree.Element) -> None:
@@ -96,26 +95,25 @@ def _count(suite: ElementTree.Element) -> None:
 
 
 def _case(suite: ElementTree.Element, finding: Finding, report: DriftReport) -> None:
-    case = _add_element(suite, "testcase", finding.address, classname=finding.type_name, time="0")
+    case = _add(suite, "testcase", name=finding.address, classname=finding.type_name, time="0")
     file, _, line = finding.location.rpartition(":")
     if file and line.isascii() and line.isdigit():
         case.set("file", _clean(file))
         case.set("line", line)
     if finding.accepted:
         text = f"accepted by the baseline: {finding.accepted}\n{_details(finding)}"
-        ElementTree.SubElement(case, "system-out").text = _clean(text)
+        _add(case, "system-out", text)
         return
     tag = _tag(finding, report)
     if tag:
         style = BUCKET_STYLES[finding.bucket]
         words = ", ".join(filter(None, (style.word, new_text(finding))))
         message = f"{words}: {finding.reason or style.meaning}"
-        result = ElementTree.SubElement(case, tag, message=_clean(message))
+        result = _add(case, tag, _details(finding), message=message)
         if tag != "skipped":
             result.set("type", finding.bucket.value)
-        result.text = _clean(_details(finding)) or None
     elif unseen := unseen_text(finding):
-        ElementTree.SubElement(case, "system-out").text = _clean(unseen)
+        _add(case, "system-out", unseen)
 
 
 def _tag(finding: Finding, report: DriftReport) -> str:
@@ -139,17 +137,19 @@ def _details(finding: Finding) -> str:
 
 
 def _baseline(root: ElementTree.Element, report: DriftReport) -> None:
-    suite = _add_element(root, "testsuite", "baseline", timestamp=report.checked_at)
+    suite = _add(root, "testsuite", name="baseline", timestamp=report.checked_at)
     for item in report.baseline:
-        case = _add_element(suite, "testcase", item.entry, classname="baseline", time="0")
-        ElementTree.SubElement(case, "skipped", message=_clean(item.problem))
+        case = _add(suite, "testcase", name=item.entry, classname="baseline", time="0")
+        _add(case, "skipped", message=item.problem)
 
 
-def _add_element(
-    parent: ElementTree.Element, tag: str, name: str, **attributes: str
+def _add(
+    parent: ElementTree.Element, tag: str, text: str = "", **attributes: str
 ) -> ElementTree.Element:
     clean = {key: _clean(value) for key, value in attributes.items()}
-    return ElementTree.SubElement(parent, tag, {"name": _clean(name), **clean})
+    element = ElementTree.SubElement(parent, tag, clean)
+    element.text = _clean(text) or None
+    return element
 
 
 def _clean(text: str) -> str:

@@ -7,7 +7,6 @@ prints addresses, and this module only uses that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from opsconsole.definition import Attribute, DataSourceDefinition, Kind, ResourceDefinition
@@ -47,26 +46,10 @@ def symbol(change: Change) -> str:
     return _SYMBOLS[change.action]
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """What happens to one resource instance, in words.
-
-    Attributes:
-        verb: What happens to it: `will be created`.
-        stress: The last word of `verb`, if it should be coloured.
-        remarks: The reason and further facts, one line each.
-    """
-
-    verb: str
-    stress: str = ""
-    remarks: tuple[str, ...] = ()
-
-
-def heading(change: Change) -> Heading:
-    """Return the heading for the instance of `change`."""
-    verb, stress = _verb(change)
+def remarks_on(change: Change) -> list[str]:
+    """Return the reason of a change and further facts, one line each."""
     remarks = []
-    if change.previous_address and "moved" not in verb:
+    if change.previous_address and change.action is not Action.NO_OP:
         remarks.append(f"moved from {printable(change.previous_address)}")
     if change.import_id:
         remarks.append(f"imported from {scalar(change.import_id)}")
@@ -81,7 +64,7 @@ def heading(change: Change) -> Heading:
     if change.construct_path:
         remarks.append(f"construct {printable(change.construct_path)}")
     remarks += map(printable, change.notes)
-    return Heading(verb, stress, tuple(remarks))
+    return remarks
 
 
 def cascade_note(change: Change) -> str:
@@ -96,27 +79,27 @@ def cascade_effect(*types: str) -> str:
     return " or ".join(dict.fromkeys(f"{RESOURCES[name].owner_deletion}d" for name in types))
 
 
-def _verb(change: Change) -> tuple[str, str]:
+def describe_change(change: Change) -> str:
+    """Say what happens to an instance: `will be created`."""
     if change.action is Action.NO_OP:
         if change.previous_address:
-            return f"has moved from {printable(change.previous_address)}", ""
-        return "will be imported" if change.import_id else "does not change", ""
+            return f"has moved from {printable(change.previous_address)}"
+        return "will be imported" if change.import_id else "does not change"
     if change.action is Action.REPLACE:
         return {
-            "replace_because_tainted": ("is tainted, so must be replaced", "replaced"),
-            "replace_by_request": ("will be replaced, as requested", ""),
-            "replace_by_triggers": ("will be replaced, as replace_triggered_by asks", ""),
-        }.get(change.reason, ("must be replaced", "replaced"))
+            "replace_because_tainted": "is tainted, so must be replaced",
+            "replace_by_request": "will be replaced, as requested",
+            "replace_by_triggers": "will be replaced, as replace_triggered_by asks",
+        }.get(change.reason, "must be replaced")
     if change.action is Action.DELETE and change.cascade:
-        effect = cascade_effect(change.type_name)
-        return f"will be {effect}", effect
+        return f"will be {cascade_effect(change.type_name)}"
     return {
-        Action.CREATE: ("will be created", ""),
-        Action.ADOPT: ("will be adopted: it is on the console already", ""),
-        Action.READ: ("will be read during apply", ""),
-        Action.UPDATE: ("will be updated in-place", ""),
-        Action.DELETE: ("will be destroyed", "destroyed"),
-        Action.FORGET: ("will no longer be managed, but will not be destroyed", ""),
+        Action.CREATE: "will be created",
+        Action.ADOPT: "will be adopted: it is on the console already",
+        Action.READ: "will be read during apply",
+        Action.UPDATE: "will be updated in-place",
+        Action.DELETE: "will be destroyed",
+        Action.FORGET: "will no longer be managed, but will not be destroyed",
     }[change.action]
 
 

@@ -47,13 +47,10 @@ def fit(head: str, sections: Sequence[MarkdownSection], limit: int = LIMIT) -> s
     budget = max(limit - fixed - _RESERVED * len(sections), 0)
     sizes = [[_size(item) for item in section.items] for section in sections]
     kept = [0] * len(sections)
-    share = budget // max(len(sections), 1)
-    for index, costs in enumerate(sizes):
-        taken, kept[index] = _take(costs, 0, share)
-        budget -= taken
-    for index, costs in enumerate(sizes):
-        taken, kept[index] = _take(costs, kept[index], budget)
-        budget -= taken
+    for share in (budget // max(len(sections), 1), budget):
+        for index, costs in enumerate(sizes):
+            taken, kept[index] = _take(costs, kept[index], min(share, budget))
+            budget -= taken
     return head + "".join(map(_section, sections, kept))
 
 

@@ -73,22 +73,14 @@ def notify(report: DriftReport, url: str, format: str) -> str:
 
 
 def _as_json(report: DriftReport, comparison: Comparison) -> dict[str, Any]:
-    cut = replace(
-        comparison,
-        new=comparison.new[:_ENTRIES],
-        resolved=comparison.resolved[:_ENTRIES],
-        open=comparison.open[:_ENTRIES],
-    )
+    lists = {name: getattr(comparison, name) for name in ("new", "resolved", "open")}
+    cut = replace(comparison, **{name: entries[:_ENTRIES] for name, entries in lists.items()})
     document = {
         "format": NOTIFICATION,
         "format_version": "1.0",
         "checked_at": report.checked_at,
         "verdict": judge(report),
-        "counts": {
-            "new": len(comparison.new),
-            "resolved": len(comparison.resolved),
-            "open": len(comparison.open),
-        },
+        "counts": {name: len(entries) for name, entries in lists.items()},
         "since": cut,
     }
     return NotificationDocument.model_validate(document).model_dump(mode="json")

@@ -33,9 +33,9 @@ from opsconsole.reports.json_values import (
     after_unknown,
     instance_json,
     known_part,
-    module_tree,
     sensitive,
     type_of,
+    values_json,
     without_empty,
 )
 from opsconsole.reports.labels import cascade_note, kinds_of, parse_address, sensitive_of
@@ -66,16 +66,17 @@ def document(
     drift = sorted(plan.drift, key=_order)
     outputs = sorted(plan.outputs, key=lambda output: output.name)
     errored = has_error(plan.diagnostics)
-    document = without_empty(
+    provider = FULL_ADDRESS if program is None else full_source(program)
+    return without_empty(
         {
             "format_version": FORMAT_VERSION,
             "terraform_version": TERRAFORM_VERSION,
             "variables": {name: {"value": variables[name]} for name in sorted(variables)},
-            "planned_values": _planned_values(changes, outputs),
-            "resource_drift": [_drift(item) for item in drift],
-            "resource_changes": [resource_change(item) for item in changes],
+            "planned_values": _planned_values(changes, outputs, provider),
+            "resource_drift": [_drift(item, provider) for item in drift],
+            "resource_changes": [resource_change(item, provider) for item in changes],
             "output_changes": {item.name: _output_change(item) for item in outputs},
-            "prior_state": _prior_state(changes, outputs, sorted(plan.data, key=_order)),
+            "prior_state": _prior_state(changes, outputs, sorted(plan.data, key=_order), provider),
             **({} if program is None else _of_program(program, changes, outputs)),
             "timestamp": timestamp,
             "applyable": not errored and not plan.empty,
@@ -83,17 +84,6 @@ def document(
             "errored": errored,
         }
     )
-    return document if program is None else _naming(document, full_source(program))
-
-
-def _naming(document: Any, provider: str) -> Any:
-    """Return a part of a document with the provider's name in the program's engine."""
-    if isinstance(document, list):
-        return [_naming(item, provider) for item in document]
-    if not isinstance(document, dict):
-        return document
-    named = {"provider_name": provider} if document.get("provider_name") == FULL_ADDRESS else {}
-    return {key: _naming(item, provider) for key, item in document.items()} | named
 
 
 def _of_program(
@@ -120,8 +110,8 @@ def _order(item: Change | Drift | DataRead) -> tuple[Any, ...]:
     return natural_order(place.module), place.mode != "data", place.type, place.name, kind, key
 
 
-def resource_change(change: Change) -> dict[str, Any]:
-    """Return one element of `resource_changes`."""
+def resource_change(change: Change, provider: str = FULL_ADDRESS) -> dict[str, Any]:
+    """Return one element of `resource_changes`; `provider` is the provider's address."""
     actions = list(change.action.words)
     if change.action is Action.REPLACE and change.create_first:
         actions.reverse()
@@ -134,7 +124,7 @@ def resource_change(change: Change) -> dict[str, Any]:
         "cascade": change.cascade,
         "notes": [*filter(None, (cascade_note(change), *change.notes))],
     }
-    return _instance_json(change) | without_empty(
+    return _instance_json(change, provider) | without_empty(
         {
             "previous_address": change.previous_address,
             "change": _body(actions, change) | without_empty(importing),
@@ -150,17 +140,17 @@ def imported_id(change: Change) -> str:
     return adopted if isinstance(adopted, str) else change.import_id
 
 
-def _drift(drift: Drift) -> dict[str, Any]:
+def _drift(drift: Drift, provider: str) -> dict[str, Any]:
     actions = ["delete"] if drift.after is None else ["update"]
-    return _instance_json(drift) | {"change": _body(actions, drift)}
+    return _instance_json(drift, provider) | {"change": _body(actions, drift)}
 
 
-def _instance_json(item: Change | Drift | DataRead) -> dict[str, Any]:
+def _instance_json(item: Change | Drift | DataRead, provider: str) -> dict[str, Any]:
     address, deposed = instance_and_key(item.address)
     place = parse_address(item.address, item.type_name)
     return (
         instance_json(place, address)
-        | {"provider_name": FULL_ADDRESS}
+        | {"provider_name": provider}
         | without_empty({"deposed": deposed})
     )
 
@@ -189,22 +179,20 @@ def _output_change(output: OutputChange) -> dict[str, Any]:
     }
 
 
-def _values(outputs: dict[str, Any], resources: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    return without_empty({"outputs": outputs}) | {"root_module": module_tree(resources)}
-
-
-def _planned_values(changes: Iterable[Change], outputs: Iterable[OutputChange]) -> dict[str, Any]:
+def _planned_values(
+    changes: Iterable[Change], outputs: Iterable[OutputChange], provider: str
+) -> dict[str, Any]:
     planned = {
         output.name: _output(output.after, output.sensitive)
         for output in outputs
         if output.action is not Action.DELETE
     }
     staying = (
-        _resource(change, change.after)
+        _resource(change, change.after, provider)
         for change in changes
         if change.action not in (Action.DELETE, Action.FORGET) and change.after is not None
     )
-    return _values(planned, staying)
+    return values_json(planned, staying)
 
 
 def _output(value: Any, marked: bool) -> dict[str, Any]:
@@ -213,11 +201,11 @@ def _output(value: Any, marked: bool) -> dict[str, Any]:
     return {"sensitive": marked, "type": type_of(value), "value": value}
 
 
-def _resource(item: Change | DataRead, values: Values) -> dict[str, Any]:
+def _resource(item: Change | DataRead, values: Values, provider: str) -> dict[str, Any]:
     marked = item.sensitive if isinstance(item, Change) else frozenset()
     names = sensitive_of(item.address, item.type_name, marked)
     return (
-        _instance_json(item)
+        _instance_json(item, provider)
         | {"schema_version": SCHEMA_VERSION}
         | without_empty({"values": known_part(values)})
         | {"sensitive_values": sensitive(values, names, kinds_of(item.address, item.type_name))}
@@ -228,11 +216,12 @@ def _prior_state(
     changes: Iterable[Change],
     outputs: Iterable[OutputChange],
     data: Iterable[DataRead],
+    provider: str,
 ) -> dict[str, Any]:
-    resources = [_resource(item, item.value) for item in data]
+    resources = [_resource(item, item.value, provider) for item in data]
     for change in changes:
         if change.before is not None and not change.import_id:
-            resource = _resource(change, change.before)
+            resource = _resource(change, change.before, provider)
             if change.depends_on:
                 resource["depends_on"] = sorted(
                     {parse_address(a).config for a in change.depends_on}
@@ -248,7 +237,7 @@ def _prior_state(
     return {
         "format_version": STATE_FORMAT_VERSION,
         "terraform_version": TERRAFORM_VERSION,
-        "values": _values(prior_outputs, resources),
+        "values": values_json(prior_outputs, resources),
     }
 
 

@@ -8,15 +8,21 @@ from typing import Final
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.plan import Action, Change, Drift, Plan
 from opsconsole.reports.labels import (
+    describe_change,
     describe_no_changes,
     describe_no_requests,
-    heading,
-    label_attribute,
     parse_address,
     plan_summary,
+    remarks_on,
     sensitive_of,
 )
-from opsconsole.reports.plan_text import cascades, diff_of, output_lines, visible_changes
+from opsconsole.reports.plan_text import (
+    cascades,
+    diff_of,
+    label_of,
+    output_lines,
+    visible_changes,
+)
 from opsconsole.reports.report import (
     SAME,
     GraphItem,
@@ -27,8 +33,7 @@ from opsconsole.reports.report import (
     moment,
 )
 from opsconsole.reports.terminal import dedupe_diagnostics
-from opsconsole.text import SENSITIVE, natural_order, plural, printable, short_type
-from opsconsole.values import UNKNOWN
+from opsconsole.text import natural_order, plural, printable, short_type
 
 PLAN_STYLES: Final = {
     Action.DELETE: Style("remove", "\N{MINUS SIGN}", "destroy", 10),
@@ -150,20 +155,19 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
             for change in still
         ]
         meaning = "The console matches the program, as far as it was read."
-        yield Section("s-same", "Unchanged", meaning, SAME, tuple(rows), quiet=True)
+        yield Section("s-same", "Unchanged", meaning, SAME, tuple(rows))
 
 
 def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> Row:
-    head = heading(change)
     return Row(
         anchor=anchor,
         style=_style_of(change),
         kind=short_type(change.type_name),
         title=printable(change.address),
         label=label_of(change),
-        verb=head.verb,
-        remarks=head.remarks,
-        diff=tuple(diff_of(change).lines()),
+        verb=describe_change(change),
+        remarks=tuple(remarks_on(change)),
+        diff=tuple(diff_of(change)),
         children=tuple((printable(item.address), label_of(item)) for item in cascaded),
     )
 
@@ -176,20 +180,8 @@ def _drift_row(drift: Drift, number: int) -> Row:
         kind=short_type(drift.type_name),
         title=printable(drift.address),
         verb="has been deleted" if gone else "has changed",
-        diff=tuple(diff_of(drift).lines()),
+        diff=tuple(diff_of(drift)),
     )
-
-
-def label_of(change: Change) -> str:
-    """Return the label of the instance of `change`, masked if sensitive."""
-    name = label_attribute(change.type_name)
-    value = (change.after or {}).get(name)
-    if value is None or value is UNKNOWN:
-        value = (change.before or {}).get(name)
-    if not isinstance(value, str):
-        return ""
-    hidden = sensitive_of(change.address, change.type_name, change.sensitive)
-    return SENSITIVE if name in hidden else printable(value)
 
 
 def items_of(plan: Plan, anchors: Mapping[int, str]) -> Iterator[GraphItem]:

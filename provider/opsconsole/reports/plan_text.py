@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.plan import Action, Change, Drift, OutputChange, Plan
@@ -12,17 +12,18 @@ from opsconsole.reports import terminal
 from opsconsole.reports.labels import (
     LEGEND,
     cascade_effect,
+    describe_change,
     describe_no_changes,
     describe_no_requests,
-    heading,
     kinds_of,
     label_attribute,
     parse_address,
     plan_summary,
+    remarks_on,
     sensitive_of,
     symbol,
 )
-from opsconsole.reports.value_diff import TO_NULL, Diff, Line, changed_value, lines_of_value
+from opsconsole.reports.value_diff import TO_NULL, Line, changed_value, diff_lines, lines_of_value
 from opsconsole.state import print_key
 from opsconsole.text import (
     PLAIN,
@@ -35,6 +36,7 @@ from opsconsole.text import (
     scalar,
     wrap_lines,
 )
+from opsconsole.values import UNKNOWN
 
 RULE = "─" * 77
 _WIDTH = 100
@@ -100,16 +102,27 @@ def cascades(plan: Plan) -> Mapping[str, Sequence[Change]]:
     return by_host
 
 
-def diff_of(change: Change | Drift) -> Diff:
-    """Return the comparison that shows `change`."""
-    forcing = change.replace_paths if isinstance(change, Change) else ()
-    return Diff(
-        before=change.before,
-        after=change.after,
+def label_of(change: Change, show: Callable[[str], str] = printable) -> str:
+    """Return the label of the instance of `change`, masked if sensitive."""
+    name = label_attribute(change.type_name)
+    value = (change.after or {}).get(name)
+    if value is None or value is UNKNOWN:
+        value = (change.before or {}).get(name)
+    if not isinstance(value, str):
+        return ""
+    hidden = sensitive_of(change.address, change.type_name, change.sensitive)
+    return SENSITIVE if name in hidden else show(value)
+
+
+def diff_of(change: Change | Drift) -> list[Line]:
+    """Return the lines that show the values of `change`."""
+    return diff_lines(
+        change.before,
+        change.after,
         kinds=kinds_of(change.address, change.type_name),
         sensitive=sensitive_of(change.address, change.type_name, change.sensitive),
-        forcing=frozenset(forcing),
-        shown=frozenset({"id", "name", label_attribute(change.type_name)}),
+        forcing=change.replace_paths if isinstance(change, Change) else (),
+        shown=("id", "name", label_attribute(change.type_name)),
     )
 
 
@@ -134,9 +147,9 @@ def _changes(plan: Plan, pen: Pen, compact: bool) -> str:
         bodies += _brief(named, blocks, pen)
         bodies += [pen.paint("--full shows every attribute of what is only named here.", "dim"), ""]
     intro = "Actions are marked with these symbols:\n" + "\n".join(legend) if legend else ""
-    failed = has_error(plan.diagnostics)
-    opening = "Planning failed. Up to then, these actions were planned:" if failed else ""
-    opening = opening or "These actions will be performed:"
+    opening = "These actions will be performed:"
+    if has_error(plan.diagnostics):
+        opening = "Planning failed. Up to then, these actions were planned:"
     summary = plan_summary(plan.counts, plan.changes).removeprefix("Plan:")
     return "\n".join(
         [*([intro, ""] if intro else []), opening, "", *bodies, f"{pen.bold('Plan:')}{summary}", ""]
@@ -151,7 +164,9 @@ def _brief(
     for change in changes:
         place = parse_address(change.address, change.type_name)
         kind = f"data.{change.type_name}" if place.mode == "data" else change.type_name
-        key = symbol(change), kind, _brief_verb(change), tuple(change.notes)
+        moves = change.action is Action.NO_OP and change.previous_address
+        verb = "will move" if moves else describe_change(change)
+        key = symbol(change), kind, verb, tuple(change.notes)
         groups.setdefault(key, []).append(change)
     for (sign, kind, verb, notes), group in groups.items():
         count = f"{len(group):,} {kind}" if len(group) > 1 else kind
@@ -164,12 +179,6 @@ def _brief(
         if along:
             yield f"      ({len(along):,} {cascade_effect(*along)} with them, without a call)"
         yield ""
-
-
-def _brief_verb(change: Change) -> str:
-    if change.action is Action.NO_OP and change.previous_address:
-        return "will move"
-    return heading(change).verb
 
 
 def _name(change: Change) -> str:
@@ -206,13 +215,13 @@ def _shorten(run: Sequence[str]) -> Sequence[str]:
 
 
 def _block(change: Change, cascaded: Sequence[Change], pen: Pen) -> str:
-    head = heading(change)
-    verb = head.verb
-    if head.stress:
-        verb = verb.removesuffix(head.stress) + pen.paint(head.stress, "bold", "red")
+    verb = describe_change(change)
+    start, _, last = verb.rpartition(" ")
+    if change.action is Action.DELETE or last == "replaced":
+        verb = f"{start} {pen.paint(last, 'bold', 'red')}"
     lines = [f"  {pen.bold(f'# {printable(change.address)}')} {verb}"]
-    lines += [f"  # ({remark})" for remark in head.remarks]
-    lines += _body(change, symbol(change), diff_of(change).lines(), pen)
+    lines += [f"  # ({remark})" for remark in remarks_on(change)]
+    lines += _body(change, symbol(change), diff_of(change), pen)
     if cascaded:
         lines += _cascade_text(change, cascaded, pen)
     return "\n".join([*lines, ""])
@@ -241,13 +250,8 @@ def _cascade_text(host: Change, cascaded: Sequence[Change], pen: Pen) -> Iterato
     effect = cascade_effect(*(change.type_name for change in cascaded))
     yield f"    # {effect} by the deletion of {printable(host.address)}, without a call:"
     for change in cascaded:
-        values = change.before or {}
-        label = values.get(label_attribute(change.type_name))
-        name = f" {scalar(label)}" if isinstance(label, str) else ""
-        hidden = sensitive_of(change.address, change.type_name, change.sensitive)
-        if label_attribute(change.type_name) in hidden:
-            name = f" {SENSITIVE}"
-        yield f"      {pen.sign('-')} {printable(change.address)}{name}"
+        name = label_of(change, scalar)
+        yield f"      {pen.sign('-')} {printable(change.address)} {name}".rstrip()
         for note in change.notes:
             yield f"        ({printable(note)})"
 
@@ -270,7 +274,7 @@ def _drift(plan: Plan, pen: Pen) -> str:
         if not drift.perhaps_by_others:
             verb = f"differs, with the same updated_at: {_KEPT}"
         lines.append(f"  {pen.bold(f'# {printable(drift.address)}')} {verb}")
-        lines += _body(drift, "-" if drift.after is None else "~", diff_of(drift).lines(), pen)
+        lines += _body(drift, "-" if drift.after is None else "~", diff_of(drift), pen)
         lines.append("")
     if plan.mode == "refresh-only":
         lines += ["Applying this plan only updates state with the changes above.", ""]

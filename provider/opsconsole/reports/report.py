@@ -65,12 +65,7 @@ BUCKET_STYLES: Final[Mapping[Bucket, Style]] = MappingProxyType(
             "leave", "↷", "archived", 20, "red", "In state, archived on the console."
         ),
         Bucket.CHANGED: Style(
-            "change",
-            "~",
-            "changed",
-            30,
-            "yellow",
-            "The console holds other values than state.",
+            "change", "~", "changed", 30, "yellow", "The console holds other values than state."
         ),
         Bucket.UNMANAGED: Style(
             "replace",
@@ -145,14 +140,18 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rows that belong together; a `quiet` section needs no attention."""
+    """Rows that belong together."""
 
     anchor: str
     title: str
     meaning: str
     style: Style
     rows: tuple[Row, ...]
-    quiet: bool = False
+
+    @property
+    def quiet(self) -> bool:
+        """Whether its rows need no attention."""
+        return self.style.quiet
 
     @property
     def groups(self) -> Sequence[Sequence[Row]]:

@@ -13,7 +13,7 @@ from typing import Any
 from opsconsole.diagnostics import leading_names
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reports import terminal
-from opsconsole.reports.json_values import instance_json, module_tree, sensitive, without_empty
+from opsconsole.reports.json_values import instance_json, sensitive, values_json, without_empty
 from opsconsole.reports.labels import kinds_of, sensitive_of
 from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
 from opsconsole.reports.value_diff import lines_of_value
@@ -72,18 +72,14 @@ def render_json(state: State) -> str:
     """Return a state as one line of JSON; sensitive values are in it, and marked."""
     document: dict[str, Any] = {"format_version": STATE_FORMAT_VERSION}
     if not state.empty:
-        resources = module_tree(
+        resources = (
             _resource(address, deposed, item)
             for address in state.addresses()
             for deposed in ("", *state.deposed_keys(address))
             if (item := state.get(address, deposed)) is not None
         )
-        values = without_empty({"outputs": outputs_json(state.outputs)}) | {
-            "root_module": resources
-        }
-        document |= without_empty({"terraform_version": state.terraform_version}) | {
-            "values": values
-        }
+        document |= without_empty({"terraform_version": state.terraform_version})
+        document["values"] = values_json(outputs_json(state.outputs), resources)
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 

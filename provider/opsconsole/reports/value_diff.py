@@ -6,10 +6,10 @@ Terminal, Markdown and HTML show these same lines. The functions are pure: value
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from opsconsole.definition import Kind
@@ -236,56 +236,50 @@ def _known_later(head: str) -> tuple[Line]:
 FORCES: Final = "# forces replacement"
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
-    """What to compare, and how.
+def diff_lines(
+    before: Values | None,
+    after: Values | None,
+    *,
+    kinds: Mapping[str, Kind] = MappingProxyType({}),
+    sensitive: Collection[str] = (),
+    forcing: Collection[str] = (),
+    shown: Collection[str] = ("id", "name"),
+) -> list[Line]:
+    """Return the lines of every changed attribute, and the number of unchanged ones.
 
-    Attributes:
+    Args:
         before, after: The values; None if there is no object.
         kinds: Kinds of the attributes by name; sets are compared without regard to order.
         sensitive: Names of attributes that are masked.
         forcing: Names of attributes whose change forces replacement.
         shown: Names of attributes that are shown even if unchanged.
     """
-
-    before: Values | None
-    after: Values | None
-    kinds: Mapping[str, Kind] = field(default_factory=dict)
-    sensitive: frozenset[str] = frozenset()
-    forcing: frozenset[str] = frozenset()
-    shown: frozenset[str] = frozenset({"id", "name"})
-
-    def lines(self) -> list[Line]:
-        """Return the lines of every changed attribute, and the number of unchanged ones."""
-        before, after = self.before or {}, self.after or {}
-        still: set[str] = set()
-        if before and after:
-            names = sorted(before.keys() | after.keys())
-            changed = {name for name in names if not same(before.get(name), after.get(name))}
-            still = {name for name in names if before.get(name) is not None} - changed
-            visible = [name for name in names if name in changed or name in self.shown & still]
-        else:
-            visible = [
-                name for name, value in sorted((before or after).items()) if value is not None
-            ]
-        width = max(map(len, visible), default=0)
-        found: list[Line] = []
-        for name in visible:
-            found += self._attribute(name, width, before.get(name), after.get(name))
-        hidden = len(still.difference(visible))
-        if hidden:
-            found.append(hidden_line(1, hidden, "attribute"))
-        return found
-
-    def _attribute(self, name: str, width: int, old: Value, new: Value) -> Iterable[Line]:
+    left, right = before or {}, after or {}
+    still: set[str] = set()
+    if left and right:
+        names = sorted(left.keys() | right.keys())
+        changed = {name for name in names if not same(left.get(name), right.get(name))}
+        still = {name for name in names if left.get(name) is not None} - changed
+        visible = [name for name in names if name in changed or (name in shown and name in still)]
+    else:
+        visible = [name for name, value in sorted((left or right).items()) if value is not None]
+    width = max(map(len, visible), default=0)
+    found: list[Line] = []
+    for name in visible:
+        old, new = left.get(name), right.get(name)
         head = f"{name:{width}} = "
-        remark = FORCES if name in self.forcing else ""
-        if name in self.sensitive:
+        remark = FORCES if name in forcing else ""
+        if name in sensitive:
             sign = "" if same(old, new) else "+" if old is None else "-" if new is None else "~"
             tail = TO_NULL if sign == "-" else ""
-            return [Line(1, sign, f"{head}{SENSITIVE}{tail}", remark if sign else "")]
-        if self.before is None:
-            return _known_later(head) if new is UNKNOWN else lines_of_value(new, 1, "+", head)
-        if self.after is None:
-            return lines_of_value(old, 1, "-", head, TO_NULL)
-        return changed_value(old, new, 1, head, self.kinds.get(name), "", remark)
+            found.append(Line(1, sign, f"{head}{SENSITIVE}{tail}", remark if sign else ""))
+        elif before is None:
+            found += _known_later(head) if new is UNKNOWN else lines_of_value(new, 1, "+", head)
+        elif after is None:
+            found += lines_of_value(old, 1, "-", head, TO_NULL)
+        else:
+            found += changed_value(old, new, 1, head, kinds.get(name), "", remark)
+    hidden = len(still.difference(visible))
+    if hidden:
+        found.append(hidden_line(1, hidden, "attribute"))
+    return found

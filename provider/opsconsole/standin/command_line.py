@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from opsconsole.errors import UserError
+from opsconsole.standin.verbs import VERBS, Flag, Verb
 
 GROUPS = frozenset(("state", "providers", "workspace", "metadata"))
 """The first words of two-word verbs."""
@@ -23,94 +24,33 @@ FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
 
 
 @dataclass(frozen=True, slots=True)
-class Invocation:
-    """One call of the program.
+class Call:
+    """One call of the program: a verb with its flags and operands.
 
     Attributes:
-        verb: One word (`plan`) or two words (`state list`); empty if there is no verb.
-        words: The words after the verb, including those of TF_CLI_ARGS.
+        name: The verb, one word (`plan`) or two words (`state list`); empty if there is none.
+        words: The words as they were given.
         directory: The directory of `-chdir`, or empty.
-        given: The words as they were given.
-        unknown: An unknown global option, or empty.
-    """
-
-    verb: str
-    words: tuple[str, ...]
-    directory: str
-    help: bool
-    given: tuple[str, ...]
-    unknown: str = ""
-
-
-def read_call(given: Sequence[str], environ: Mapping[str, str]) -> Invocation:
-    """Read the words after the program's name.
-
-    Raises:
-        UserError: The words in a variable cannot be split by a shell's rules.
-    """
-    words = list(given)
-    directory, unknown, wants_help, version = "", "", False, False
-    while words and words[0].startswith("-"):
-        word = words.pop(0)
-        if word in _HELP:
-            wants_help = True
-        elif word in _VERSION:
-            version = True
-        elif match := re.fullmatch("--?chdir=(.*)", word):
-            directory = match[1]
-        else:
-            unknown = unknown or word
-    if version:
-        return Invocation("version", tuple(words), directory, False, tuple(given))
-    verb = words.pop(0) if words else ""
-    if verb in GROUPS and words and not words[0].startswith("-"):
-        verb = f"{verb} {words.pop(0)}"
-    name = re.sub("[ -]", "_", verb)
-    # Terraform inserts the words of each variable right after the verb. It inserts those of the
-    # variable for this verb last, so they come first.
-    added = [
-        *_split("TF_CLI_ARGS_" + name, environ),
-        *_split("TF_CLI_ARGS", environ),
-    ]
-    words = [*(added if verb else ()), *words]
-    wants_help = wants_help or any(word in _HELP for word in words)
-    return Invocation(verb, tuple(words), directory, wants_help, tuple(given), unknown)
-
-
-def _split(name: str, environ: Mapping[str, str]) -> list[str]:
-    try:
-        return shlex.split(environ.get(name, ""))
-    except ValueError as error:
-        raise UserError(f"{name} cannot be read: {error}.", "Quote it as for a shell.") from error
-
-
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """A flag of a verb.
-
-    Attributes:
-        valued: Whether the flag takes a value; otherwise it is on or off.
-        use: `pass` if the engine's command has the same flag; `own` if the verb itself reads the
-            flag; `ignore` if the flag has no effect here; otherwise the reason why only Terraform
-            supports the flag.
-    """
-
-    valued: bool
-    use: str = "pass"
-
-
-@dataclass(frozen=True, slots=True)
-class Arguments:
-    """The flags and operands of a call, in their order. A switch is `true` or `false`.
-
-    Attributes:
-        foreign: Why only Terraform or OpenTofu can carry the call out, named by the first unknown
+        flags: The flags in their order. A switch is `true` or `false`.
+        foreign: What only Terraform or OpenTofu knows: the first unknown global option, verb or
             flag; otherwise empty.
+        mistake: What is wrong with the flags, unless Terraform accepts it. There are no flags and
+            operands then.
     """
 
+    name: str
+    words: tuple[str, ...]
+    directory: str = ""
+    help: bool = False
     flags: tuple[tuple[str, str], ...] = ()
     operands: tuple[str, ...] = ()
     foreign: str = ""
+    mistake: UserError | None = None
+
+    @property
+    def verb(self) -> Verb | None:
+        """The verb's row in the table, or None."""
+        return VERBS.get(self.name)
 
     def text(self, name: str, default: str = "") -> str:
         """Return the last value of a flag."""
@@ -125,8 +65,57 @@ class Arguments:
         return tuple(value for key, value in self.flags if key == name)
 
 
-def read_flags(words: Sequence[str], flags: Mapping[str, Flag]) -> Arguments:
-    """Return the flags and operands among the words after a verb.
+def read_call(given: Sequence[str], environ: Mapping[str, str]) -> Call:
+    """Read the words after the program's name.
+
+    Raises:
+        UserError: The words in a variable cannot be split by a shell's rules.
+    """
+    words = list(given)
+    directory, foreign, wants_help, version = "", "", False, False
+    while words and words[0].startswith("-"):
+        word = words.pop(0)
+        if word in _HELP:
+            wants_help = True
+        elif word in _VERSION:
+            version = True
+        elif match := re.fullmatch("--?chdir=(.*)", word):
+            directory = match[1]
+        else:
+            foreign = foreign or f"the global option {word}"
+    if version:
+        name, foreign, wants_help = "version", "", False
+    else:
+        name = words.pop(0) if words else ""
+        if name in GROUPS and words and not words[0].startswith("-"):
+            name = f"{name} {words.pop(0)}"
+        if name:
+            # Terraform inserts the words of each variable right after the verb. It inserts those of
+            # the variable for this verb last, so they come first.
+            own = "TF_CLI_ARGS_" + re.sub("[ -]", "_", name)
+            words = [*_split(own, environ), *_split("TF_CLI_ARGS", environ), *words]
+        wants_help = wants_help or any(word in _HELP for word in words)
+    call = Call(name, tuple(given), directory, wants_help, foreign=foreign)
+    if call.verb is None:
+        return replace(call, foreign=foreign or f"the verb `{name}`")
+    try:
+        flags, operands, foreign_flag = _read_flags(words, call.verb.flags)
+    except UserError as mistake:
+        return replace(call, mistake=mistake)
+    return replace(call, flags=flags, operands=operands, foreign=foreign or foreign_flag)
+
+
+def _split(name: str, environ: Mapping[str, str]) -> list[str]:
+    try:
+        return shlex.split(environ.get(name, ""))
+    except ValueError as error:
+        raise UserError(f"{name} cannot be read: {error}.", "Quote it as for a shell.") from error
+
+
+def _read_flags(
+    words: Sequence[str], flags: Mapping[str, Flag]
+) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], str]:
+    """Return the flags and operands among the words after a verb, and the first foreign flag.
 
     Raises:
         UserError: A flag lacks its value, or is neither on nor off.
@@ -154,7 +143,7 @@ def read_flags(words: Sequence[str], flags: Mapping[str, Flag]) -> Arguments:
         found.append((name, value if flag.valued else _switch(name, value)))
         if flag.use not in ("pass", "own", "ignore"):
             foreign = foreign or f"the flag -{name} ({flag.use})"
-    return Arguments(tuple(found), tuple(operands), foreign)
+    return tuple(found), tuple(operands), foreign
 
 
 def _switch(name: str, value: str | None) -> str:

@@ -16,8 +16,8 @@ from typing import NoReturn
 from opsconsole import resources
 from opsconsole.address import SOURCE
 from opsconsole.errors import UserError
-from opsconsole.standin.command_line import Arguments, Invocation
-from opsconsole.standin.verbs import Verb
+from opsconsole.journal_files import data_directory
+from opsconsole.standin.command_line import Call
 from opsconsole.terraform_binary import (
     FALLBACK,
     OF_OPENTOFU,
@@ -46,13 +46,7 @@ _NEED_PROVIDERS = frozenset(
 )
 
 
-def reason_for_terraform(
-    call: Invocation,
-    verb: Verb | None,
-    given: Arguments,
-    environ: Mapping[str, str],
-    directory: Path,
-) -> str:
+def reason_for_terraform(call: Call, environ: Mapping[str, str], directory: Path) -> str:
     """Return why the real Terraform must carry a call out; empty if the native engine does.
 
     Raises:
@@ -61,10 +55,8 @@ def reason_for_terraform(
     forced = environ.get(ENGINE, "")
     if forced not in ("", "native", "terraform"):
         raise UserError(f"{ENGINE} is {forced!r}.", "Write `native`, `terraform`, or nothing.")
-    foreign = _foreign_words(call, verb, given)
-    if verb is not None and not verb.reads_program and not foreign:
-        return ""
-    maker = _maker_of_plan(verb, given, directory)
+    foreign = call.foreign
+    maker = _maker_of_plan(call, directory)
     if maker == "native" and (foreign or forced == "terraform"):
         raise UserError(
             f"{foreign or f'{ENGINE}=terraform'}, and the plan was made by the native engine.",
@@ -79,26 +71,19 @@ def reason_for_terraform(
             )
         return ""
     if maker == "terraform":
-        return f"the plan {given.operands[0]} was made by {engine_of(directory, environ).name}"
+        return f"the plan {call.operands[0]} was made by {engine_of(directory, environ).name}"
     if maker == "native":
         return ""
-    if verb is None or not verb.reads_program:
+    if call.verb is None or not call.verb.reads_program:
         return foreign
     return only_terraform(directory) or foreign
 
 
-def _foreign_words(call: Invocation, verb: Verb | None, given: Arguments) -> str:
-    """Name the first unknown verb or flag of a call; empty if all are known."""
-    if call.unknown:
-        return f"the global option {call.unknown}"
-    return f"the verb `{call.verb}`" if verb is None else given.foreign
-
-
-def _maker_of_plan(verb: Verb | None, given: Arguments, directory: Path) -> str:
-    if verb is None or not verb.plan_file:
+def _maker_of_plan(call: Call, directory: Path) -> str:
+    if call.verb is None or not call.verb.plan_file:
         return ""
     # The first operand may be the value of an unknown flag.
-    for operand in given.operands:
+    for operand in call.operands:
         try:
             with (directory / operand).open("rb") as file:
                 start = file.read(len(_OWN_PLAN))
@@ -154,7 +139,7 @@ def supports_backend(kind: str) -> bool:
     return kind == "local" or is_native(kind)
 
 
-def hand_over(call: Invocation, reason: str, directory: Path) -> NoReturn:
+def hand_over(call: Call, reason: str, directory: Path) -> NoReturn:
     """Become the real engine of a directory, with the same words.
 
     Raises:
@@ -180,22 +165,22 @@ def hand_over(call: Invocation, reason: str, directory: Path) -> NoReturn:
             f"Name the real one in {FALLBACK}.",
         )
     sys.stderr.write(
-        f"{STANDIN}: handed over to {found}, because of {reason}{_remark(call, found)}\n"
+        f"{STANDIN}: handed over to {found}, because of {reason}{_remark(call, found, directory)}\n"
     )
     # `exec` would lose the buffers of Python's streams.
     sys.stderr.flush()
     sys.stdout.flush()
     environment = {**os.environ, _HANDED_OVER: str(os.getpid())}
     try:
-        os.execve(found, [found, *call.given], environment)
+        os.execve(found, [found, *call.words], environment)
     except OSError as error:
         raise UserError(
             f"{found} cannot be started: {error.strerror}.", f"Name another one in {FALLBACK}."
         ) from error
 
 
-def _remark(call: Invocation, found: str) -> str:
-    notes = Path(call.directory or ".") / (os.environ.get("TF_DATA_DIR") or ".terraform")
-    if call.verb in _NEED_PROVIDERS and notes.is_dir() and not (notes / "providers").exists():
+def _remark(call: Call, found: str, directory: Path) -> str:
+    notes = data_directory(directory)
+    if call.name in _NEED_PROVIDERS and notes.is_dir() and not (notes / "providers").exists():
         return f" (this directory was initialised without plugins: run `{found} init` first)"
     return ""

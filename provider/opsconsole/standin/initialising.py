@@ -11,25 +11,24 @@ from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.journal_files import WORKSPACES_FOLDER
 from opsconsole.language import load_directory, read_backend_options
-from opsconsole.standin.command_line import Arguments
+from opsconsole.standin.command_line import Call
 from opsconsole.standin.engine_choice import supports_backend
 from opsconsole.standin.recorded_backend import (
     SETTINGS,
     RecordedBackend,
     declared_backend,
-    literal_in,
+    hash_as_noted,
     read_record,
     same_backend,
     same_settings,
     write_record,
 )
-from opsconsole.standin.verbs import Verb
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
     Backend,
     LocalBackend,
     Locking,
-    SnapshotMeta,
+    RunOptions,
     State,
     backend_for,
     open_state,
@@ -51,16 +50,16 @@ Say = Callable[[str, str], None]
 or empty."""
 
 
-def run(verb: Verb, given: Arguments) -> int:
-    if not given.on("json"):
-        return _prepare(Path.cwd(), given, _print)
+def run(call: Call) -> int:
+    if not call.on("json"):
+        return _prepare(Path.cwd(), call, _print)
     from opsconsole.cli import events
     from opsconsole.reports import messages
 
     def say(text: str, code: str) -> None:
         events.emit(messages.init_output(text, code))
 
-    return events.run_with_messages(lambda: _prepare(Path.cwd(), given, say))
+    return events.run_with_messages(lambda: _prepare(Path.cwd(), call, say))
 
 
 def _print(text: str, code: str) -> None:
@@ -68,17 +67,17 @@ def _print(text: str, code: str) -> None:
     sys.stdout.flush()
 
 
-def _prepare(directory: Path, given: Arguments, say: Say) -> int:
+def _prepare(directory: Path, call: Call, say: Say) -> int:
     """Note the backend; return the exit code."""
     engine = engine_of(directory).name
     if not any(directory.glob("*.tf.json")):
         say(f"{engine} initialized in an empty directory!", "output_init_empty_message")
         return 0
     program = load_directory(directory, resources)
-    if given.on("backend", True):
+    if call.on("backend", True):
         say("Initializing the backend...", "initializing_backend_message")
-        wanted = _with_options(declared_backend(program), given.every("backend-config"))
-        _set_backend(directory, wanted, given, say)
+        wanted = _with_options(declared_backend(program), call.every("backend-config"))
+        _set_backend(directory, wanted, call, say)
     say("Initializing provider plugins...", "initializing_provider_plugin_message")
     say("- the native engine needs none", "provider_already_installed_message")
     # Clients look for these words.
@@ -104,36 +103,33 @@ def _with_options(
                 f"It has: {', '.join(settings)}.",
             )
         settings[name] = value
-    return RecordedBackend(wanted.kind, settings, wanted.literal, wanted.block)
+    return replace(wanted, settings=settings)
 
 
-def _set_backend(
-    directory: Path, wanted: RecordedBackend | None, given: Arguments, say: Say
-) -> None:
+def _set_backend(directory: Path, wanted: RecordedBackend | None, call: Call, say: Say) -> None:
     recorded = read_record(directory)
-    overridden = bool(given.every("backend-config"))
     unchanged = same_backend(wanted, recorded)
     # The hash of a block, by which backends may be equal, does not include `-backend-config`.
-    if unchanged and overridden and wanted is not None and recorded is not None:
+    if unchanged and wanted and recorded and call.every("backend-config"):
         unchanged = same_settings(wanted, recorded)
     if unchanged:
-        if wanted is not None and recorded is not None:
-            literal = literal_in(wanted, recorded)
+        if wanted and recorded:
+            block_hash = hash_as_noted(wanted, recorded)
             # The same settings may come from the block now, but from `-backend-config` before. The
             # hash of the block, which Terraform compares, then differs.
-            if literal != recorded.literal:
-                write_record(directory, replace(recorded, literal=literal))
+            if block_hash != recorded.block_hash:
+                write_record(directory, replace(recorded, block_hash=block_hash))
         return
-    keep = given.on("force-copy")
-    if recorded is not None and not (given.on("reconfigure") or given.on("migrate-state") or keep):
+    choices = ("reconfigure", "migrate-state", "force-copy")
+    if recorded is not None and not any(map(call.on, choices)):
         raise UserError(
             "Backend configuration changed\n\nThe program names another backend than the "
             "one that this directory was initialised with. The state may have to be copied.",
             "`init -migrate-state` copies the state, `init -reconfigure` leaves it where it is.",
         )
     # The state is copied before the backend is noted, so the old note stays valid after a failure.
-    if not given.on("reconfigure"):
-        _migrate(directory, recorded, wanted, given, say)
+    if not call.on("reconfigure"):
+        _migrate(directory, recorded, wanted, call, say)
     write_record(directory, wanted)
     if wanted is None:
         kind = recorded.kind if recorded else "local"
@@ -146,7 +142,7 @@ def _migrate(
     directory: Path,
     source: RecordedBackend | None,
     target: RecordedBackend | None,
-    given: Arguments,
+    call: Call,
     say: Say,
 ) -> None:
     """Copy the state of `source` to `target`, if there is one and the user agrees; None: default.
@@ -157,11 +153,10 @@ def _migrate(
     from opsconsole.cli.options import seconds  # loads the definitions
 
     _check_source(directory, source)
-    locking = Locking(given.on("lock", True), seconds(given.text("lock-timeout", "0")))
+    locking = Locking(call.on("lock", True), seconds(call.text("lock-timeout", "0")))
+    options = RunOptions(directory, "init", locking)
     old, new = (
-        backend_for(
-            directory, None if item is None else {item.kind: item.settings}, "init", locking
-        )
+        backend_for(None if item is None else {item.kind: item.settings}, options)
         for item in (source, target)
     )
     if isinstance(old, LocalBackend) and isinstance(new, LocalBackend) and old.path == new.path:
@@ -174,13 +169,13 @@ def _migrate(
         there = read_state(new)
         if there.lineage == state.lineage and there.digest() == state.digest():
             return
-        if not _ask_to_copy(given, old, state, there):
+        if not _ask_to_copy(call, old, state, there):
             return
-        _write(new, state.to_bytes(), SnapshotMeta(state.lineage, state.serial))
+        _write(new, state.to_bytes())
         say(f"Copied the state to {new.name}.", "")
     if source is None:
         # As in Terraform, the default state file is left empty, and its content is in the backup.
-        _write(old, b"", SnapshotMeta("", 0))
+        _write(old, b"")
 
 
 def _check_source(directory: Path, source: RecordedBackend | None) -> None:
@@ -199,11 +194,11 @@ def _check_source(directory: Path, source: RecordedBackend | None) -> None:
         )
 
 
-def _ask_to_copy(given: Arguments, old: Backend, state: State, there: State) -> bool:
-    if given.on("force-copy"):
+def _ask_to_copy(call: Call, old: Backend, state: State, there: State) -> bool:
+    if call.on("force-copy"):
         return True
     other = "There is none in the new one." if there.empty else "It would replace another one."
-    if not given.on("input", True):
+    if not call.on("input", True):
         raise UserError(
             "The state is to be copied to another backend, and -input=false forbids the question.",
             "Add -force-copy to copy it, or -reconfigure to leave it where it is.",
@@ -219,12 +214,12 @@ def _ask_to_copy(given: Arguments, old: Backend, state: State, there: State) -> 
     return answer == "yes"
 
 
-def _write(backend: Backend, data: bytes, meta: SnapshotMeta) -> None:
+def _write(backend: Backend, data: bytes) -> None:
     """Replace the state in a backend, after a backup."""
     backend.open()
     try:
         if backend.read():
             backend.back_up()
-        backend.write(data, meta)
+        backend.write(data)
     finally:
         backend.close()

@@ -10,12 +10,12 @@ import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from opsconsole.cli.standard_streams import OutputStream, open_descriptors, text_stream
 from opsconsole.errors import TRY_LATER, UserError
-from opsconsole.standin.command_line import FALSE, Arguments, Invocation, read_call, read_flags
+from opsconsole.standin.command_line import FALSE, Call, read_call
 from opsconsole.standin.verbs import VERBS, Verb
 
 _GLOBAL = (
@@ -62,49 +62,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     call = read_call(words, os.environ)
-    if call.help or not call.verb or call.verb == "help":
-        sys.stdout.write(help_text(call.verb))
+    verb = call.verb
+    if call.help or call.name in ("", "help"):
+        sys.stdout.write(help_text(call.name))
         # Terraform exits with 127 if no verb is given.
-        return 0 if call.help or call.verb == "help" else 127
-    verb = VERBS.get(call.verb)
+        return 0 if call.help or call.name else 127
     directory = _directory(call)
-    given, wrong = _read_arguments(call, verb)
-    if verb is None or verb.reads_program or given.foreign or call.unknown:
+    if verb is None or verb.reads_program or call.foreign:
         from opsconsole.standin.engine_choice import hand_over, reason_for_terraform
 
-        reason = reason_for_terraform(call, verb, given, os.environ, directory)
+        reason = reason_for_terraform(call, os.environ, directory)
         if verb is None or reason:
             hand_over(call, reason, directory)
     # The error is raised only now, because arguments that are wrong here may be right for
     # Terraform.
-    if wrong is not None:
-        raise wrong
-    if verb.command:
+    if call.mistake is not None:
+        raise call.mistake
 
-        def run() -> int:
-            with _judged_by_real_engine(call, directory):
-                os.chdir(directory)
-                _check_operands(call.verb, verb, given)
-                return _run_engine(verb, given)
-
-        if not given.on("json") or verb.command[0] not in ("plan", "apply", "destroy"):
-            return run()
+    if call.on("json") and call.name in ("plan", "apply", "destroy", "refresh"):
         from opsconsole.cli.events import run_with_messages
 
-        return run_with_messages(run)
-    os.chdir(directory)
-    _check_operands(call.verb, verb, given)
-    module, _, function = verb.run.partition(":")
-    code: int = getattr(importlib.import_module(module), function)(verb, given)
-    return code
+        return run_with_messages(lambda: _run_verb(call, verb, directory))
+    return _run_verb(call, verb, directory)
 
 
-@contextlib.contextmanager
-def _judged_by_real_engine(call: Invocation, directory: Path) -> Iterator[None]:
-    """Hand a call over if only the program's values show that the real engine is needed."""
+def _run_verb(call: Call, verb: Verb, directory: Path) -> int:
+    """Carry a verb out; hand it over if only the program's values show that Terraform is needed."""
     start = Path.cwd()
     try:
-        yield
+        os.chdir(directory)
+        _check_operands(call.name, verb, len(call.operands))
+        if not verb.run:
+            return _run_command(call, verb)
+        module, _, function = verb.run.partition(":")
+        carry_out = getattr(importlib.import_module(f"opsconsole.standin.{module}"), function)
+        code: int = carry_out(call)
+        return code
     except UserError as problem:
         from opsconsole.language import OnlyTerraform
         from opsconsole.standin.engine_choice import ENGINE, hand_over
@@ -122,13 +115,14 @@ def _judged_by_real_engine(call: Invocation, directory: Path) -> Iterator[None]:
         hand_over(call, problem.construct, directory)
 
 
-def _run_engine(verb: Verb, given: Arguments) -> int:
+def _run_command(call: Call, verb: Verb) -> int:
     """Carry a verb out by a command of `opsconsole`, as clients of Terraform expect."""
     from opsconsole.cli.parser import build_parser
 
     here = Path.cwd()
-    passed = [f"-{name}={value}" for name, value in given.flags if verb.flags[name].use == "pass"]
-    args = build_parser(verb.command[0]).parse_args([*verb.command, *passed, *given.operands])
+    command = (verb.command or call.name).split()
+    passed = [f"-{name}={value}" for name, value in call.flags if verb.flags[name].use == "pass"]
+    args = build_parser(command[0]).parse_args([*command, *passed, *call.operands])
     args.standin = True
     if hasattr(args, "input") and os.environ.get("TF_INPUT") in FALSE:
         args.input = False
@@ -145,26 +139,15 @@ def _run_engine(verb: Verb, given: Arguments) -> int:
     return code
 
 
-def _read_arguments(call: Invocation, verb: Verb | None) -> tuple[Arguments, UserError | None]:
-    """Return flags and operands, or the error in them, since Terraform may accept them."""
-    if verb is None:
-        return Arguments(), None
-    try:
-        return read_flags(call.words, verb.flags), None
-    except UserError as wrong:
-        return Arguments(), wrong
-
-
-def _directory(call: Invocation) -> Path:
+def _directory(call: Call) -> Path:
     directory = Path.cwd() / call.directory
     if not directory.is_dir():
         raise UserError(f"-chdir: there is no directory {call.directory}.", "Check the path.")
     return directory
 
 
-def _check_operands(name: str, verb: Verb, given: Arguments) -> None:
+def _check_operands(name: str, verb: Verb, count: int) -> None:
     least, most = verb.operands
-    count = len(given.operands)
     if count < least or (most >= 0 and count > most):
         wanted = str(least) if least == most else f"{least} to {most if most >= 0 else 'any'}"
         raise UserError(

@@ -19,30 +19,29 @@ from opsconsole.definition import (
 )
 from opsconsole.errors import UserError
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole.standin.command_line import Arguments
-from opsconsole.standin.verbs import Verb
+from opsconsole.standin.command_line import Call
 from opsconsole.terraform_binary import engine_of
 
 
-def get(verb: Verb, given: Arguments) -> int:
+def get(call: Call) -> int:
     """Install modules, of which there are none; a program with modules is for Terraform."""
     return 0
 
 
-def lock(verb: Verb, given: Arguments) -> int:
+def lock(call: Call) -> int:
     """Lock providers; the native engine starts no provider and leaves the lock file unchanged."""
     sys.stdout.write("The native engine needs no provider: .terraform.lock.hcl is unchanged.\n")
     return 0
 
 
-def providers(verb: Verb, given: Arguments) -> int:
+def providers(call: Call) -> int:
     """Print the providers of the program, which is this provider alone."""
     sys.stdout.write(f"\nProviders required by configuration:\n.\n└── provider[{_address()}]\n\n")
     return 0
 
 
-def schema(verb: Verb, given: Arguments) -> int:
-    if not given.on("json"):
+def schema(call: Call) -> int:
+    if not call.on("json"):
         raise UserError("`providers schema` prints JSON only.", "Add -json.")
     schemas = {
         "provider": _schema(PROVIDER),

@@ -31,13 +31,13 @@ class RecordedBackend:
     """A backend and its settings, unset ones as None.
 
     Attributes:
-        literal: Terraform's hash of the block, which does not include `-backend-config`.
+        block_hash: Terraform's hash of the block, which does not include `-backend-config`.
         block: The settings in the program's block; empty if they are not known.
     """
 
     kind: str
     settings: Mapping[str, Any]
-    literal: int = 0
+    block_hash: int = 0
     block: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
@@ -58,18 +58,18 @@ def declared_backend(program: Program) -> RecordedBackend | None:
                 f"It has: {', '.join(known)}.",
             )
     settings = {name: block.settings.get(name) for name in known}
-    return RecordedBackend(block.type, settings, _number(block.type, settings), block.settings)
+    return RecordedBackend(block.type, settings, _hash_block(block.type, settings), block.settings)
 
 
-def _number(kind: str, settings: Mapping[str, Any]) -> int:
+def _hash_block(kind: str, settings: Mapping[str, Any]) -> int:
     """Return Terraform's hash of a backend block, from its kind and its sorted settings."""
     # cty hashes the pair of kind and settings: the CRC-32 of their spelling, with attributes sorted
     # by name.
-    values = "".join(f"{_spelt(settings[name])};" for name in sorted(settings))
-    return zlib.crc32(f"<{_spelt(kind)};<{values}>;>".encode())
+    values = "".join(f"{_hash_text(settings[name])};" for name in sorted(settings))
+    return zlib.crc32(f"<{_hash_text(kind)};<{values}>;>".encode())
 
 
-def _spelt(value: Any) -> str:
+def _hash_text(value: Any) -> str:
     if value is None:
         return "~"
     if isinstance(value, bool):
@@ -101,7 +101,7 @@ def write_record(directory: Path, recorded: RecordedBackend | None) -> None:
         content["backend"] = {
             "type": recorded.kind,
             "config": dict(recorded.settings),
-            "hash": recorded.literal,
+            "hash": recorded.block_hash,
         }
     elif not _file(directory).exists():
         return
@@ -124,7 +124,8 @@ def same_backend(wanted: RecordedBackend | None, recorded: RecordedBackend | Non
         return wanted is recorded
     if wanted.kind != recorded.kind:
         return False
-    return literal_in(wanted, recorded) == recorded.literal or same_settings(wanted, recorded)
+    same_hash = hash_as_noted(wanted, recorded) == recorded.block_hash
+    return same_hash or same_settings(wanted, recorded)
 
 
 def same_settings(one: RecordedBackend, other: RecordedBackend) -> bool:
@@ -132,13 +133,13 @@ def same_settings(one: RecordedBackend, other: RecordedBackend) -> bool:
     return _set_in(one.settings) == _set_in(other.settings)
 
 
-def literal_in(wanted: RecordedBackend, recorded: RecordedBackend) -> int:
+def hash_as_noted(wanted: RecordedBackend, recorded: RecordedBackend) -> int:
     """Return Terraform's hash of a block as the engine that wrote a note computes it."""
     said = _set_in(wanted.block)
     if not said.keys() <= recorded.settings.keys():
-        return wanted.literal
+        return wanted.block_hash
     # The hash includes every setting that an engine knows, set or not, and its note lists them all.
-    return _number(wanted.kind, {name: said.get(name) for name in recorded.settings})
+    return _hash_block(wanted.kind, {name: said.get(name) for name in recorded.settings})
 
 
 def _set_in(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,38 +11,29 @@ from opsconsole import resources
 from opsconsole.cli import opening, options
 from opsconsole.errors import UserError
 from opsconsole.language import load_directory
-from opsconsole.standin.command_line import Arguments
+from opsconsole.standin.command_line import Call
 from opsconsole.standin.recorded_backend import check_initialised
-from opsconsole.standin.verbs import Verb
 from opsconsole.state import Address, Backend, State, open_state
 
 
-def taint(verb: Verb, given: Arguments) -> int:
-    """Mark an instance: the next apply replaces it."""
-    return _mark(given, "taint", tainted=True)
-
-
-def untaint(verb: Verb, given: Arguments) -> int:
-    return _mark(given, "untaint", tainted=False)
-
-
-def _mark(given: Arguments, operation: str, *, tainted: bool) -> int:
-    address = Address.parse(given.operands[0])
-    with open_state(_backend(given, operation)) as session:
-        said = _set_mark(session.state, address, tainted, missing_allowed=given.on("allow-missing"))
+def run(call: Call) -> int:
+    """Mark an instance, which the next apply then replaces, or remove the mark."""
+    address, tainted = Address.parse(call.operands[0]), call.name == "taint"
+    with open_state(_backend(call)) as session:
+        said = _set_mark(session.state, address, tainted, missing_allowed=call.on("allow-missing"))
         session.record()
         asyncio.run(session.checkpoint())
     sys.stdout.write(f"{said}\n")
     return 0
 
 
-def _backend(given: Arguments, operation: str) -> Backend:
+def _backend(call: Call) -> Backend:
     """Return the backend of the working directory, which must be initialised for it.
 
     Raises:
         UserError: The directory is not initialised, or there is neither a program nor a state.
     """
-    here, state = Path.cwd(), given.text("state")
+    here, state = Path.cwd(), call.text("state")
     has_program = any(here.glob("*.tf.json"))
     # -state names the state file itself, regardless of the noted backend.
     if has_program and not state:
@@ -52,11 +43,11 @@ def _backend(given: Arguments, operation: str) -> Backend:
         stack=None,
         standin=True,
         state=Path(state) if state else None,
-        journal=Path(given.text("journal")) if given.text("journal") else None,
-        lock=given.on("lock", True),
-        lock_timeout=options.seconds(given.text("lock-timeout", "0")),
+        journal=Path(call.text("journal")) if call.text("journal") else None,
+        lock=call.on("lock", True),
+        lock_timeout=options.seconds(call.text("lock-timeout", "0")),
     )
-    return opening.state_backend(args, operation)
+    return opening.state_backend(args, call.name)
 
 
 def _set_mark(state: State, address: Address, tainted: bool, *, missing_allowed: bool) -> str:

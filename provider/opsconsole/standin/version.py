@@ -10,18 +10,17 @@ from pathlib import Path
 
 from opsconsole import __version__
 from opsconsole.address import SOURCE
-from opsconsole.standin.command_line import Arguments
-from opsconsole.standin.verbs import Verb
+from opsconsole.standin.command_line import Call
 from opsconsole.terraform_binary import TERRAFORM_VERSION, engine_of
 
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
-def run(verb: Verb, given: Arguments) -> int:
+def run(call: Call) -> int:
     selections = dict.fromkeys(_required_providers(Path.cwd()), __version__)
     machine = platform.machine().lower()
     system = f"{platform.system().lower()}_{_MACHINES.get(machine, machine)}"
-    if given.on("json"):
+    if call.on("json"):
         document = {
             "terraform_version": TERRAFORM_VERSION,
             "platform": system,

@@ -11,15 +11,14 @@ import contextlib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Never
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import WORKSPACES_FOLDER, data_directory, journal_of
-from opsconsole.named_files import check_no_device, file_error
+from opsconsole.named_files import check_no_device, file_errors
 from opsconsole.state.lock import (
-    DEFAULT_LOCKING,
     NOT_OPEN,
     LockInfo,
     Locking,
@@ -31,11 +30,27 @@ from opsconsole.state.lock import (
 )
 
 
-class SnapshotMeta(NamedTuple):
-    """Terraform's metadata that distinguishes one snapshot of a state from another."""
+class RunOptions(NamedTuple):
+    """The operation of a run, and its options.
 
-    lineage: str
-    serial: int
+    Attributes:
+        directory: The working directory, in which Terraform would run.
+        operation: The operation, such as `plan` or `apply`. Other runs that wait for the lock see
+            it.
+        journals: The folder for the journal of a remote state; None is the working directory.
+        journal: The journal that the user named (`--journal`), wherever the state is.
+        checks_place: Whether the state must be where the last run in `directory` wrote it.
+    """
+
+    directory: Path = Path()
+    operation: str = "apply"
+    locking: Locking = Locking()
+    journals: Path | None = None
+    journal: Path | None = None
+    checks_place: bool = False
+
+
+DEFAULT_OPTIONS: Final = RunOptions()
 
 
 class Backend:
@@ -58,17 +73,16 @@ class Backend:
     keeps_journal = False
     embeds_journal = False
 
-    def __init__(self, name: str, marker: Path, journal: Path | None = None) -> None:
+    def __init__(self, name: str, marker: Path, options: RunOptions) -> None:
         """Put the journal beside `marker`, unless the user named a journal.
 
-        Args:
-            journal: The journal that the user named (`--journal`), if any.
-
         Raises:
-            UserError: `journal` is not a regular file.
+            UserError: The journal is not a regular file.
         """
         self.name = name
-        self.journal = journal_of(marker) if journal is None else Path(os.path.realpath(journal))
+        self._operation, self._locking = options.operation, options.locking
+        named = options.journal
+        self.journal = journal_of(marker) if named is None else Path(os.path.realpath(named))
         check_regular(self.journal, "journal", "Name a file with --journal=FILE.")
 
     def open(self) -> None:
@@ -82,16 +96,16 @@ class Backend:
     def back_up(self) -> None:
         """Copy the state to `backup`, durably, if the backend has a backup."""
 
-    def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
-        """Replace the state durably; return the metadata it is stored under, which may differ.
+    def write(self, data: bytes, journal: bytes = b"") -> tuple[str, int] | None:
+        """Replace the state durably.
 
         Args:
             journal: The rest of the journal, if the document embeds it.
+
+        Returns:
+            The lineage and the serial that were stored, or None if they are those of `data`.
         """
         raise NotImplementedError
-
-    def check_lock(self) -> None:
-        """Raise LockLost if the lock no longer excludes other runs."""
 
     def check_name(self) -> None:
         """Raise a UserError if the state's file no longer has its name. Sends no request."""
@@ -150,7 +164,7 @@ class UnreadableBackend(Backend):
     """Stands in for a backend that cannot be set up; `open` and `read` raise the reason."""
 
     def __init__(self, name: str, problem: UserError) -> None:
-        super().__init__(name, Path(".unreadable"))
+        super().__init__(name, Path(".unreadable"), DEFAULT_OPTIONS)
         self._problem = problem
 
     def open(self) -> Never:
@@ -166,12 +180,8 @@ _AS_IT_WAS = "The state is as it was."
 
 def workspace_of(directory: Path) -> str:
     """Return the selected workspace of a working directory, determined as Terraform does."""
-    chosen = os.environ.get("TF_WORKSPACE")
-    try:
-        noted = (data_directory(directory) / "environment").read_text().strip()
-        return chosen or noted or DEFAULT_WORKSPACE
-    except FileNotFoundError:
-        return chosen or DEFAULT_WORKSPACE
+    noted = read_file(data_directory(directory) / "environment").decode().strip()
+    return os.environ.get("TF_WORKSPACE") or noted or DEFAULT_WORKSPACE
 
 
 def local_path(directory: Path, settings: Mapping[str, Any], workspace: str) -> Path:
@@ -193,20 +203,12 @@ Stamp = tuple[int, int, int]
 class LocalBackend(Backend):
     """A state file on this machine, from `open` to `close`."""
 
-    def __init__(
-        self,
-        path: Path,
-        operation: str = "apply",
-        locking: Locking = DEFAULT_LOCKING,
-        journal: Path | None = None,
-    ) -> None:
+    def __init__(self, path: Path, options: RunOptions = DEFAULT_OPTIONS) -> None:
         # The journal lies beside the real file, even if the state is reached through a link.
         self.path = Path(os.path.realpath(path))
-        super().__init__(str(path), self.path, journal)
-        self._has_own_journal = journal is not None
+        super().__init__(str(path), self.path, options)
+        self._has_own_journal = options.journal is not None
         self.backup: Path = self.path.with_name(f"{self.path.name}.backup")
-        self._operation = operation
-        self._locking = locking
         self._descriptor = NOT_OPEN
         self._copy = self.path.with_name(f"{self.path.name}.opsconsole-copy")
         self._made_file = False
@@ -220,10 +222,10 @@ class LocalBackend(Backend):
                 cannot be opened, or it has a second name, beside which another run would look for
                 the journal.
         """
-        with self._translate_errors("look at"):
+        with file_errors("look at", self.path, _AS_IT_WAS):
             self._check_place()
         if self._locking.lock:
-            with self._translate_errors("lock"):
+            with file_errors("lock", self.path, _AS_IT_WAS):
                 self._descriptor = lock_file(
                     self.path, self._operation, self._open_for_writing, self._locking
                 )
@@ -233,7 +235,7 @@ class LocalBackend(Backend):
             self.path.parent.mkdir(parents=True)
 
     def read(self) -> bytes:
-        with self._translate_errors("read"):
+        with file_errors("read", self.path, _AS_IT_WAS):
             if self._descriptor != NOT_OPEN:
                 return self._read_open(self._descriptor)
             try:
@@ -248,23 +250,23 @@ class LocalBackend(Backend):
         Raises:
             UserError: The backup cannot be written. The state and the earlier backup are unchanged.
         """
-        with self._translate_errors("read"):
+        with file_errors("read", self.path, _AS_IT_WAS):
             self._check_untouched()
             before = read_all(self._descriptor)
         if before:
             replace_durably(self.backup, before)
 
-    def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
+    def write(self, data: bytes, journal: bytes = b"") -> None:
         """Make a durable copy of the new state, then rewrite the state in place, durably.
 
         Raises:
             UserError: Another process wrote the state meanwhile, or the disk is full: the state is
                 unchanged. Or the disk failed: the next run uses the copy.
         """
-        with self._translate_errors("read"):
+        with file_errors("read", self.path, _AS_IT_WAS):
             self._check_untouched()
             size = os.fstat(self._descriptor).st_size
-        with self._translate_errors("write"):
+        with file_errors("write", self.path, _AS_IT_WAS):
             # The copy is durable before the state is touched, so a crash leaves one of the two
             # intact.
             os.close(put_in_place(self._copy, data))
@@ -280,16 +282,14 @@ class LocalBackend(Backend):
                 self._seen = _stamp(self._descriptor)
                 self._remove_copy()
                 raise
+        outcome = f"It is whole in {self._copy}: the next run puts it in its place."
         try:
-            os.ftruncate(self._descriptor, write_at(self._descriptor, data, 0))
-            self.finish_write()
-        except OSError as error:
-            outcome = f"It is whole in {self._copy}: the next run puts it in its place."
-            raise file_error("write", self.path, error, outcome) from error
+            with file_errors("write", self.path, outcome):
+                os.ftruncate(self._descriptor, write_at(self._descriptor, data, 0))
+                self.finish_write()
         finally:
             # Also after an error: the file's content is now this run's own, not another process's.
             self._seen = _stamp(self._descriptor)
-        return meta
 
     def read_copy(self) -> bytes:
         return read_file(self._copy)
@@ -380,16 +380,8 @@ class LocalBackend(Backend):
             "Give one journal to every run on it, whatever the path: --journal=FILE.",
         )
 
-    @contextlib.contextmanager
-    def _translate_errors(self, action: str) -> Iterator[None]:
-        """Turn a system error into a UserError. The state is unchanged."""
-        try:
-            yield
-        except OSError as error:
-            raise file_error(action, self.path, error, _AS_IT_WAS) from error
-
     def _open_for_writing(self) -> int:
-        with self._translate_errors("open"):
+        with file_errors("open", self.path, _AS_IT_WAS):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 # O_EXCL tells whether this run created the file; only then may `close` remove it.
@@ -490,12 +482,11 @@ def read_file(path: Path) -> bytes:
     Raises:
         UserError: The file cannot be read.
     """
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return b""
-    except OSError as error:
-        raise file_error("read", path, error, "Nothing was changed.") from error
+    with file_errors("read", path, "Nothing was changed."):
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return b""
 
 
 def write_at(descriptor: int, data: bytes, at: int) -> int:
@@ -526,11 +517,9 @@ def replace_durably(path: Path, content: bytes) -> None:
     Raises:
         UserError: The file cannot be written. The old file is unchanged.
     """
-    try:
+    with file_errors("write", path, "The file is as it was."):
         os.close(put_in_place(path, content))
         sync_directory(path.parent)
-    except OSError as error:
-        raise file_error("write", path, error, "The file is as it was.") from error
 
 
 def put_in_place(

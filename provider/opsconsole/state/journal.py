@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from opsconsole.errors import TryLater, UserError
-from opsconsole.named_files import file_error
+from opsconsole.named_files import file_error, file_errors
 from opsconsole.state.backend import (
     Backend,
     put_in_place,
@@ -96,21 +96,20 @@ class Journal:
         Raises:
             UserError: There is a journal already, or it cannot be written.
         """
-        try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError as error:
-            raise in_use(path) from error
-        except OSError as error:
-            raise file_error("write", path, error, "Nothing was changed.") from error
-        _claim(path, descriptor)
-        journal = cls(path, descriptor, copy_to=copy_to, copied=copied)
-        try:
-            sync_directory(path.parent)
-        except OSError as error:
-            journal.close()
-            with contextlib.suppress(OSError):
-                path.unlink()
-            raise file_error("write", path, error, "Nothing was changed.") from error
+        with file_errors("write", path, "Nothing was changed."):
+            try:
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            except FileExistsError as error:
+                raise in_use(path) from error
+            _claim(path, descriptor)
+            journal = cls(path, descriptor, copy_to=copy_to, copied=copied)
+            try:
+                sync_directory(path.parent)
+            except OSError:
+                journal.close()
+                with contextlib.suppress(OSError):
+                    path.unlink()
+                raise
         return journal
 
     @classmethod
@@ -122,26 +121,24 @@ class Journal:
         Raises:
             UserError: Another run is writing the journal, or the journal is damaged.
         """
-        try:
+        with file_errors("open", path, "Nothing was changed."):
             descriptor = os.open(path, os.O_RDWR)
-        except OSError as error:
-            raise file_error("open", path, error, "Nothing was changed.") from error
         _claim(path, descriptor)
         try:
-            # The zeros at the end of the file are room that its run reserved ahead.
-            data = read_all(descriptor).rstrip(b"\0")
-            records, size = decode_lines(data, str(path))
-            if not records and not _BEGINNING.match(data):
-                raise UserError(
-                    f"{path} is not a journal. Nothing was changed.",
-                    "Name another file with --journal=FILE, or move this one away.",
-                )
-            # Blank the torn end instead of cutting it off: on a full disk no other room is left.
-            write_at(descriptor, bytes(len(data[size:])), size)
-        except (OSError, UserError) as error:
+            with file_errors("read", path, "Nothing was changed."):
+                # The zeros at the end of the file are room that its run reserved ahead.
+                data = read_all(descriptor).rstrip(b"\0")
+                records, size = decode_lines(data, str(path))
+                if not records and not _BEGINNING.match(data):
+                    raise UserError(
+                        f"{path} is not a journal. Nothing was changed.",
+                        "Name another file with --journal=FILE, or move this one away.",
+                    )
+                # Blank the torn end instead of cutting it off: on a full disk no other room is
+                # left.
+                write_at(descriptor, bytes(len(data[size:])), size)
+        except UserError:
             os.close(descriptor)
-            if isinstance(error, OSError):
-                raise file_error("read", path, error, "Nothing was changed.") from error
             raise
         return cls(path, descriptor, records, size, copy_to, copied), records
 
@@ -199,13 +196,11 @@ class Journal:
             UserError: The journal cannot be written. Unwritten records stay waiting.
         """
         with self._file_lock:
-            try:
+            with file_errors("write", self.path, "No further call is made."):
                 self._write_waiting()
                 if not self._is_named:
                     sync_directory(self.path.parent)
                     self._is_named = True
-            except OSError as error:
-                raise file_error("write", self.path, error, "No further call is made.") from error
             durable = self._dropped + self._written
             self._store_copy()
             self._durable = durable
@@ -285,10 +280,8 @@ class Journal:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             reserve_room(descriptor, 0, len(data) + _ROOM_AHEAD)
 
-        try:
+        with file_errors("write", self.path, "It is as it was."):
             descriptor = put_in_place(self.path, data, prepare)
-        except OSError as error:
-            raise file_error("write", self.path, error, "It is as it was.") from error
         before, self._descriptor = self._descriptor, descriptor
         os.close(before)
         self.size, self._reserved = len(data), len(data) + _ROOM_AHEAD
@@ -320,10 +313,9 @@ class Journal:
                 self._copy_to.store_journal(b"")
             # A file that took the journal's name meanwhile does not belong to this run.
             if is_file(self._descriptor, self.path):
-                self.path.unlink()
-                sync_directory(self.path.parent)
-        except OSError as error:
-            raise file_error("remove", self.path, error, "State is complete.") from error
+                with file_errors("remove", self.path, "State is complete."):
+                    self.path.unlink()
+                    sync_directory(self.path.parent)
         finally:
             self.close()
 

@@ -9,18 +9,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import data_directory
+from opsconsole.journal_files import cdktf_states, data_directory
 from opsconsole.state.backend import local_path, replace_durably
 from opsconsole.state.model import State
 from opsconsole.text import plural
 
 _NOTE_FILE: Final = "opsconsole-backend.json"
-_NOTE_VERSION: Final = 1
 
 
 class LastPlace:
@@ -65,7 +63,7 @@ class LastPlace:
             return
         self._noted = True
         places = {**self._places(), self._workspace: self._here}
-        content = json.dumps({"version": _NOTE_VERSION, "places": places}, indent=2).encode()
+        content = json.dumps({"places": places}, indent=2).encode()
         # The state is already written: a run does not fail because its place cannot be noted.
         with contextlib.suppress(UserError, OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -77,28 +75,19 @@ class LastPlace:
         Raises:
             UserError: There is one, so the program would be planned as if nothing existed.
         """
-        for path in self._local_states():
+        here = local_path(self._directory, {}, self._workspace)
+        for path in (here, *cdktf_states(self._directory.absolute())):
             if not path.is_file():
                 continue
             state = State.parse(path.read_bytes(), str(path))
             if not state.empty:
-                default = self._directory / "terraform.tfstate"
-                first = "" if path == default else f"copy it to {default}, then "
+                first = "" if path == here else f"copy it to {here}, then "
                 raise UserError(
                     f"There is no state in {self._here['name']}, and a state with"
                     f" {plural(len(state), 'object')} is in {path}.",
                     f"To go on with it, {first}run `opsconsole-terraform init -migrate-state` in"
                     f" {self._directory}. If it is of another program, move it away.",
                 )
-
-    def _local_states(self) -> Iterator[Path]:
-        """Yield the paths at which the default backends of Terraform and of cdktf keep a state."""
-        yield local_path(self._directory, {}, self._workspace)
-        where = self._directory.absolute()
-        # cdktf runs in cdktf.out/stacks/NAME, and its local backend keeps the state beside
-        # cdktf.json.
-        if where.parent.name == "stacks":
-            yield where.parent.parent.parent / f"terraform.{where.name}.tfstate"
 
     def _places(self) -> dict[str, Any]:
         try:

@@ -115,9 +115,6 @@ class Locking(NamedTuple):
     on_wait: Callable[[LockInfo], None] | None = None
 
 
-DEFAULT_LOCKING: Final = Locking()
-
-
 class LockHeld(TryLater):
     """Another process holds the lock; `holder` is None if the backend does not name the holder."""
 

@@ -16,7 +16,7 @@ from msgspec import Raw
 
 from opsconsole.errors import UserError
 from opsconsole.state.address import Address
-from opsconsole.state.document import decode, encode, lay_out
+from opsconsole.state.document import decode, encode, fields_of, lay_out
 from opsconsole.state.objects import (
     InstanceObject,
     StateChange,
@@ -49,11 +49,7 @@ class State:
     """
 
     def __init__(self, parts: Parts) -> None:
-        self._fields = parts.fields
-        self._outputs = parts.outputs
-        self._resources = parts.resources
-        self.lineage = parts.lineage
-        self.serial = parts.serial
+        self._fields, self._outputs, self._resources, self.lineage, self.serial = parts
         self.changed = False
         self.on_change: Callable[[StateChange], None] | None = None
 
@@ -62,8 +58,8 @@ class State:
         """Make an empty state of serial 0, with `lineage` or, by default, a lineage of its own."""
         # No release of Terraform wrote this state. Terraform and OpenTofu read an empty version as
         # unknown and do not compare it.
-        fields = {"version": 4, "terraform_version": "", "check_results": None}
-        return cls(Parts(fields, {}, {}, lineage or str(uuid.uuid4()), 0))
+        fields = fields_of(b'{"version":4,"terraform_version":"","check_results":null}')
+        return cls(Parts(dict(fields), {}, {}, lineage or str(uuid.uuid4()), 0))
 
     @classmethod
     def parse(cls, data: bytes, source: str = "file") -> State:
@@ -77,9 +73,8 @@ class State:
     @property
     def terraform_version(self) -> str:
         """The Terraform or OpenTofu release that wrote the state; empty if no release has."""
-        written = self._fields.get("terraform_version", "")
-        found = decode(written) if isinstance(written, Raw) else written
-        return found if isinstance(found, str) else ""
+        written = decode(self._fields.get("terraform_version", b'""'))
+        return written if isinstance(written, str) else ""
 
     @property
     def empty(self) -> bool:
@@ -166,13 +161,10 @@ class State:
         source, target = _address(source), _address(target)
         if target in self:
             raise UserError(f"{target} is in the state already, so {source} cannot move there.")
-        self._image_at(source)
-        provider = self._provider(source)
         for deposed in ("", *self.deposed_keys(source)):
-            text = self._text(source, deposed)
-            if text is not None:
-                self._set(target, deposed, provider, with_fields(text, index_key=target.key))
-                self.remove(source, deposed)
+            text = with_fields(self._image_at(source, deposed), index_key=target.key)
+            self._set(target, deposed, self._provider(source), text)
+            self.remove(source, deposed)
 
     @property
     def outputs(self) -> dict[str, StateOutput]:
@@ -236,7 +228,7 @@ class State:
         for name, value in (
             ("serial", self.serial),
             ("lineage", self.lineage),
-            ("outputs", {name: Raw(self._outputs[name]) for name in sorted(self._outputs)}),
+            ("outputs", self._written_outputs()),
             ("resources", self._written_resources()),
         ):
             document = set_field(document, name, value, _FIELDS)
@@ -245,9 +237,11 @@ class State:
     def digest(self) -> str:
         """Return a digest of the content, which excludes serial, lineage and release."""
         rest = {name: self._fields[name] for name in sorted(self._fields.keys() - {*_FIELDS[:6]})}
-        outputs = {name: Raw(self._outputs[name]) for name in sorted(self._outputs)}
-        content = encode([rest, outputs, self._written_resources()])
+        content = encode([rest, self._written_outputs(), self._written_resources()])
         return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+    def _written_outputs(self) -> dict[str, Raw]:
+        return {name: Raw(self._outputs[name]) for name in sorted(self._outputs)}
 
     def _written_resources(self) -> list[Any]:
         resources = []
@@ -264,8 +258,8 @@ class State:
     def _text(self, address: Address, deposed: str = "") -> bytes | None:
         return self._objects(address).get((address.key, deposed))
 
-    def _image_at(self, address: Address) -> bytes:
-        text = self._text(address)
+    def _image_at(self, address: Address, deposed: str = "") -> bytes:
+        text = self._text(address, deposed)
         if text is None:
             raise UserError(f"{address} is not in the state.")
         return text

@@ -17,54 +17,42 @@ import time
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import WORKSPACES_FOLDER, noted_backend
 from opsconsole.named_files import file_error
 from opsconsole.state.backend import (
+    DEFAULT_OPTIONS,
     DEFAULT_WORKSPACE,
     Backend,
     LocalBackend,
+    RunOptions,
     local_path,
     read_file,
     workspace_of,
 )
 from opsconsole.state.journal import Journal
 from opsconsole.state.last_place import LastPlace
-from opsconsole.state.lock import DEFAULT_LOCKING, Locking
 from opsconsole.state.model import State
-from opsconsole.state.records import decode_lines
-from opsconsole.state.recovery import recover
+from opsconsole.state.records import Record, decode_lines
+from opsconsole.state.recovery import Recovered, base_of, recover
 from opsconsole.state.session import Cadence, StateSession
 from opsconsole.terraform_binary import engine_of
 
-if TYPE_CHECKING:
-    from opsconsole.state.backends.base import RunOptions
-
-_PLACE: Final = {
-    "azurerm": ("storage_account_name", "container_name", "key"),
-    "gcs": ("bucket", "prefix"),
-    "http": ("address",),
-    "local": ("path", "workspace_dir"),
-    "pg": ("schema_name", "table_name"),
-    "s3": ("bucket", "key", "workspace_key_prefix"),
+_PLACE: Final[Mapping[str, Mapping[str, str]]] = {
+    "azurerm": {"storage_account_name": "", "container_name": "", "key": ""},
+    "gcs": {"bucket": "", "prefix": ""},
+    "http": {"address": ""},
+    "local": {"path": "terraform.tfstate", "workspace_dir": WORKSPACES_FOLDER},
+    "pg": {"schema_name": "terraform_remote_state", "table_name": "states"},
+    "s3": {"bucket": "", "key": "", "workspace_key_prefix": "env:"},
 }
-"""By kind, the settings that say where a state is. Others may change without moving the state.
+"""By kind, the settings that say where a state is, and their default values.
 
-Each kind but `local` has a module of the same name in `backends`, with a class such as
-`GcsBackend`.
+Other settings may change without moving the state. Each kind but `local` has a module of the same
+name in `backends`, with a class such as `GcsBackend`.
 """
-
-_DEFAULTS: Final = {
-    "path": "terraform.tfstate",
-    "schema_name": "terraform_remote_state",
-    "table_name": "states",
-    "workspace_dir": WORKSPACES_FOLDER,
-    "workspace_key_prefix": "env:",
-}
-"""The default values of these settings; the others have none."""
-
 
 _LIBRARIES: Final = {
     "azurerm": "azure-storage-blob and azure-identity",
@@ -91,11 +79,11 @@ def merged_settings(
         return wanted
     if noted[0] != kind:
         raise _moved_error(directory, noted[0], kind, "")
-    for name in _PLACE.get(kind, ()):
-        before, now = noted[1].get(name) or _DEFAULTS.get(name), wanted.get(name)
+    for name, default in _PLACE.get(kind, {}).items():
+        before, now = noted[1].get(name) or default, wanted.get(name)
         # A setting that only `terraform init` was given is in the note alone, so it has not
         # changed.
-        if before is not None and now is not None and before != now:
+        if before and now is not None and before != now:
             raise _moved_error(directory, kind, kind, f": `{name}` was {before!r}, and is {now!r}")
     kept = {name: value for name, value in noted[1].items() if value is not None}
     return {**kept, **wanted}
@@ -136,7 +124,7 @@ def native_backend(
     kind: str,
     block: Mapping[str, Any],
     workspace: str = DEFAULT_WORKSPACE,
-    options: RunOptions | None = None,
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> Backend:
     """Return a backend of a kind that needs no Terraform; its libraries are imported only now.
 
@@ -146,8 +134,6 @@ def native_backend(
     Raises:
         UserError: A setting or a library is missing.
     """
-    from opsconsole.state.backends.base import RunOptions
-
     try:
         module = import_module(f"opsconsole.state.backends.{kind}")
     except ImportError as error:
@@ -155,36 +141,26 @@ def native_backend(
             f"The {kind} backend needs {_LIBRARIES[kind]}, which is not installed ({error}).",
             f"Install the extra: pip install 'opsconsole[{kind}]'.",
         ) from error
-    made: Backend = getattr(module, f"{kind.capitalize()}Backend")(
-        block, workspace, options or RunOptions()
-    )
+    made: Backend = getattr(module, f"{kind.capitalize()}Backend")(block, workspace, options)
     return made
 
 
 def backend_for(
-    directory: Path,
     block: Mapping[str, Any] | None,
-    operation: str,
-    locking: Locking = DEFAULT_LOCKING,
-    state_path: Path | None = None,
-    journals: Path | None = None,
+    options: RunOptions,
+    *,
     workspace: str | None = None,
-    journal: Path | None = None,
+    state_path: Path | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> Backend:
     """Choose the backend of a program.
 
     Args:
-        directory: The working directory, in which Terraform would run.
         block: The program's `terraform.backend`, such as `{"local": {"path": …}}`, or `{"cloud":
             …}` for a `cloud` block. None selects the local backend.
-        operation: The operation of this process, such as `plan` or `apply`. Other processes that
-            wait for the lock see it.
+        workspace: Terraform's workspace; None is the selected workspace of the working directory.
         state_path: A state file given by the user (`-state`), which takes precedence over the
             program's.
-        journals: The folder for the journal of a remote state; None is the working directory.
-        journal: The journal itself (`--journal`), wherever the state is.
-        workspace: Terraform's workspace; None is the workspace selected in `directory`.
         given: Settings from `-backend-config`. None uses the block alone and ignores the note of
             `init`.
 
@@ -195,9 +171,10 @@ def backend_for(
     kind, settings = next(iter((block or {"local": {}}).items()))
     if isinstance(settings, list):
         settings = settings[0] if settings else {}
+    directory = options.directory
     workspace = workspace or workspace_of(directory)
     if state_path is not None:
-        return LocalBackend(state_path, operation, locking, journal)
+        return LocalBackend(state_path, options)
     checks_last_place = given is not None and noted_backend(directory) is None
     if given is not None:
         if text := expression_in(settings):
@@ -208,18 +185,15 @@ def backend_for(
             )
         settings = merged_settings(directory, kind, settings or {}, given)
     if is_native(kind):
-        from opsconsole.state.backends.base import RunOptions
-
-        options = RunOptions(directory, operation, locking, journals, journal, checks_last_place)
+        options = options._replace(checks_place=checks_last_place)
         return native_backend(kind, settings or {}, workspace, options)
     if checks_last_place:
         LastPlace(directory, workspace, kind).check()
     if kind != "local":
         from opsconsole.state.terraform_backend import TerraformBackend
 
-        return TerraformBackend(directory, kind, operation, locking, journal)
-    path = local_path(directory, settings or {}, workspace)
-    return LocalBackend(path, operation, locking, journal)
+        return TerraformBackend(kind, options)
+    return LocalBackend(local_path(directory, settings or {}, workspace), options)
 
 
 def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession:
@@ -253,17 +227,17 @@ def _open_session(backend: Backend, cadence: Cadence) -> StateSession:
     data, stored = backend.read_with_journal()
     remote = decode_lines(stored, backend.name)[0]
     copy_to = backend if backend.keeps_journal else None
+    journal, local = None, list[Record]()
     if backend.journal.exists():
         journal, local = Journal.resume(backend.journal, copy_to, stored)
-    elif remote:
-        journal, local = Journal.create(backend.journal, copy_to, stored), []
-    else:
-        return StateSession(backend, State.parse(data, backend.name), cadence, run)
-    try:
-        # A run that died before its first record was durable left an empty journal.
-        if not local and not remote:
+    if not local and not remote:
+        if journal is not None:
+            # A run that died before its first record was durable left an empty journal.
             journal.remove()
-            return StateSession(backend, State.parse(data, backend.name), cadence, run)
+        state = State.parse(data, backend.name)
+        return StateSession(backend, Recovered(state, base_of(run, state)), cadence)
+    journal = journal or Journal.create(backend.journal, copy_to, stored)
+    try:
         recovered = recover(
             local,
             remote,
@@ -274,7 +248,7 @@ def _open_session(backend: Backend, cadence: Cadence) -> StateSession:
             keeps_journal=backend.keeps_journal,
         )
         journal.replace(recovered.records)
-        session = StateSession(backend, recovered.state, cadence, run, journal, recovered)
+        session = StateSession(backend, recovered, cadence, journal)
         session.finish_recovery()
         return session
     except BaseException:
@@ -343,10 +317,10 @@ def read_foreign(
     """
     # Only Terraform accesses the other kinds; it reads the state in a folder made for that.
     if kind not in _PLACE:
-        from opsconsole.state.terraform_backend import read_borrowed
+        from opsconsole.state.terraform_backend import read_with_terraform
 
-        return read_borrowed(kind, config, workspace)
-    backend = backend_for(directory, {kind: config}, "read", workspace=workspace)
+        return read_with_terraform(kind, config, workspace)
+    backend = backend_for({kind: config}, RunOptions(directory, "read"), workspace=workspace)
     return backend.name, read_state(backend)
 
 
@@ -357,8 +331,7 @@ def _read_all(backend: Backend) -> tuple[bytes, bytes, bytes]:
 
 
 def _recover(backend: Backend, here: bytes, data: bytes, stored: bytes) -> State:
-    # The zeros at the end of the file are room that its run reserved ahead.
-    local = decode_lines(here.rstrip(b"\0"), str(backend.journal))[0]
+    local = decode_lines(here, str(backend.journal))[0]
     remote = decode_lines(stored, backend.name)[0]
     if not local and not remote:
         return State.parse(data, backend.name)

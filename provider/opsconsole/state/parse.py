@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import DecodeError
 
@@ -33,8 +33,7 @@ class Resource:
     objects: dict[ObjectKey, bytes] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Parts:
+class Parts(NamedTuple):
     """The parts of a state; `fields` are the original top-level fields."""
 
     fields: dict[str, Any]
@@ -42,6 +41,10 @@ class Parts:
     resources: dict[ResourceKey, Resource]
     lineage: str
     serial: int
+
+
+class _Damaged(Exception):
+    """The reason why a state of version 4 cannot be one that Terraform wrote."""
 
 
 def parse(data: bytes, source: str) -> Parts:
@@ -56,6 +59,9 @@ def parse(data: bytes, source: str) -> Parts:
     try:
         data.decode()
         return _parts(compact(data), source)
+    except _Damaged as error:
+        why = f"The state {source} is damaged: {error}."
+        raise UserError(why, "Nothing was changed.") from error
     except UnicodeDecodeError as error:
         raise _unreadable(source, "it is not UTF-8") from error
     except RecursionError as error:
@@ -82,17 +88,15 @@ def _parts(text: bytes, source: str) -> Parts:
     _check_version(values, source)
     outputs = values.get("outputs") or {}
     if not isinstance(outputs, dict) or not all(isinstance(o, dict) for o in outputs.values()):
-        raise _damaged_error(source, "its outputs are not objects by name")
+        raise _Damaged("its outputs are not objects by name")
     lineage, serial = values.get("lineage", ""), values.get("serial", 0)
     if not isinstance(lineage, str) or type(serial) is not int or serial < 0:
-        raise _damaged_error(
-            source, "its serial is not a whole number of 0 or more, or its lineage is not text"
-        )
+        raise _Damaged("its serial is not a whole number of 0 or more, or its lineage is not text")
     resources: dict[ResourceKey, Resource] = {}
     for item in items_of(fields.get("resources", b"null")) or ():
-        key, resource = _resource(fields_of(item), source)
+        key, resource = _resource(fields_of(item))
         if resources.setdefault(key, resource) is not resource:
-            raise _damaged_error(source, f"{_resource_name(key)} appears twice")
+            raise _Damaged(f"{_resource_name(key)} appears twice")
     texts = fields_of(fields["outputs"]) if outputs else {}
     return Parts(
         dict(fields), {name: bytes(raw) for name, raw in texts.items()}, resources, lineage, serial
@@ -122,30 +126,24 @@ def _check_version(fields: dict[str, Any], source: str) -> None:
     )
 
 
-def _damaged_error(source: str, why: str) -> UserError:
-    return UserError(f"The state {source} is damaged: {why}.", "Nothing was changed.")
-
-
-def _resource(fields: dict[str, Any], source: str) -> tuple[ResourceKey, Resource]:
+def _resource(fields: dict[str, Any]) -> tuple[ResourceKey, Resource]:
     names = [decode(fields.get(name, b'""')) for name in ("module", "mode", "type", "name")]
     provider = decode(fields.get("provider", b'""'))
     if not all(isinstance(name, str) for name in (*names, provider)):
-        raise _damaged_error(source, "a resource's type or name is not text")
+        raise _Damaged("a resource's type or name is not text")
     module, mode, type_name, name = names
     if not is_name(type_name) or not is_name(name):
-        raise _damaged_error(
-            source, f"{type_name!r}, {name!r} are not the type and name of a resource"
-        )
+        raise _Damaged(f"{type_name!r}, {name!r} are not the type and name of a resource")
     if mode not in ("managed", "data"):
-        raise _damaged_error(source, f"{type_name}.{name} has the unknown mode {mode!r}")
+        raise _Damaged(f"{type_name}.{name} has the unknown mode {mode!r}")
     # A large state repeats these for each resource. Interning keeps each text once.
     key = (sys.intern(module), sys.intern(mode), sys.intern(type_name), name)
     resource = Resource(sys.intern(provider), {**fields, "instances": None})
     for item in items_of(fields.get("instances", b"null")) or ():
         text = bytes(item)
-        object_key = _object_key(decode(text), key, source)
+        object_key = _object_key(decode(text), key)
         if object_key in resource.objects:
-            raise _damaged_error(source, f"an instance of {_resource_name(key)} appears twice")
+            raise _Damaged(f"an instance of {_resource_name(key)} appears twice")
         resource.objects[object_key] = text
     return key, resource
 
@@ -162,27 +160,21 @@ _SHAPES: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
-def _object_key(fields: Any, owner: ResourceKey, source: str) -> ObjectKey:
+def _object_key(fields: Any, owner: ResourceKey) -> ObjectKey:
     if not isinstance(fields, dict):
         raise ValueError(_OTHER_LAYOUT)
     for name, kinds in _SHAPES.items():
         if name in fields and not isinstance(fields[name], kinds):
-            raise _damaged_error(
-                source, f"{name} of an instance of {_resource_name(owner)} has a wrong type"
-            )
+            raise _Damaged(f"{name} of an instance of {_resource_name(owner)} has a wrong type")
     if not all(isinstance(item, str) for item in fields.get("dependencies") or ()):
-        raise _damaged_error(source, f"a dependency of {_resource_name(owner)} is not text")
+        raise _Damaged(f"a dependency of {_resource_name(owner)} is not text")
     key = fields.get("index_key")
     if isinstance(key, float) and key.is_integer():
         key = int(key)
     if isinstance(key, bool) or not (key is None or isinstance(key, (str, int))):
-        raise _damaged_error(
-            source, f"{_resource_name(owner)} has an instance with the key {key!r}"
-        )
+        raise _Damaged(f"{_resource_name(owner)} has an instance with the key {key!r}")
     if fields.get("status", "") not in ("", "tainted"):
-        raise _damaged_error(
-            source, f"{_resource_name(owner)} has the unknown status {fields['status']!r}"
-        )
+        raise _Damaged(f"{_resource_name(owner)} has the unknown status {fields['status']!r}")
     return key, str(fields.get("deposed") or "")
 
 

@@ -46,10 +46,10 @@ class Recovered:
 
     state: State
     base: Base
-    was_torn: bool
-    changes: Sequence[StateChange]
-    intents: Sequence[Intent]
-    count: int
+    was_torn: bool = False
+    changes: Sequence[StateChange] = ()
+    intents: Sequence[Intent] = ()
+    count: int = 0
 
     @property
     def records(self) -> list[Record]:
@@ -57,6 +57,11 @@ class Recovered:
         writing = [Writing(self.base.serial, self.base.digest)] * self.was_torn
         changes = [Changes(tuple(self.changes))] if self.changes else []
         return [self.base, *writing, *changes, *self.intents]
+
+
+def base_of(run: str, state: State) -> Base:
+    """Return the first record of the journal of a run that begins from this state."""
+    return Base(run, state.lineage, state.serial, state.digest(), state.empty)
 
 
 def recover(
@@ -87,13 +92,14 @@ def recover(
             the same object.
     """
     same_run = (
-        bool(local and stored) and _base_of(local, source).run == _base_of(stored, source).run
+        bool(local and stored)
+        and _first_record(local, source).run == _first_record(stored, source).run
     )
     # A run writes its journal before it stores the copy, so the journal holds all of the copy.
     journals = [local] if same_run else [records for records in (stored, local) if records]
     first, *older = journals
     state, was_torn, is_known = _choose_state(first, data, copy, source)
-    base = Base(run, state.lineage, state.serial, state.digest(), state.empty)
+    base = base_of(run, state)
     if is_known:
         changes = changes_of(first)
         for change in changes:
@@ -101,15 +107,15 @@ def recover(
     else:
         changes = _merge(state, first)
     for records in older:
-        _check_lineage(state, _base_of(records, source), source)
+        _check_lineage(state, _first_record(records, source), source)
         changes += _merge(state, records)
     counted = [local] if same_run else [stored, local] if not keeps_journal else [stored]
     intents = {intent.id: intent for records in counted for intent in open_intents(records)}
     count = sum(len(changes_of(records)) for records in journals)
-    return Recovered(state, base, was_torn, changes, list(intents.values()), count)
+    return Recovered(state, base, was_torn, changes, tuple(intents.values()), count)
 
 
-def _base_of(records: Sequence[Record], source: str) -> Base:
+def _first_record(records: Sequence[Record], source: str) -> Base:
     if isinstance(records[0], Base):
         return records[0]
     changed = dict.fromkeys(change.address for change in changes_of(records))
@@ -129,7 +135,7 @@ def _choose_state(
     records: Sequence[Record], data: bytes, copy: bytes, source: str
 ) -> tuple[State, bool, bool]:
     """Return the journal's state, whether it is the copy, and whether its digest is known."""
-    base = _base_of(records, source)
+    base = _first_record(records, source)
     announced = [record for record in records if isinstance(record, Writing)]
     digests = {record.digest for record in announced}
     copied = None

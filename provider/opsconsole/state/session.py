@@ -16,7 +16,6 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 
 import msgspec
@@ -25,12 +24,12 @@ from opsconsole.clock import timestamp, utc_now
 from opsconsole.errors import UserError
 from opsconsole.held_signals import held_signals
 from opsconsole.named_files import file_error
-from opsconsole.state.backend import Backend, SnapshotMeta
+from opsconsole.state.backend import Backend
 from opsconsole.state.journal import Journal
 from opsconsole.state.model import State
 from opsconsole.state.objects import StateChange, object_id
-from opsconsole.state.records import Base, Changes, Intent, Writing, encode_records
-from opsconsole.state.recovery import Recovered
+from opsconsole.state.records import Changes, Intent, Writing, encode_records
+from opsconsole.state.recovery import Recovered, base_of
 from opsconsole.state.rescue import rescue
 
 _SHARE: Final = 0.25
@@ -84,26 +83,22 @@ class StateSession:
     def __init__(
         self,
         backend: Backend,
-        state: State,
+        recovered: Recovered,
         cadence: Cadence,
-        run: str,
         journal: Journal | None = None,
-        recovered: Recovered | None = None,
     ) -> None:
         """Start a session on a state.
 
         Args:
-            run: The ID that distinguishes this run from all others.
             journal: The existing journal, which holds the `recovered` changes.
         """
-        self.state = state
-        self.folded = recovered.count if recovered else 0
-        self.open_intents: Sequence[Intent] = tuple(recovered.intents) if recovered else ()
+        self.state = recovered.state
+        self.folded = recovered.count
+        self.open_intents = recovered.intents
         self._backend = backend
         self._cadence = cadence
-        self._run = run
-        self._base = recovered.base if recovered else _base_of(run, state)
-        self._first_serial = state.serial
+        self._base = recovered.base
+        self._first_serial = self.state.serial
         self._journal = journal
         self._pending: list[StateChange] = []
         self._intents: dict[str, Intent] = {}
@@ -117,22 +112,17 @@ class StateSession:
         self._last_cost = 0.0
         self._state_size = _SMALL
         # A torn state must not replace the backup that was made before the interrupted write.
-        self._backed_up = recovered is not None and recovered.was_torn
+        self._backed_up = recovered.was_torn
         self._closed = False
         self._released = False
         self._writing = asyncio.Lock()
         self._disk = threading.Lock()
-        state.on_change = self._pending.append
+        self.state.on_change = self._pending.append
 
     def __enter__(self) -> StateSession:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def begin(self) -> None:
@@ -191,7 +181,7 @@ class StateSession:
         The intent must be flushed before the call. `details` must hold nothing secret.
         """
         intent = Intent(
-            f"{self._run}-{next(self._numbers)}",
+            f"{self._base.run}-{next(self._numbers)}",
             address,
             operation,
             dict(details),
@@ -234,7 +224,8 @@ class StateSession:
                 # would be written to a file that the next run does not find.
                 self._journal.check_name()
             self._backend.check_name()
-            await self._embed(noted)
+            if noted and self._backend.embeds_journal:
+                await self._embed(noted)
         except Exception as error:
             # The calls wait for this flush, so they are not made, and their outcome is known.
             refusal = self._to_user_error(error)
@@ -249,15 +240,10 @@ class StateSession:
 
     async def _embed(self, noted: Set[str]) -> None:
         """Return once the stored state embeds these intents. Callers share a write."""
-        if not self._embeds(noted):
-            async with self._writing:
-                # Ask again, because the write that held the lock may have embedded the intents.
-                if not self._embeds(noted):
-                    await self._write_now()
-
-    def _embeds(self, noted: Set[str]) -> bool:
-        waiting = noted & (self._intents.keys() - self._embedded)
-        return not (waiting and self._backend.embeds_journal)
+        async with self._writing:
+            # The write that held the lock may have embedded the intents.
+            if noted & (self._intents.keys() - self._embedded):
+                await self._write_now()
 
     @property
     def has_unwritten_changes(self) -> bool:
@@ -277,15 +263,6 @@ class StateSession:
         # The other half is for records that arrive while the state is written. A write costs as
         # much as the state is large, so all writes together stay in proportion to the journal.
         return journal is not None and journal.size > self._state_size // 2
-
-    async def checkpoint_if_due(self) -> None:
-        """Write the state if it is due (`Cadence`).
-
-        Raises:
-            UserError: The state cannot be written. Everything is in the journal.
-        """
-        if self.is_due():
-            await self.checkpoint()
 
     async def checkpoint(self) -> None:
         """Write the state now, in a thread, while changes continue.
@@ -330,9 +307,7 @@ class StateSession:
                 changes that are not even in the journal.
         """
         with held_signals():
-            if not self._closed:
-                self._closed = True
-                self._finish(self._save)
+            self._finish(self._save)
 
     def _save(self) -> None:
         # A write in a thread sets lineage and serial when it ends, and the snapshot needs both.
@@ -350,9 +325,7 @@ class StateSession:
         Raises:
             UserError: The journal cannot be written.
         """
-        if not self._closed:
-            self._closed = True
-            self._finish(self._keep_journal)
+        self._finish(self._keep_journal)
 
     def _keep_journal(self) -> None:
         self.record()
@@ -360,11 +333,14 @@ class StateSession:
             self._journal.flush_now()
 
     def _finish(self, save: Callable[[], None]) -> None:
-        """Save all changes, and release the lock even if saving fails.
+        """Save all changes once, and release the lock even if saving fails.
 
         Raises:
             UserError: Saving failed. The error names the changes that are saved nowhere else.
         """
+        if self._closed:
+            return
+        self._closed = True
         problem: UserError | None = None
         try:
             save()
@@ -407,11 +383,9 @@ class StateSession:
             return None
         count, self._since_write = self._since_write, 0
         before = self.state.serial
-        serial = self.state.raise_serial()
-        journal = self._open_journal()
-        return _Snapshot(
-            journal, self.state.copy(), before, serial, count, journal.appended_count, kept
-        )
+        self.state.raise_serial()
+        position = self._open_journal().appended_count
+        return _Snapshot(self.state.copy(), before, count, position, kept)
 
     def _write(self, snapshot: _Snapshot | None) -> None:
         with self._disk:
@@ -423,11 +397,11 @@ class StateSession:
                     # The journal holds records that change no state, such as refused calls.
                     self._journal.restart(self._base, self._journal.appended_count)
                 return
-            journal, state = snapshot.journal, snapshot.state
+            journal, state = self._open_journal(), snapshot.state
             begun = time.monotonic()
             # A stored state counts even without objects: its lineage is settled, and a missing file
             # is noticed.
-            base = _base_of(self._run, state, serial=snapshot.serial, empty=False)
+            base = msgspec.structs.replace(base_of(self._base.run, state), empty=False)
             embedded = encode_records((base, *snapshot.intents)) if snapshot.intents else b""
             try:
                 journal.flush_now()
@@ -436,11 +410,10 @@ class StateSession:
                     self._backed_up = True
                 # Announce the write before the state is touched: after a crash, only an announced
                 # copy may replace the state.
-                journal.append(Writing(snapshot.serial, base.digest))
+                journal.append(Writing(state.serial, base.digest))
                 journal.flush_now()
                 data = state.to_bytes()
-                wanted = SnapshotMeta(self.state.lineage, snapshot.serial)
-                stored = self._backend.write(data, wanted, embedded)
+                stored = self._backend.write(data, embedded) or (state.lineage, state.serial)
                 self.state.lineage, self.state.serial = stored
                 self._embedded = frozenset(intent.id for intent in snapshot.intents)
                 self._state_size = max(_SMALL, len(data))
@@ -459,11 +432,12 @@ class StateSession:
 
     def _finish_journal(self, journal: Journal) -> None:
         """Remove the journal; if intents are open, keep only these in it, for the next run."""
-        if self.open_intents or self._intents:
+        is_needed = bool(self.open_intents or self._intents)
+        if is_needed:
             journal.restart(self._base, journal.appended_count)
         # Also before removal, because the journal stays if its stored copy cannot be removed.
         journal.flush_now()
-        if not self.open_intents and not self._intents:
+        if not is_needed:
             journal.remove()
 
     def _to_user_error(self, error: Exception) -> UserError:
@@ -533,18 +507,11 @@ class _Snapshot:
         intents: The open intents, which are embedded in the document.
     """
 
-    journal: Journal
     state: State
     before: int
-    serial: int
     count: int
     position: int
     intents: Sequence[Intent]
-
-
-def _base_of(run: str, state: State, **changes: Any) -> Base:
-    base = Base(run, state.lineage, state.serial, state.digest(), state.empty)
-    return msgspec.structs.replace(base, **changes)
 
 
 def _passes(check: Callable[[], None]) -> bool:

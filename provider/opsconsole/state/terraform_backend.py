@@ -21,10 +21,10 @@ from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import data_directory
-from opsconsole.named_files import file_error
+from opsconsole.named_files import file_errors
 from opsconsole.state.address import Address
-from opsconsole.state.backend import Backend, SnapshotMeta, workspace_of
-from opsconsole.state.lock import DEFAULT_LOCKING, NOT_OPEN, Locking, lock_file, release_file
+from opsconsole.state.backend import Backend, RunOptions, workspace_of
+from opsconsole.state.lock import NOT_OPEN, lock_file, release_file
 from opsconsole.state.model import State
 from opsconsole.terraform_binary import engine_of, real_terraform
 
@@ -53,31 +53,23 @@ def find_binary(directory: Path) -> str:
 
 
 class TerraformBackend(Backend):
-    """A state in a backend that `terraform init` has set up in `directory`.
+    """A state in a backend that `terraform init` has set up in a working directory.
 
     Args:
         kind: The backend's type, for messages.
-        locking: The lock and timeout options, which are also passed to every push.
+        options: The lock and the timeout are also passed to every push.
     """
 
-    def __init__(
-        self,
-        directory: Path,
-        kind: str,
-        operation: str = "apply",
-        locking: Locking = DEFAULT_LOCKING,
-        journal: Path | None = None,
-    ) -> None:
-        self._directory = directory.absolute()
+    def __init__(self, kind: str, options: RunOptions) -> None:
+        self._directory = options.directory.absolute()
         self._notes = data_directory(self._directory)
         marker = self._directory / f"{kind}.{workspace_of(self._directory)}"
-        super().__init__(f"the {kind} backend of {directory}", marker, journal)
+        super().__init__(f"the {kind} backend of {options.directory}", marker, options)
         self._marker = self._notes / f"{marker.name}.opsconsole-lock"
-        self._operation = operation
-        self._locking = locking
         self._descriptor = NOT_OPEN
         self._binary = find_binary(self._directory)
-        self._stored = SnapshotMeta("", 0)
+        # The lineage and the serial of the stored state.
+        self._stored = ("", 0)
 
     def open(self) -> None:
         """Exclude other native runs in this directory.
@@ -99,11 +91,11 @@ class TerraformBackend(Backend):
     def read(self) -> bytes:
         data = self._run("pull", b"").strip()
         state = State.parse(data, self.name)
-        self._stored = SnapshotMeta(state.lineage if data else "", state.serial)
+        self._stored = (state.lineage if data else "", state.serial)
         return data
 
-    def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
-        """Push the state; return the metadata under which Terraform stored it, which may differ.
+    def write(self, data: bytes, journal: bytes = b"") -> tuple[str, int]:
+        """Push the state; return the lineage and the serial under which Terraform stored it.
 
         Raises:
             UserError: Someone else wrote the state since it was read, or the push failed.
@@ -111,7 +103,7 @@ class TerraformBackend(Backend):
         before = self._stored
         self.read()
         if self._stored != before:
-            raise self._moved_error(before)
+            raise self._moved_error(*before)
         arguments = ["-lock=true" if self._locking.lock else "-lock=false"]
         if self._locking.timeout:
             arguments.append(f"-lock-timeout={int(self._locking.timeout * 1000)}ms")
@@ -120,9 +112,10 @@ class TerraformBackend(Backend):
         # lineage if there was none. Only reading the state again returns both.
         stored = State.parse(self.read(), self.name)
         pushed = State.parse(data, "to push")
-        if stored.serial not in (meta.serial, meta.serial + 1) or not _same(stored, pushed):
-            raise self._moved_error(meta)
-        return SnapshotMeta(stored.lineage, stored.serial)
+        is_next = stored.serial in (pushed.serial, pushed.serial + 1)
+        if not is_next or not _same_objects(stored, pushed):
+            raise self._moved_error(pushed.lineage, pushed.serial)
+        return self._stored
 
     def close(self) -> None:
         """Release the lock file, so that other native runs in this directory can continue."""
@@ -147,10 +140,8 @@ class TerraformBackend(Backend):
         )
 
     def _open_marker(self) -> int:
-        try:
+        with file_errors("write", self._marker, "Nothing was changed."):
             return os.open(self._marker, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise file_error("write", self._marker, error, "Nothing was changed.") from error
 
     def _run(self, verb: str, stdin: bytes, *arguments: str) -> bytes:
         command = [self._binary, "state", verb, *arguments]
@@ -171,7 +162,7 @@ class TerraformBackend(Backend):
             raise UserError(f"Cannot run {self._binary}: {error.strerror}.") from error
         if done.returncode == 0:
             return done.stdout
-        said = _plain(done.stderr or done.stdout)
+        said = _plain_text(done.stderr or done.stdout)
         raise UserError(
             f"`{Path(self._binary).name} state {verb}` failed for {self.name}: {said}",
             self._init() if "init" in said else _KEPT if verb == "push" else "",
@@ -180,18 +171,18 @@ class TerraformBackend(Backend):
     def _init(self) -> str:
         return f"Run `{Path(self._binary).name} init` in {self._directory} first."
 
-    def _moved_error(self, before: SnapshotMeta) -> UserError:
-        now = self._stored
-        what = f"serial {now.serial}, not {before.serial}"
-        if now.lineage != before.lineage:
-            what = f"lineage {now.lineage or 'none'}, not {before.lineage or 'none'}"
+    def _moved_error(self, lineage: str, serial: int) -> UserError:
+        now_lineage, now_serial = self._stored
+        what = f"serial {now_serial}, not {serial}"
+        if now_lineage != lineage:
+            what = f"lineage {now_lineage or 'none'}, not {lineage or 'none'}"
         return UserError(
             f"The state in {self.name} was written by someone else meanwhile: it has {what}.",
             f"It is as they left it. {_KEPT}",
         )
 
 
-def read_borrowed(kind: str, config: Mapping[str, Any], workspace: str) -> tuple[str, State]:
+def read_with_terraform(kind: str, config: Mapping[str, Any], workspace: str) -> tuple[str, State]:
     """Read the state of another program, by running Terraform in a folder made for that.
 
     Raises:
@@ -213,12 +204,12 @@ def read_borrowed(kind: str, config: Mapping[str, Any], workspace: str) -> tuple
                 [binary, *words], capture_output=True, cwd=folder, env=environment
             )
             if done.returncode:
-                raise UserError(f"{Path(binary).name} cannot read it: {_plain(done.stderr)}")
+                raise UserError(f"{Path(binary).name} cannot read it: {_plain_text(done.stderr)}")
         name = f"the {kind} backend"
         return name, State.parse(done.stdout, name)
 
 
-def _same(stored: State, pushed: State) -> bool:
+def _same_objects(stored: State, pushed: State) -> bool:
     """Return whether two states hold the same objects; Terraform may drop unknown fields."""
     if stored.digest() == pushed.digest():
         return True
@@ -233,7 +224,7 @@ def _attributes(state: State, address: Address) -> object:
     return item and item.attributes
 
 
-def _plain(text: bytes) -> str:
+def _plain_text(text: bytes) -> str:
     """Remove the frame, the colours and the line breaks from an error of Terraform."""
     plain = _COLOUR.sub("", text.decode(errors="replace"))
     lines = [line.strip(" │╷╵") for line in plain.splitlines()]

@@ -9,11 +9,13 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
+from unittest import mock
 
 from opsconsole.cli.main import main
+from opsconsole.state import State
 
 _NOT_PASSED_ON = ("TF_", "OPSCONSOLE_")
 """Variables of the caller's environment that a deployment must not follow."""
@@ -69,16 +71,9 @@ class Deployment:
     def state(self) -> dict[str, Any]:
         """The attributes of each instance in state, by its address."""
         file = self._path / "terraform.tfstate"
-        if not file.exists():
-            return {}
-        found = {}
-        for item in json.loads(file.read_text("utf-8"))["resources"]:
-            prefix = "data." if item["mode"] == "data" else ""
-            for instance in item["instances"]:
-                key = f"[{json.dumps(instance['index_key'])}]" if "index_key" in instance else ""
-                address = f"{prefix}{item['type']}.{item['name']}{key}"
-                found[address] = instance["attributes"]
-        return found
+        state = State.parse(file.read_bytes() if file.exists() else b"")
+        instances = ((address, state.get(address)) for address in state.addresses())
+        return {str(address): held.attributes for address, held in instances if held is not None}
 
     def plan(self) -> dict[str, list[str]]:
         """Return the planned actions by address; empty if the console matches the program.
@@ -108,9 +103,11 @@ class Deployment:
 
     def _run(self, *words: str, expect: Sequence[int] = (0,)) -> str:
         place = ("-dir", str(self._path), "-state", str(self._path / "terraform.tfstate"))
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(_NOT_PASSED_ON)}
         out, err = io.StringIO(), io.StringIO()
         with (
-            _environment_of(self._environment),
+            # The command reads its settings from the environment of this process.
+            mock.patch.dict(os.environ, kept | self._environment, clear=True),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
         ):
@@ -121,18 +118,3 @@ class Deployment:
         if code not in expect:
             raise DeploymentError(f"{words[0]} ended with {code}\n{out.getvalue()}{err.getvalue()}")
         return out.getvalue()
-
-
-@contextlib.contextmanager
-def _environment_of(variables: Mapping[str, str]) -> Iterator[None]:
-    # The command reads its settings from the environment of this process.
-    before = dict(os.environ)
-    for name in before:
-        if name.startswith(_NOT_PASSED_ON):
-            del os.environ[name]
-    os.environ |= variables
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)

@@ -6,6 +6,7 @@ pytest loads this plugin wherever this package is installed.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -37,15 +38,13 @@ def _opsconsole_running() -> Iterator[Callable[[str], Emulator]]:
     from opsconsole.emulator import profiles, serve
 
     with contextlib.ExitStack() as stack:
-        consoles: dict[str, Emulator] = {}
 
+        @functools.cache
         def running(profile: str) -> Emulator:
             if profile not in profiles():
                 hint = did_you_mean(profile, profiles())
                 pytest.fail(f"{_MARKER}: there is no profile {profile!r}. {hint}", pytrace=False)
-            if profile not in consoles:
-                consoles[profile] = stack.enter_context(serve(profile))
-            return consoles[profile]
+            return stack.enter_context(serve(profile))
 
         yield running
 

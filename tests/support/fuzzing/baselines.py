@@ -4,7 +4,7 @@ import tempfile
 from datetime import date
 from pathlib import Path
 
-from opsconsole.drift.baseline import read_baseline
+from opsconsole.drift.baseline import apply_baseline, read_baseline
 from opsconsole.errors import OpsconsoleError
 
 _FILE = Path(tempfile.mkdtemp(prefix="opsconsole-fuzz-")) / "baseline.yml"
@@ -19,6 +19,6 @@ def check(data: bytes) -> None:
     """Read `data` as a baseline, and apply it to no drift."""
     _FILE.write_bytes(data)
     try:
-        read_baseline(_FILE).apply([], date(2026, 1, 1))
+        apply_baseline(read_baseline(_FILE), [], date(2026, 1, 1))
     except OpsconsoleError as error:
         str(error)

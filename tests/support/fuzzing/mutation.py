@@ -11,21 +11,7 @@ ODD: tuple[Any, ...] = (
     "${", "${1", "${local.a}", "%{ if true }", "hst_1", "opsconsole_host.a", '"', "\n",
 )  # fmt: skip
 _DEEP = "nested deeply"
-_BYTES = (
-    b"\x00",
-    b"\xff",
-    b'"',
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b",",
-    b"\n",
-    b"\\",
-    b"9" * 400,
-    b"-",
-    b"${",
-)
+_BYTES = (*(bytes([code]) for code in b'\x00\xff"{}[],\n\\-'), b"9" * 400, b"${")
 
 
 def mutated(data: bytes, chance: random.Random) -> bytes:

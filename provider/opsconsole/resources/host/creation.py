@@ -28,7 +28,7 @@ from opsconsole.resources.host.adoption import adopt
 from opsconsole.resources.host.deletions import HostDeletions
 from opsconsole.resources.host.rows import HostRow, OtherHost, read_back, unread_outcome
 from opsconsole.resources.host.verdicts import (
-    ROWS_COUNT,
+    DRY_RUN_IMPORTED,
     UNPROTECTED,
     DryRunIgnored,
     GuardedImports,
@@ -82,7 +82,7 @@ class BulkCreate:
         try:
             result = await self._imports.dry_run([row.fields for row in rows])
         except DryRunIgnored:
-            await self._report_reason(rows, _NO_MORE)
+            await self._report_reason(rows, _NOTHING_MORE_SENT)
             return
         except OpsconsoleError as problem:
             await self._split_refused(rows, problem, self._create_chunk)
@@ -91,7 +91,7 @@ class BulkCreate:
             await self._create_passing(rows, result, ended)
             return
         # A warning, not an error: an error would taint a created host.
-        rows[0].notes = () if self._rehearsal else (_KEPT,)
+        rows[0].notes = () if self._rehearsal else (_CREATED_BY_DRY_RUN,)
         await self._report_imported(rows, result)
 
     async def _create_passing(
@@ -110,7 +110,7 @@ class BulkCreate:
         waiting: list[HostRow] = []
 
         async def adopt_or_refuse(row: HostRow) -> None:
-            await self._adopt_or_refuse(row, refused[row], ids, rehearsed=True)
+            await self._adopt_or_refuse(row, refused[row], ids, from_dry_run=True)
 
         async def judge(row: HostRow) -> None:
             row.dry_run_status = verdicts[row].status
@@ -130,12 +130,12 @@ class BulkCreate:
 
         await map_limited(rows, judge, self._session.settings.max_concurrency)
         if self._session.dry_runs.ignored:
-            await self._report_reason(passing, _NO_MORE)
+            await self._report_reason(passing, _NOTHING_MORE_SENT)
         elif passing and not self._rehearsal:
-            await self._import(passing)
+            await self._send_import(passing)
         await map_limited(waiting, judge_again, len(waiting))
 
-    async def _import(self, rows: Sequence[HostRow]) -> None:
+    async def _send_import(self, rows: Sequence[HostRow]) -> None:
         """Import rows that passed the dry run."""
         statuses = {row.request.address: row.dry_run_status for row in rows}
         await self._session.before_write("create", [row.request for row in rows], statuses)
@@ -145,12 +145,12 @@ class BulkCreate:
             result = await send(fields, on_error="continue", dry_run=False)
         except ConsoleError as problem:
             if problem.safe_to_repeat:
-                await self._split_refused(rows, problem, self._import)
+                await self._split_refused(rows, problem, self._send_import)
             else:
-                await self._settle(rows, problem)
+                await self._settle_by_dry_run(rows, problem)
         else:
             if result.dry_run:
-                await self._settle(rows, answered_as_dry_run())
+                await self._settle_by_dry_run(rows, answered_as_dry_run())
             else:
                 await self._report_imported(rows, result)
 
@@ -177,17 +177,19 @@ class BulkCreate:
         verdict: RowVerdict,
         ids: Mapping[str | None, int],
         *,
-        rehearsed: bool,
+        from_dry_run: bool,
     ) -> None:
         """Adopt the host that prevents the creation of a row, or report what prevents it.
 
         Args:
             ids: How many rows of the answer have each id.
-            rehearsed: Whether the verdict is that of a dry run.
+            from_dry_run: Whether the verdict is that of a dry run.
         """
         adopting = self._session.settings.on_existing_host == "adopt"
         if not adopting or verdict.id is None:
-            await self._report_reason([row], self._not_created(row, verdict, rehearsed=rehearsed))
+            await self._report_reason(
+                [row], self._not_created(row, verdict, from_dry_run=from_dry_run)
+            )
         elif refusal := self._claim(row, verdict.id, ids):
             await self._report_reason([row], refusal)
         elif not self._rehearsal:
@@ -211,7 +213,7 @@ class BulkCreate:
             if not verdict.matched:
                 unknown.append(row)
             elif not (verdict.created or passed):
-                await self._adopt_or_refuse(row, verdict, ids, rehearsed=False)
+                await self._adopt_or_refuse(row, verdict, ids, from_dry_run=False)
             elif verdict.id is None:
                 unknown.append(row)
             elif refusal := self._claim(row, verdict.id, ids):
@@ -220,7 +222,7 @@ class BulkCreate:
                 created[row] = verdict.id
         unknown += await self._read_back(created)
         if unknown:
-            await self._settle(unknown, _NOT_TOLD)
+            await self._settle_by_dry_run(unknown, _ID_UNKNOWN)
 
     async def _read_back(self, created: Mapping[HostRow, str]) -> list[HostRow]:
         """Report hosts that were created, then read each and report it again.
@@ -249,7 +251,7 @@ class BulkCreate:
         await map_limited(list(created), read_one, self._session.settings.max_concurrency)
         return others
 
-    async def _settle(self, rows: Sequence[HostRow], problem: ConsoleError) -> None:
+    async def _settle_by_dry_run(self, rows: Sequence[HostRow], problem: ConsoleError) -> None:
         """Settle an import whose answer was lost, by a dry run whose answer carries the ids."""
         try:
             result = await self._imports.dry_run([row.fields for row in rows])
@@ -272,7 +274,7 @@ class BulkCreate:
                 await self._report_reason([row], refusal)
             else:
                 created[row] = verdict.id
-                row.notes = (_KEPT,) if imported else ()
+                row.notes = (_CREATED_BY_DRY_RUN,) if imported else ()
         for row in await self._read_back(created):
             row.notes = ()
             await self._report_row(row, self._outcome_lost(row, problem))
@@ -280,14 +282,14 @@ class BulkCreate:
     def _outcome_lost(self, row: HostRow, problem: ConsoleError) -> Outcome:
         return unsettled_outcome(self._lifecycle, row.request, problem, row.dry_run_status)
 
-    def _not_created(self, row: HostRow, verdict: RowVerdict, *, rehearsed: bool) -> Diagnostic:
+    def _not_created(self, row: HostRow, verdict: RowVerdict, *, from_dry_run: bool) -> Diagnostic:
         holders = self._session.holders[HOST.type_name]
         twins = (item for item in self._named[row.fields["name"]] if item != row.holder)
         diagnostic = explain_not_created(
             self._name(row),
             verdict,
             holders.get(verdict.id or ""),
-            rehearsed=rehearsed,
+            from_dry_run=from_dry_run,
             twin=next(twins, ""),
             replaces=f"{row.request.address} in state" in holders.values(),
         )
@@ -329,11 +331,11 @@ class BulkCreate:
         await self._report([(row.request, outcome)])
 
 
-_NO_MORE = error(ROWS_COUNT, "Nothing more is sent in this run.")
-_KEPT = warning(
-    ROWS_COUNT,
+_NOTHING_MORE_SENT = error(DRY_RUN_IMPORTED, "Nothing more is sent in this run.")
+_CREATED_BY_DRY_RUN = warning(
+    DRY_RUN_IMPORTED,
     f"What was created is kept in state, and no further host is sent in this run. {UNPROTECTED}",
 )
-_NOT_TOLD = ConsoleError(
+_ID_UNKNOWN = ConsoleError(
     "The import answer says that hosts were created, but not which of them this one is."
 )

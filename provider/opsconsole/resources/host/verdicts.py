@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from opsconsole.v1.bodies import ImportResult, RowResult
 
 IGNORED = "The console's answer to a dry run did not say dry_run: true"
-ROWS_COUNT = f"{IGNORED}, so its rows count as imported"
+DRY_RUN_IMPORTED = f"{IGNORED}, so its rows count as imported"
 UNPROTECTED = "A dry run does not protect imports on this console: ask its operator."
 
 
@@ -156,7 +156,7 @@ class GuardedImports:
         dry_runs = self._session.dry_runs
         async with nullcontext() if dry_runs.honoured else dry_runs.first:
             if dry_runs.ignored:
-                raise DryRunIgnored(f"{ROWS_COUNT}. Nothing more is sent.")
+                raise DryRunIgnored(f"{DRY_RUN_IMPORTED}. Nothing more is sent.")
             result = await send()
             dry_runs.honoured = dry_runs.honoured or result.dry_run
             dry_runs.ignored = dry_runs.ignored or not result.dry_run
@@ -193,7 +193,7 @@ def explain_not_created(
     verdict: RowVerdict,
     holder: str | None = None,
     *,
-    rehearsed: bool,
+    from_dry_run: bool,
     twin: str = "",
     replaces: bool = False,
 ) -> Diagnostic:
@@ -201,7 +201,7 @@ def explain_not_created(
 
     Args:
         holder: The address that has its id.
-        rehearsed: Whether the verdict is that of a dry run, which changed nothing.
+        from_dry_run: Whether the verdict is that of a dry run, which changed nothing.
         twin: The address of another host of the run that is declared with the same name.
         replaces: Whether its address holds another host, which is deleted after its creation.
     """
@@ -211,7 +211,7 @@ def explain_not_created(
             "The console's import answer lists its rows in a way that matches no row of the "
             "request, so nothing was sent for this host. Create it in the console, then import it.",
         )
-    run = "a dry run, which changes nothing," if rehearsed else "the import"
+    run = "a dry run, which changes nothing," if from_dry_run else "the import"
     detail = f"In {run} the console gives its row the status {verdict.status or 'nothing'!r}"
     detail += f": {verdict.error}." if verdict.error else "."
     if verdict.id is None and twin:

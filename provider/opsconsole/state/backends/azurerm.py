@@ -23,9 +23,9 @@ from azure.core.exceptions import (
 )
 from azure.storage.blob import BlobLeaseClient, ContentSettings
 
-from opsconsole.state.backend import DEFAULT_WORKSPACE
+from opsconsole.state.backend import DEFAULT_WORKSPACE, RunOptions
 from opsconsole.state.backends.azurerm_login import service
-from opsconsole.state.backends.base import JOURNAL, LockLost, ObjectBackend, RunOptions, one_line
+from opsconsole.state.backends.base import JOURNAL, LockLost, ObjectBackend, one_line
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
 
@@ -66,7 +66,6 @@ class AzurermBackend(ObjectBackend):
 
     def _write(self, data: bytes) -> None:
         """Replace the blob under its lease, unless it changed since it was read."""
-        self.check_lock()
         blob = self._blob(self._object)
         if self._snapshots and self._seen:
             blob.create_snapshot(**self._under_lease())
@@ -89,7 +88,7 @@ class AzurermBackend(ObjectBackend):
                 raise LockLost(self.name, f"its lease is gone ({_code(error)})") from error
             if error.status_code not in (409, 412):
                 raise
-            self._seen = self._stored_as(data, error)
+            self._seen = self._confirm_lost_answer(data, error)
         else:
             self._seen = done["etag"]
 
@@ -109,7 +108,7 @@ class AzurermBackend(ObjectBackend):
                 self._lease(info.id).acquire(lease_duration=-1)
         except HttpResponseError as error:
             if _code(error) in _LEASED or error.status_code == 412:
-                raise self._held_by(self._holder()) from error
+                raise self._lock_held(self._holder()) from error
             raise
         try:
             blob.set_blob_metadata(_lock_metadata(info), lease=info.id)
@@ -122,7 +121,7 @@ class AzurermBackend(ObjectBackend):
 
     def _release(self, info: LockInfo) -> None:
         try:
-            self._give_up(info.id)
+            self._release_lease(info.id)
         except HttpResponseError as error:
             # The lease was lost, or is gone with the blob, so this run holds nothing any more.
             if error.status_code not in (404, 409, 412):
@@ -135,11 +134,11 @@ class AzurermBackend(ObjectBackend):
         except HttpResponseError as error:
             if error.status_code not in (404, 412):
                 raise
-            raise self._lost_to(self._holder(), "its lease was broken or released") from error
+            raise self._lock_lost(self._holder(), "its lease was broken or released") from error
 
     def _force_unlock(self, holder: LockInfo) -> None:
         try:
-            self._give_up(holder.id)
+            self._release_lease(holder.id)
         except HttpResponseError as error:
             if error.status_code != 412 and _code(error) not in _LEASE_LOST:
                 raise
@@ -198,7 +197,7 @@ class AzurermBackend(ObjectBackend):
     def _under_lease(self) -> dict[str, str]:
         return {"lease": self._info.id} if self._info else {}
 
-    def _give_up(self, lock_id: str) -> None:
+    def _release_lease(self, lock_id: str) -> None:
         # Clear the metadata while the lease is held: afterwards it may name the next holder.
         self._blob(self._object).set_blob_metadata({}, lease=lock_id)
         self._lease(lock_id).release()

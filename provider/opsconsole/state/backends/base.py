@@ -11,17 +11,15 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import DEFAULT_WORKSPACE, Backend, SnapshotMeta
+from opsconsole.state.backend import DEFAULT_WORKSPACE, Backend, RunOptions
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.last_place import LastPlace
-from opsconsole.state.lock import DEFAULT_LOCKING, LockHeld, LockInfo, Locking, take_lock
+from opsconsole.state.lock import LockHeld, LockInfo, take_lock
 
 _PAUSES: Final = (0.25, 0.5, 1.0, 2.0)
-NO_META: Final = SnapshotMeta("", 0)
 JOURNAL: Final = "opsconsole-journal"
 """The name of a journal's copy beside the state."""
 
@@ -36,26 +34,6 @@ class LockLost(UserError):
             "Find out who released the lock. Then run again in this directory: what this run did"
             " is in its journal, and the next run adds it to the state.",
         )
-
-
-class RunOptions(NamedTuple):
-    """The operation of a run, and its options.
-
-    Attributes:
-        directory: The working directory, in which Terraform would run.
-        operation: The operation, such as `plan` or `apply`. Other runs that wait for the lock see
-            it.
-        journals: The folder for the journal; None is the working directory.
-        journal: The journal that the user named, if any.
-        checks_place: Whether the state must be where the last run in `directory` wrote it.
-    """
-
-    directory: Path = Path()
-    operation: str = "apply"
-    locking: Locking = DEFAULT_LOCKING
-    journals: Path | None = None
-    journal: Path | None = None
-    checks_place: bool = False
 
 
 class SharedBackend(Backend, ABC):
@@ -98,11 +76,9 @@ class SharedBackend(Backend, ABC):
             self._place.check()
         own = hashlib.sha256(identity.encode()).hexdigest()[:12]
         folder = (options.journals or options.directory).absolute()
-        super().__init__(name, folder / f"{settings.kind}.{workspace}.{own}", options.journal)
+        super().__init__(name, folder / f"{settings.kind}.{workspace}.{own}", options)
         self._settings = settings
         self._workspace = workspace
-        self._operation = options.operation
-        self._locking = options.locking
         self._open = False
         self._client: Any = None
         self._info: LockInfo | None = None
@@ -138,9 +114,7 @@ class SharedBackend(Backend, ABC):
             self._place.check_nothing_here()
         return data
 
-    def write(
-        self, data: bytes, meta: SnapshotMeta = NO_META, journal: bytes = b""
-    ) -> SnapshotMeta:
+    def write(self, data: bytes, journal: bytes = b"") -> None:
         """Replace the state, if this run still holds the lock and nobody else wrote the state.
 
         Raises:
@@ -150,11 +124,11 @@ class SharedBackend(Backend, ABC):
         """
         if self._seen is None:
             raise ValueError("read first")
+        self.check_lock()
         with self._naming_the_journal(), self._translating("write"):
             self._write(data)
         if self._place is not None:
             self._place.note()
-        return meta
 
     def lock(self, info: LockInfo) -> None:
         """Take the lock, without waiting.
@@ -173,6 +147,7 @@ class SharedBackend(Backend, ABC):
                 self._release(info)
 
     def check_lock(self) -> None:
+        """Raise LockLost if the lock no longer excludes other runs."""
         if self._info is not None:
             with self._naming_the_journal(), self._translating("check the lock of"):
                 self._check_lock(self._info)
@@ -182,10 +157,16 @@ class SharedBackend(Backend, ABC):
 
     def force_unlock(self, lock_id: str) -> None:
         holder = self.holder()
-        if holder is None or lock_id not in self._ids(holder):
-            raise no_such_lock(self.name, lock_id, holder)
+        if holder is None:
+            raise UserError(f"The state {self.name} is not locked.", "There is nothing to release.")
         with self._translating("unlock"):
-            self._force_unlock(holder)
+            if lock_id not in self._lock_ids(holder):
+                raise UserError(
+                    f"The state {self.name} is locked by {holder}: the ID {lock_id} is not that of"
+                    " the lock.",
+                    f"If that run is gone, give its ID: `opsconsole force-unlock {holder.id}`.",
+                )
+            self._force_unlock(holder._replace(id=lock_id))
 
     def holder(self) -> LockInfo | None:
         """Return what the backend tells of the holder of the lock; None if the lock is free."""
@@ -265,7 +246,7 @@ class SharedBackend(Backend, ABC):
     def _force_unlock(self, holder: LockInfo) -> None:
         self._release(holder)
 
-    def _ids(self, holder: LockInfo) -> Sequence[str]:
+    def _lock_ids(self, holder: LockInfo) -> Sequence[str]:
         """Return the IDs by which a lock may be released by force."""
         return [holder.id]
 
@@ -315,15 +296,17 @@ class SharedBackend(Backend, ABC):
         """Return the message of one of `_errors`, without the full stop, and the remedy."""
         raise NotImplementedError
 
-    def _held_by(self, holder: LockInfo | None) -> LockHeld:
+    def _lock_held(self, holder: LockInfo | None) -> LockHeld:
         unlock = f"`opsconsole force-unlock {holder.id}`" if holder else "`opsconsole force-unlock`"
         remedy = f" If that run is gone, release its lock with {unlock}."
         return LockHeld(self.name, holder, remedy)
 
-    def _lost_to(self, holder: LockInfo | None, otherwise: str = "someone released it") -> LockLost:
+    def _lock_lost(
+        self, holder: LockInfo | None, otherwise: str = "someone released it"
+    ) -> LockLost:
         return LockLost(self.name, f"it is locked by {holder}" if holder else otherwise)
 
-    def _foreign(self) -> LockLost:
+    def _written_by_other(self) -> LockLost:
         return LockLost(self.name, "someone else wrote the state since it was read")
 
 
@@ -349,7 +332,7 @@ class ObjectBackend(SharedBackend):
         data, self._seen = self._get(self._object)
         return data
 
-    def _stored_as(self, data: bytes, error: Exception) -> Any:
+    def _confirm_lost_answer(self, data: bytes, error: Exception) -> Any:
         """Return the version of a stored state whose first try succeeded and whose second failed.
 
         Raises:
@@ -357,7 +340,7 @@ class ObjectBackend(SharedBackend):
         """
         stored, version = self._get(self._object)
         if stored != data:
-            raise self._foreign() from error
+            raise self._written_by_other() from error
         return version
 
     def _delete_all(self) -> None:
@@ -378,14 +361,9 @@ class ObjectBackend(SharedBackend):
     def _delete(self, name: str) -> None: ...
 
 
-def no_such_lock(name: str, wanted: str, holder: LockInfo | None) -> UserError:
-    """Return the error that a lock cannot be released by force, because its ID is another one."""
-    if holder is None:
-        return UserError(f"The state {name} is not locked.", "There is nothing to release.")
-    return UserError(
-        f"The state {name} is locked by {holder}: the ID {wanted} is not that of the lock.",
-        f"If that run is gone, give its ID: `opsconsole force-unlock {holder.id}`.",
-    )
+def md5_of(data: bytes) -> str:
+    """Return the MD5 of a state in hexadecimal, as Terraform and PostgreSQL write it."""
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
 def one_line(text: object) -> str:

@@ -17,7 +17,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from opsconsole.errors import UserError
-from opsconsole.state.backends.base import ObjectBackend, RunOptions, one_line
+from opsconsole.state.backend import RunOptions
+from opsconsole.state.backends.base import ObjectBackend, one_line
 from opsconsole.state.backends.settings import BackendSettings, trusted_file
 from opsconsole.state.lock import LockInfo
 
@@ -59,11 +60,10 @@ class GcsBackend(ObjectBackend):
         super().__init__(settings, workspace, options, f"gs://{self._bucket_name}/{self._object}")
 
     def _write(self, data: bytes) -> None:
-        self.check_lock()
         try:
             self._seen = self._put(self._object, data, self._seen)
         except exceptions.PreconditionFailed as error:
-            self._seen = self._stored_as(data, error)
+            self._seen = self._confirm_lost_answer(data, error)
 
     def _lock(self, info: LockInfo) -> None:
         info = info._replace(path=f"gs://{self._bucket_name}/{self._lock_name}")
@@ -73,7 +73,7 @@ class GcsBackend(ObjectBackend):
             data, generation = self._get(self._lock_name)
             # An earlier attempt may have created the object, and its answer was lost.
             if data != info.to_json():
-                raise self._held_by(_holder(data, generation)) from error
+                raise self._lock_held(_holder(data, generation)) from error
         self._info = info._replace(id=str(generation))
 
     def _release(self, info: LockInfo) -> None:
@@ -86,7 +86,7 @@ class GcsBackend(ObjectBackend):
     def _check_lock(self, info: LockInfo) -> None:
         holder = self._holder()
         if holder is None or holder.id != info.id:
-            raise self._lost_to(holder)
+            raise self._lock_lost(holder)
 
     def _holder(self) -> LockInfo | None:
         return _holder(*self._get(self._lock_name))

@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import DEFAULT_WORKSPACE, SnapshotMeta
-from opsconsole.state.backends.base import NO_META, LockLost, RunOptions, SharedBackend
+from opsconsole.state.backend import DEFAULT_WORKSPACE, RunOptions
+from opsconsole.state.backends.base import LockLost, SharedBackend
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.document import decode, encode, fields_of, lay_out
 from opsconsole.state.lock import LockHeld, LockInfo
@@ -77,14 +77,12 @@ class HttpBackend(SharedBackend):
     def read_with_journal(self) -> tuple[bytes, bytes]:
         return self.read(), self._embedded
 
-    def write(
-        self, data: bytes, meta: SnapshotMeta = NO_META, journal: bytes = b""
-    ) -> SnapshotMeta:
+    def write(self, data: bytes, journal: bytes = b"") -> None:
         """Replace the state, with the rest of the journal as the last field of its document."""
         if journal:
             # Terraform ignores a field that it does not know, and drops the field when it writes.
             data = lay_out(encode({**fields_of(data), _FIELD: journal.decode()}))
-        return super().write(data, meta)
+        super().write(data)
 
     def _read(self) -> bytes:
         data = self._get()
@@ -100,18 +98,17 @@ class HttpBackend(SharedBackend):
         return data
 
     def _write(self, data: bytes) -> None:
-        """Replace the state, after a check of the lock and of the stored state."""
-        self.check_lock()
+        """Replace the state, unless it is not the one that was read."""
         # A write that was answered with an error may have taken effect.
         if _digest(self._get()) not in (self._seen, self._sent):
-            raise self._losing(self._foreign())
+            raise self._remember_loss(self._written_by_other())
         # A server that knows the lock's ID can refuse the write as well.
         params = {"ID": self._info.id} if self._info else {}
         self._sent = _digest(data)
         answer = self._request(self._update, self._address, data, params, quick=False)
         if answer.status_code in _HELD:
             why = f"the server refused the write ({answer.status_code})"
-            raise self._losing(LockLost(self.name, why))
+            raise self._remember_loss(LockLost(self.name, why))
         if answer.status_code not in (200, 201, 204):
             raise self._refused_error("write", answer)
         self._seen = self._sent
@@ -122,7 +119,7 @@ class HttpBackend(SharedBackend):
             holder = LockInfo.parse(answer.content)
             # An earlier attempt may have taken the lock, and its answer was lost.
             if holder is None or holder.id != info.id:
-                raise self._held_by(holder)
+                raise self._lock_held(holder)
         elif not answer.is_success:
             raise self._refused_error("lock", answer)
         self._info, self._lost = info, None
@@ -137,14 +134,14 @@ class HttpBackend(SharedBackend):
         if answer.status_code in _HELD:
             holder = LockInfo.parse(answer.content)
             if holder is not None and holder.id and holder.id != info.id:
-                raise self._losing(self._lost_to(holder))
+                raise self._remember_loss(self._lock_lost(holder))
         elif not answer.is_success:
             raise self._refused_error("check the lock of", answer)
         # A server that grants the lock to its holder again does so once more. On any other server,
         # the lock had been released, and the first request has taken it again.
         elif not self._request(*self._lock_request, info.to_json()).is_success:
             self._request(*self._unlock_request, info.to_json())
-            raise self._losing(self._lost_to(None))
+            raise self._remember_loss(self._lock_lost(None))
 
     def _force_unlock(self, holder: LockInfo) -> None:
         self._unlock(b"")
@@ -170,7 +167,7 @@ class HttpBackend(SharedBackend):
         if not answer.is_success:
             raise self._refused_error("unlock", answer)
 
-    def _losing(self, loss: LockLost) -> LockLost:
+    def _remember_loss(self, loss: LockLost) -> LockLost:
         self._lost = loss
         return loss
 

@@ -7,9 +7,7 @@ written over a second connection, so that a large write never delays them.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
@@ -18,25 +16,26 @@ import psycopg
 from psycopg import sql
 
 from opsconsole.errors import UserError
-from opsconsole.state.backends.base import JOURNAL, LockLost, RunOptions, SharedBackend, one_line
+from opsconsole.state.backend import RunOptions
+from opsconsole.state.backends.base import JOURNAL, LockLost, SharedBackend, md5_of, one_line
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
 
 CREATION = -1
 """Terraform's lock key for a state without a row; the whole database shares it."""
 
-_TABLE = "opsconsole_companions"
+_TABLE = "opsconsole_journals"
 _LOCK_NOTE = "lock"
 _KEY_OF_ROW: LiteralString = "SELECT id FROM {states} WHERE name = %s"
 _CREATION_TRIES = 10
-_MAKING_TRIES = 5
-_MADE_MEANWHILE = (
+_CREATING_TRIES = 5
+_CREATED_MEANWHILE = (
     psycopg.errors.UniqueViolation,
     psycopg.errors.DuplicateTable,
     psycopg.errors.DuplicateObject,
     psycopg.errors.DuplicateSchema,
 )
-_UNMADE = (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName)
+_MISSING = (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName)
 _FORBIDDEN = (psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidSchemaName)
 _WRONG_CREDENTIALS = (
     psycopg.errors.InvalidPassword,
@@ -65,15 +64,14 @@ class PgBackend(SharedBackend):
         super().__init__(settings, workspace, options, name, identity)
         self._first: Connection | None = None
         self._second: Connection | None = None
-        self._beside = threading.Lock()
         self._prepared = False
         self._keys: Sequence[int] = ()
 
     def _read_journal(self) -> bytes:
-        return self._companion(JOURNAL)
+        return self._read_companion(JOURNAL)
 
     def _store_journal(self, data: bytes) -> None:
-        self._store(JOURNAL, data)
+        self._store_companion(JOURNAL, data)
 
     def _disconnect(self) -> None:
         """Close the connections, which also ends a lock that is still held."""
@@ -86,58 +84,51 @@ class PgBackend(SharedBackend):
     def _read(self) -> bytes:
         rows = self._rows("SELECT data FROM {states} WHERE name = %s", self._workspace)
         data = (rows[0][0] or "").encode() if rows else b""
-        self._seen = _digest(data) if rows else ""
+        self._seen = md5_of(data) if rows else ""
         return data
 
     def _write(self, data: bytes) -> None:
-        """Replace the row in one transaction, over the connection that holds the lock."""
+        """Replace the row, over the connection that holds the lock."""
         self._prepare()
-        with self._connection().transaction():
-            if self._info is not None:
-                self._check_lock(self._info)
-            arguments: tuple[str, ...] = (data.decode(), self._workspace)
-            if self._seen:
-                text: LiteralString = (
-                    "UPDATE {states} SET data = %s WHERE name = %s AND md5(coalesce(data, '')) = %s"
-                )
-                arguments = (*arguments, self._seen)
-            else:
-                text = (
-                    "INSERT INTO {states} (data, name) VALUES (%s, %s)"
-                    " ON CONFLICT (name) DO NOTHING"
-                )
-            if self._run(text, *arguments).rowcount != 1:
-                raise self._foreign()
-        self._seen = _digest(data)
+        arguments: tuple[str, ...] = (data.decode(), self._workspace)
+        if self._seen:
+            text: LiteralString = (
+                "UPDATE {states} SET data = %s WHERE name = %s AND md5(coalesce(data, '')) = %s"
+            )
+            arguments = (*arguments, self._seen)
+        else:
+            text = "INSERT INTO {states} (data, name) VALUES (%s, %s) ON CONFLICT (name) DO NOTHING"
+        if self._run(text, *arguments).rowcount != 1:
+            raise self._written_by_other()
+        self._seen = md5_of(data)
 
     def _lock(self, info: LockInfo) -> None:
         """Take the row's advisory lock. Without a row, keep the creation locks for the run."""
         self._prepare()
-        # PostgreSQL cuts the name off at 63 bytes; `_session` finds the start of the ID in it.
+        # PostgreSQL cuts the name off at 63 bytes; `_find_holder` finds the start of the ID in it.
         name = f"{info.operation} {info.id[:8]} {info.who}"[:63]
         self._run("SELECT set_config('application_name', %s, false)", name)
         # Like Terraform and OpenTofu, every run first tries the creation lock. If there is a row,
         # the run holds that lock only for a moment. So a run that finds the lock taken retries for
         # a second.
         for attempt in range(_CREATION_TRIES):
-            key = self._try_creation()
+            key = self._try_creation_locks()
             if key is None:
                 break
             if attempt + 1 == _CREATION_TRIES:
-                raise self._held_by(self._session(key))
+                raise self._lock_held(self._find_holder(key))
             time.sleep(0.1)
-        row = self._one(_KEY_OF_ROW, self._workspace)
-        keys = self._creation if row is None else (int(row[0]),)
-        if row is not None:
-            is_taken = self._try_lock(keys[0])
+        key = self._value(_KEY_OF_ROW, self._workspace)
+        if key is not None:
+            is_taken = self._try_lock(key)
             self._unlock(self._creation)
             if not is_taken:
-                raise self._held_by(self._session(keys[0]))
-        self._keys = keys
-        self._info = info._replace(path=str(keys[0]))
-        self._store(_LOCK_NOTE, self._info.to_json())
+                raise self._lock_held(self._find_holder(key))
+        self._keys = self._creation if key is None else (key,)
+        self._info = info._replace(path=str(self._keys[0]))
+        self._store_companion(_LOCK_NOTE, self._info.to_json())
 
-    def _try_creation(self) -> int | None:
+    def _try_creation_locks(self) -> int | None:
         """Take the creation locks; return the key that another session holds, or None."""
         taken: list[int] = []
         # Terraform and OpenTofu have different creation locks, so both are taken.
@@ -152,30 +143,30 @@ class PgBackend(SharedBackend):
         """Release the lock. If the connection is gone, so is the lock."""
         keys, self._keys = self._keys, ()
         if keys and self._first is not None and not self._first.closed:
-            self._store(_LOCK_NOTE, b"")
+            self._store_companion(_LOCK_NOTE, b"")
             self._unlock(keys)
 
     def _force_unlock(self, holder: LockInfo) -> None:
         """End the session that holds the lock, which is the only way to release it from outside."""
         for pid in _pid_of(holder):
             self._run("SELECT pg_terminate_backend(%s)", int(pid))
-        self._store(_LOCK_NOTE, b"")
+        self._store_companion(_LOCK_NOTE, b"")
 
-    def _ids(self, holder: LockInfo) -> Sequence[str]:
+    def _lock_ids(self, holder: LockInfo) -> Sequence[str]:
         return [holder.id, *_pid_of(holder)]
 
     def _holder(self) -> LockInfo | None:
         """Return the holder of the lock, from the session and from the note of a native run."""
         rows = self._rows(_KEY_OF_ROW, self._workspace)
         keys = [*(int(row[0]) for row in rows), *self._creation]
-        return next(filter(None, map(self._session, keys)), None)
+        return next(filter(None, map(self._find_holder, keys)), None)
 
     def _workspaces(self) -> set[str]:
         return {row[0] for row in self._rows("SELECT name FROM {states}")}
 
     def _delete_all(self) -> None:
         self._run("DELETE FROM {states} WHERE name = %s", self._workspace)
-        self._store(JOURNAL, b"")
+        self._store_companion(JOURNAL, b"")
 
     def _server(self) -> str:
         """Return host, port and database, as far as the settings name them."""
@@ -190,8 +181,7 @@ class PgBackend(SharedBackend):
         return " ".join(str(parts.get(name) or os.environ.get(own)) for name, own in names)
 
     def _try_lock(self, key: int) -> bool:
-        found = self._one("SELECT pg_try_advisory_lock(%s)", key)
-        return bool(found and found[0])
+        return bool(self._value("SELECT pg_try_advisory_lock(%s)", key))
 
     def _unlock(self, keys: Sequence[int]) -> None:
         for key in keys:
@@ -201,18 +191,18 @@ class PgBackend(SharedBackend):
         """Check whether this session still holds its locks."""
         for key in self._keys:
             # pg_locks shows a key as two halves of 32 bits, which look signed only when cast.
-            found = self._one(
-                "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
+            is_held = self._value(
+                "SELECT true FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
                 " AND objsubid = 1 AND classid = %s AND objid = %s AND granted",
                 *_halves(key),
             )
-            if found is None:
+            if not is_held:
                 raise LockLost(self.name, "its session no longer holds the advisory lock")
 
-    def _session(self, key: int) -> LockInfo | None:
+    def _find_holder(self, key: int) -> LockInfo | None:
         """Return the session that holds a key, as PostgreSQL knows it."""
         # pg_locks shows the advisory locks of every database of the server.
-        found = self._one(
+        found = self._run(
             "SELECT a.pid, a.usename, coalesce(host(a.client_addr), 'the same machine'),"
             " a.application_name, to_char(a.backend_start AT TIME ZONE 'UTC',"
             ' \'YYYY-MM-DD"T"HH24:MI:SS"Z"\')'
@@ -221,55 +211,49 @@ class PgBackend(SharedBackend):
             " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
             " AND l.classid = %s AND l.objid = %s",
             *_halves(key),
-        )
+        ).fetchone()
         if found is None:
             return None
         pid, user, client, application, since = found
         session = f"PostgreSQL session {pid} of {user} from {client}"
-        noted = LockInfo.parse(self._companion(_LOCK_NOTE))
+        noted = LockInfo.parse(self._read_companion(_LOCK_NOTE))
         if noted is not None and noted.id and noted.id[:8] in (application or ""):
             return noted._replace(info=session)
         who = application or "a session without a name (Terraform gives none)"
         return LockInfo(str(pid), "session", who, "", str(since or ""), str(key), session)
 
-    def _companion(self, which: str) -> bytes:
+    def _read_companion(self, which: str) -> bytes:
         text: LiteralString = "SELECT data FROM {companions} WHERE name = %s AND kind = %s"
-        with self._beside:
-            try:
-                found = self._run(text, self._beside_name, which, on=self._other()).fetchone()
-            except _UNMADE:
-                return b""
-        return bytes(found[0]) if found else b""
+        try:
+            return bytes(self._value(text, self._companion_name, which, on=self._other()) or b"")
+        except _MISSING:
+            return b""
 
     @property
-    def _beside_name(self) -> str:
+    def _companion_name(self) -> str:
         """The name of this state's companions; one table has the companions of a whole schema."""
         own = "" if self._table == "states" else f"{self._table}/"
         return f"{own}{self._workspace}"
 
-    def _store(self, which: str, data: bytes) -> None:
-        place = (self._beside_name, str(which))
-        with self._beside:
-            if data:
-                self._run(
-                    "INSERT INTO {companions} (name, kind, data) VALUES (%s, %s, %s)"
-                    " ON CONFLICT (name, kind) DO UPDATE SET data = excluded.data",
-                    *place,
-                    data,
-                    on=self._other(),
-                )
-            else:
-                text: LiteralString = "DELETE FROM {companions} WHERE name = %s AND kind = %s"
-                self._run(text, *place, on=self._other())
+    def _store_companion(self, which: str, data: bytes) -> None:
+        row: tuple[object, ...] = (self._companion_name, which)
+        text: LiteralString = "DELETE FROM {companions} WHERE name = %s AND kind = %s"
+        if data:
+            row = (*row, data)
+            text = (
+                "INSERT INTO {companions} (name, kind, data) VALUES (%s, %s, %s)"
+                " ON CONFLICT (name, kind) DO UPDATE SET data = excluded.data"
+            )
+        self._run(text, *row, on=self._other())
 
     def _prepare(self) -> None:
         """Create what Terraform creates, unless the settings skip it, and the companions' table."""
         if self._prepared:
             return
-        for left in reversed(range(_MAKING_TRIES)):
+        for left in reversed(range(_CREATING_TRIES)):
             try:
-                self._make()
-            except _MADE_MEANWHILE:
+                self._create_missing()
+            except _CREATED_MEANWHILE:
                 # If two sessions create the same thing at once, PostgreSQL refuses one of them.
                 # That session tries again and finds it created.
                 if not left:
@@ -278,7 +262,7 @@ class PgBackend(SharedBackend):
                 break
         self._prepared = True
 
-    def _make(self) -> None:
+    def _create_missing(self) -> None:
         # Check first, because `IF NOT EXISTS` needs the right to create even if nothing is created.
         if not self._skips("schema") and not self._has("to_regnamespace", "{schema}"):
             self._run("CREATE SCHEMA IF NOT EXISTS {schema}")
@@ -300,17 +284,18 @@ class PgBackend(SharedBackend):
 
     def _has(self, function: LiteralString, name: LiteralString) -> bool:
         quoted = sql.SQL(name).format(**self._names()).as_string(self._connection())
-        found = self._one("SELECT " + function + "(%s)", quoted)
-        return bool(found and found[0])
+        return bool(self._value("SELECT " + function + "(%s)", quoted))
 
-    def _one(self, text: LiteralString, *arguments: object) -> tuple[Any, ...] | None:
-        return self._run(text, *arguments).fetchone()
+    def _value(self, text: LiteralString, *arguments: object, on: Connection | None = None) -> Any:
+        """Return the value of a query of one column; None if there is no row."""
+        row = self._run(text, *arguments, on=on).fetchone()
+        return row and row[0]
 
     def _rows(self, text: LiteralString, *arguments: object) -> list[tuple[Any, ...]]:
         """Return the rows of a query; empty if the table does not exist yet."""
         try:
             return self._run(text, *arguments).fetchall()
-        except _UNMADE:
+        except _MISSING:
             return []
 
     def _run(
@@ -398,10 +383,6 @@ def _halves(key: int) -> Sequence[int]:
 def _pid_of(holder: LockInfo) -> list[str]:
     words = holder.info.split()
     return [words[2]] if words[:2] == ["PostgreSQL", "session"] else []
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
 def _message_of(error: Exception) -> str:

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, SSOError
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import DEFAULT_WORKSPACE
-from opsconsole.state.backends.base import ObjectBackend, RunOptions, no_such_lock, one_line
+from opsconsole.state.backend import DEFAULT_WORKSPACE, RunOptions
+from opsconsole.state.backends.base import ObjectBackend, md5_of, one_line
 from opsconsole.state.backends.s3_session import clients
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
@@ -65,16 +64,6 @@ class S3Backend(ObjectBackend):
         endpoint = settings.block("endpoints").get("s3") or settings.text("endpoint")
         super().__init__(settings, workspace, options, name, f"{endpoint} {name}")
 
-    def force_unlock(self, lock_id: str) -> None:
-        """Release the lock with this ID: the object, the row, or both, if they carry the ID."""
-        with self._translating("unlock"):
-            found = {lock: self._info_of(lock) for lock in self._locks}
-            if not any(_has_id(info, lock_id) for info in found.values()):
-                raise no_such_lock(self.name, lock_id, next(filter(None, found.values()), None))
-            for lock, info in reversed(found.items()):
-                if _has_id(info, lock_id):
-                    self._drop(lock)
-
     def _disconnect(self) -> None:
         if self._client is not None:
             for client in self._client:
@@ -91,41 +80,40 @@ class S3Backend(ObjectBackend):
             data, etag = self._get(self._object)
             row = self._item(f"{self._row}-md5") if self._table else {}
             expected = row.get("Digest", {}).get("S", "")
-            if not expected or expected == _md5(data):
+            if not expected or expected == md5_of(data):
                 break
             # Another run may be between its write of the state and its write of the digest.
             time.sleep(0.5 if attempt + 1 < _DIGEST_TRIES else 0.0)
         else:
             raise UserError(
                 f"The state {self.name} is not the one whose digest DynamoDB holds"
-                f" ({_md5(data) if data else 'there is none'}, not {expected}).",
+                f" ({md5_of(data) if data else 'there is none'}, not {expected}).",
                 "Wait until the store shows the last write, or restore the version of that"
                 f" digest; else remove the row {self._row}-md5 from {self._table}.",
             )
-        self._seen = (etag, _md5(data) if data else "")
+        self._seen = (etag, md5_of(data) if data else "")
         return data
 
     def _write(self, data: bytes) -> None:
         """Replace the object if it has not changed since it was read, then note its digest."""
         etag, digest = self._seen
-        self.check_lock()
         condition = {"IfMatch": etag} if etag else {"IfNoneMatch": "*"}
         if not self._lockfile:
             # A store without conditional writes works too, with DynamoDB as its lock.
             condition = {}
             found, _ = self._get(self._object)
-            if (_md5(found) if found else "") != digest:
-                raise self._foreign()
+            if (md5_of(found) if found else "") != digest:
+                raise self._written_by_other()
         try:
             stored = self._put(self._object, data, _JSON, **condition)
         except ClientError as error:
             if _code(error) not in (*_EXISTS, *_MISSING):
                 raise
-            stored = self._stored_as(data, error)
+            stored = self._confirm_lost_answer(data, error)
         if self._table:
-            row = {**_id(f"{self._row}-md5"), "Digest": {"S": _md5(data)}}
+            row = {**_id(f"{self._row}-md5"), "Digest": {"S": md5_of(data)}}
             self._db.put_item(TableName=self._table, Item=row)
-        self._seen = (stored, _md5(data))
+        self._seen = (stored, md5_of(data))
 
     def _lock(self, info: LockInfo) -> None:
         """Take the lock: the object first, then the row."""
@@ -151,10 +139,13 @@ class S3Backend(ObjectBackend):
         for lock in self._locks:
             holder = self._info_of(lock)
             if not _has_id(holder, info.id):
-                raise self._lost_to(holder)
+                raise self._lock_lost(holder)
 
     def _holder(self) -> LockInfo | None:
         return next(filter(None, map(self._info_of, self._locks)), None)
+
+    def _lock_ids(self, holder: LockInfo) -> Sequence[str]:
+        return [info.id for info in map(self._info_of, self._locks) if info is not None]
 
     def _take(self, lock: str, info: LockInfo) -> None:
         try:
@@ -172,7 +163,7 @@ class S3Backend(ObjectBackend):
             # An earlier attempt may have taken the lock, and its answer was lost.
             holder = self._info_of(lock)
             if not _has_id(holder, info.id):
-                raise self._held_by(holder) from error
+                raise self._lock_held(holder) from error
 
     def _info_of(self, lock: str) -> LockInfo | None:
         if lock == self._lockfile:
@@ -293,7 +284,3 @@ def _id(name: str) -> dict[str, Any]:
 
 def _has_id(info: LockInfo | None, lock_id: str) -> bool:
     return info is not None and info.id == lock_id
-
-
-def _md5(data: bytes) -> str:
-    return hashlib.md5(data, usedforsecurity=False).hexdigest()

@@ -39,21 +39,16 @@ _ROLE = {
 
 def clients(settings: BackendSettings) -> tuple[Any, Any]:
     """Return a client for S3 and a client for DynamoDB. No request is sent yet."""
-    session = _session(settings)
-    common = {
-        "verify": _verify(settings),
-        "region_name": settings.text("region", "AWS_REGION", "AWS_DEFAULT_REGION") or None,
-    }
+    session, config = _session(settings), _config(settings)
     endpoints = settings.block("endpoints")
     made = []
-    for service, variables in (
-        ("s3", ("AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT")),
-        ("dynamodb", ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_DYNAMODB_ENDPOINT")),
+    for service, older, *variables in (
+        ("s3", "endpoint", "AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT"),
+        ("dynamodb", "dynamodb_endpoint", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_DYNAMODB_ENDPOINT"),
     ):
-        older = "endpoint" if service == "s3" else "dynamodb_endpoint"
         address = endpoints.get(service) or settings.text(older, *variables) or None
         made.append(
-            session.client(service, endpoint_url=address, config=_config(settings), **common)
+            session.client(service, endpoint_url=address, config=config, verify=_verify(settings))
         )
     return made[0], made[1]
 
@@ -80,11 +75,9 @@ def _config(settings: BackendSettings) -> Config:
     )
 
 
-def _verify(settings: BackendSettings) -> bool | str | None:
-    if settings.flag("insecure"):
-        return False
-    named = settings.text("custom_ca_bundle", "AWS_CA_BUNDLE")
-    return named or trusted_file() or None
+def _verify(settings: BackendSettings) -> bool | None:
+    """Return False if certificates are not verified; None verifies them as the session says."""
+    return False if settings.flag("insecure") else None
 
 
 def _session(settings: BackendSettings) -> boto3.Session:
@@ -99,10 +92,9 @@ def _session(settings: BackendSettings) -> boto3.Session:
     key, secret = settings.text("access_key"), settings.text("secret_key")
     if key and secret:
         _set_chain(core, Credentials(key, secret, settings.text("token") or None))
-    region = settings.text("region", "AWS_REGION", "AWS_DEFAULT_REGION")
-    if region:
+    if region := settings.text("region", "AWS_REGION", "AWS_DEFAULT_REGION"):
         core.set_config_variable("region", region)
-    if isinstance(authorities := _verify(settings), str):
+    if authorities := settings.text("custom_ca_bundle", "AWS_CA_BUNDLE") or trusted_file():
         # Clients that the chain creates for itself, to assume a role, use the same authorities.
         core.set_config_variable("ca_bundle", authorities)
     _assume(core, settings)

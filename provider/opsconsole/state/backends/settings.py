@@ -21,7 +21,7 @@ class BackendSettings:
 
     def __init__(self, kind: str, block: Mapping[str, Any]) -> None:
         self.kind = kind
-        self._block = {name: value for name, value in block.items() if value is not None}
+        self._block = block
 
     def text(self, name: str, *variables: str, default: str = "") -> str:
         """Return a setting, or else the first of the environment variables that is set."""
@@ -47,9 +47,6 @@ class BackendSettings:
 
     def flag(self, name: str, *variables: str) -> bool:
         """Return a setting that is on or off."""
-        value = self._block.get(name)
-        if isinstance(value, bool):
-            return value
         return self.text(name, *variables).lower() in _TRUE
 
     def number(self, name: str, *variables: str, default: int = 0) -> int:
