@@ -41,13 +41,9 @@ from opsconsole.language.values import (
     type_from_json,
 )
 
-_NAMES: Final = {
-    "string": STRING,
-    "number": NUMBER,
-    "bool": BOOL,
-    "any": DYNAMIC,
-    **{kind: Type(kind, (DYNAMIC,)) for kind in COLLECTIONS},
-}
+_NAMES: Final = {"string": STRING, "number": NUMBER, "bool": BOOL, "any": DYNAMIC}
+_BARE: Final = {kind: Type(kind, (DYNAMIC,)) for kind in ("list", "map")}
+"""Types that may be written without the type of their elements, if they are not inside another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +127,8 @@ def parse_constraint(text: str) -> Constraint:
     Raises:
         EvaluationError: `text` is not a type constraint.
     """
+    if text in _BARE:
+        return Constraint(_BARE[text])
     return _constraint(parse_expression(text), text)
 
 
