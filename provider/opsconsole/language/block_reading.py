@@ -54,7 +54,6 @@ _META: Final = frozenset(
     (COMMENT, "count", "for_each", "depends_on", "provider", "lifecycle", "connection")
 )
 _REFUSED: Final = ("provisioner", "connection")
-_DEFAULT: Final = LifecycleBlock()
 _LIFECYCLE: Final = (
     "create_before_destroy",
     "ignore_changes",
@@ -139,7 +138,7 @@ def _read_lifecycle(
     value: Json, origin: Origin, address: str, mode: str, definition: BlockDefinition
 ) -> LifecycleBlock:
     if value is None:
-        return _DEFAULT
+        return LifecycleBlock()
     where = f"{origin.title(address)}: lifecycle"
     body = single_body(value, where)
     for kind in _CONDITIONS:

@@ -162,10 +162,7 @@ class _Finder:
         imports = dict.fromkeys(
             address
             for item in program.imports
-            for address in self.of(
-                f"{item.origin.path or item.origin.file}: import of {item.to}",
-                {"": [item.id, item.for_each]},
-            )
+            for address in self.of(item.title, {"": [item.id, item.for_each]})
         )
         # References in unused values may also lead nowhere.
         for name in program.locals:

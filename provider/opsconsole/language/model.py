@@ -227,6 +227,11 @@ class Import:
     for_each: Json = None
     repeated: bool = False
 
+    @property
+    def title(self) -> str:
+        """The name of the block in messages."""
+        return f"{self.origin.path or self.origin.file}: import of {self.to}"
+
 
 @dataclass(frozen=True, slots=True)
 class Moved:

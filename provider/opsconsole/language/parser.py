@@ -168,10 +168,8 @@ class Parser:
         """Read all of the text as lines of the form `name = expression`."""
         self._lines = True
         while self._skip_lines():
-            if self._kind() != "name":
-                raise EvaluationError("`name = value` is required")
-            name = self._name()
-            if not self._accept("="):
+            name = self._name() if self._kind() == "name" else ""
+            if not name or not self._accept("="):
                 raise EvaluationError("`name = value` is required")
             yield name, self._expression()
             if self._peek() not in ("\n", ""):
@@ -373,7 +371,7 @@ class Parser:
     def _call(self, name: str) -> Node:
         arguments: list[Node] = []
         spread = False
-        while self._peek() != ")" and not spread:
+        while self._peek() != ")":
             arguments.append(self._expression())
             spread = self._accept("...")
             if spread or not self._accept(","):
