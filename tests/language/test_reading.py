@@ -57,11 +57,9 @@ def test_several_files_make_one_program(tmp_path):
             {"resource": {"random_id": {"a": {**PATH, "byte_length": 1}}}},
             ("st/a (random_id.a)", 'the provider "random"', "Terraform can run it"),
         ),
-        ({"data": {"terraform_remote_state": {"a": {}}}}, ("it has no backend",)),
         ({"data": {"terraform_remote_state": {"a": {"lifecycle": {}}}}}, ("Terraform can run it",)),
         ({"data": {"terraform_remote_state": {"a": {"x": 1}}}}, ('the argument "x"',)),
         (host(provisioner={"local-exec": {}}), ("st/a", "provisioner", "Terraform can run it")),
-        (host(connection={}), ("connection blocks", "Terraform can run it")),
         (host(lifecycle={"precondition": [{}]}), ("precondition", "Terraform can run it")),
         (host(lifecycle={"postcondition": [{}]}), ("postcondition", "Terraform can run it")),
         (

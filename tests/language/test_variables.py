@@ -1,7 +1,7 @@
 """Variables: sources and their order, types, what is missing; Terraform is the judge of values."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,13 +46,19 @@ def _document() -> dict[str, Any]:
     }
 
 
-def _native(
-    directory: Path, arguments: list[tuple[str, str]], environment: dict[str, str] | None = None
-) -> dict[str, Any]:
+Arguments = Sequence[tuple[str, str]]
+
+
+def _resolve(directory: Path, arguments: Arguments = (), **environment: str) -> dict[str, Any]:
     program = load_directory(directory, resources)
-    values = resolve_variables(
-        program, directory=directory, environment=environment or {}, arguments=arguments
+    return resolve_variables(
+        program, directory=directory, environment=environment, arguments=arguments
     )
+
+
+def _native(directory: Path, arguments: Arguments = (), **environment: str) -> dict[str, Any]:
+    program = load_directory(directory, resources)
+    values = _resolve(directory, arguments, **environment)
     found = Evaluator(program, values, lambda address: None, applying=True).outputs()
     return {name: [type_to_json(item.type), item.value] for name, item in found.items()}
 
@@ -60,7 +66,7 @@ def _native(
 def _judged(
     directory: Path,
     terraform: Callable[..., str],
-    arguments: list[tuple[str, str]],
+    arguments: Arguments,
 ) -> dict[str, Any]:
     flags = [f"-{kind}={text}" for kind, text in arguments]
     terraform(directory, "apply", "-auto-approve", "-no-color", *flags)
@@ -71,7 +77,7 @@ def _judged(
 @pytest.mark.terraform
 def test_defaults_are_converted_as_terraform_does(write_program, terraform):
     directory = write_program(_document())
-    native = _native(directory, [])
+    native = _native(directory)
     judged = _judged(directory, terraform, [])
     native["untyped"][0] = judged["untyped"][0]  # the type of a null is not kept
     native["object"][0] = judged["object"][0]
@@ -103,7 +109,7 @@ def test_sources_win_in_terraforms_order(
         ("var", 'nested={k = {name = "n", tags = ["q"]}}'),
         ("var", "untyped=[1]"),
     ]
-    native = _native(directory, arguments, {"TF_VAR_number": "9", "TF_VAR_any_list": "[5]"})
+    native = _native(directory, arguments, TF_VAR_number="9", TF_VAR_any_list="[5]")
     judged = _judged(directory, terraform, arguments)
     native["object"][0] = judged["object"][0]
     assert native == judged
@@ -114,13 +120,13 @@ def test_sources_win_in_terraforms_order(
 
 def test_the_environment_is_read_by_type(write_program):
     directory = write_program(_document())
-    environment = {
-        "TF_VAR_string": "[1]",
-        "TF_VAR_numbers": '[1, "2"]',
-        "TF_VAR_map": "{a = 1}",
-        "TF_VAR_unheard_of": "x",
-    }
-    values = _native(directory, [], environment)
+    values = _native(
+        directory,
+        TF_VAR_string="[1]",
+        TF_VAR_numbers='[1, "2"]',
+        TF_VAR_map="{a = 1}",
+        TF_VAR_unheard_of="x",
+    )
     assert values["string"][1] == "[1]"
     assert values["numbers"][1] == [1, 2]
     assert values["map"][1] == {"a": 1}
@@ -130,11 +136,7 @@ def test_sensitive_and_ephemeral_values_are_marked(write_program):
     directory = write_program(
         {"variable": {"key": {"sensitive": True, "ephemeral": True}, "none": {"nullable": True}}}
     )
-    values = resolve_variables(
-        load_directory(directory, resources),
-        directory=directory,
-        environment={"TF_VAR_key": "svc_ak_secret", "TF_VAR_none": ""},
-    )
+    values = _resolve(directory, TF_VAR_key="svc_ak_secret", TF_VAR_none="")
     assert values["key"].marks == {"sensitive", "ephemeral"}
     assert "svc_ak_secret" not in repr(values["key"])
 
@@ -157,12 +159,7 @@ def test_sensitive_and_ephemeral_values_are_marked(write_program):
 def test_values_that_do_not_fit_are_refused(write_program, variable, arguments, message):
     directory = write_program({"variable": {"v": variable}})
     with pytest.raises(UserError, match=message):
-        resolve_variables(
-            load_directory(directory, resources),
-            directory=directory,
-            environment={},
-            arguments=arguments,
-        )
+        _resolve(directory, arguments)
 
 
 @pytest.mark.parametrize(
@@ -178,4 +175,4 @@ def test_a_bad_tfvars_file_is_reported(write_program, text, message):
     directory = write_program({"variable": {"v": {}}})
     (directory / "terraform.tfvars").write_text(text)
     with pytest.raises(UserError, match=message):
-        resolve_variables(load_directory(directory, resources), directory=directory, environment={})
+        _resolve(directory)

@@ -54,7 +54,6 @@ _META: Final = frozenset(
     (COMMENT, "count", "for_each", "depends_on", "provider", "lifecycle", "connection")
 )
 _REFUSED: Final = ("provisioner", "connection")
-_DEFAULT: Final = LifecycleBlock()
 _LIFECYCLE: Final = (
     "create_before_destroy",
     "ignore_changes",
@@ -139,7 +138,7 @@ def _read_lifecycle(
     value: Json, origin: Origin, address: str, mode: str, definition: BlockDefinition
 ) -> LifecycleBlock:
     if value is None:
-        return _DEFAULT
+        return LifecycleBlock()
     where = f"{origin.title(address)}: lifecycle"
     body = single_body(value, where)
     for kind in _CONDITIONS:
@@ -419,8 +418,8 @@ def block_address(steps: tuple[str | int, ...]) -> str | None:
 _PROPERTIES: Final = {"path": ("module", "root", "cwd"), "terraform": ("workspace",)}
 """The properties of the running engine that expressions may use, by the root of their names."""
 
-ROOTS: Final = frozenset(("var", "local", "each", "count", "self", "data", *_PROPERTIES))
-"""The first parts of names that do not refer to resources."""
+NEVER_BLOCKS: Final = frozenset(("var", "local", "each", "count", "self", *_PROPERTIES))
+"""The first parts of names that refer to no block."""
 
 
 def is_foreign(reference: Reference) -> bool:
@@ -434,7 +433,7 @@ def is_foreign(reference: Reference) -> bool:
     if root in _PROPERTIES:
         return rest[0] not in _PROPERTIES[root]
     # A resource type always contains an underscore.
-    return root not in ROOTS and "_" not in root
+    return root not in (*NEVER_BLOCKS, "data") and "_" not in root
 
 
 def foreign_name_error(reference: Reference, where: str) -> OnlyTerraform:

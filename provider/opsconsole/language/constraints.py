@@ -41,13 +41,9 @@ from opsconsole.language.values import (
     type_from_json,
 )
 
-_NAMES: Final = {
-    "string": STRING,
-    "number": NUMBER,
-    "bool": BOOL,
-    "any": DYNAMIC,
-    **{kind: Type(kind, (DYNAMIC,)) for kind in COLLECTIONS},
-}
+_NAMES: Final = {"string": STRING, "number": NUMBER, "bool": BOOL, "any": DYNAMIC}
+_BARE: Final = {kind: Type(kind, (DYNAMIC,)) for kind in ("list", "map")}
+"""Types that may be written without the type of their elements, if they are not inside another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +97,7 @@ class Constraint:
 
     def _complete(self, type: Type) -> Type:
         """Return the type of a null or unknown value with the optional attributes that it lacks."""
-        if self.type.kind in COLLECTIONS:
+        if self.inner and self.type.kind in COLLECTIONS:
             return Type(type.kind, map(self.inner[0]._complete, type.inner), type.names)
         if type.kind != "object" or self.type.kind != "object":
             return type
@@ -131,6 +127,8 @@ def parse_constraint(text: str) -> Constraint:
     Raises:
         EvaluationError: `text` is not a type constraint.
     """
+    if text in _BARE:
+        return Constraint(_BARE[text])
     return _constraint(parse_expression(text), text)
 
 
@@ -139,15 +137,15 @@ def _constraint(node: Node, text: str) -> Constraint:
         name = str(node.steps[0])
         if name in _NAMES:
             return Constraint(_NAMES[name])
-    if isinstance(node, Call) and len(node.operands) == 1:
-        argument = node.operands[0]
+    if isinstance(node, Call) and len(node.arguments) == 1:
+        argument = node.arguments[0]
         if node.name in COLLECTIONS:
             inner = _constraint(argument, text)
             return Constraint(Type(node.name, (inner.type,)), (inner,))
         if node.name == "object" and isinstance(argument, Object):
             return _object(argument, text)
         if node.name == "tuple" and isinstance(argument, Tuple):
-            items = tuple(_constraint(item, text) for item in argument.operands)
+            items = tuple(_constraint(item, text) for item in argument.items)
             return Constraint(tuple_type(item.type for item in items), items)
     raise EvaluationError(f'"{text}" is not a type constraint')
 
@@ -155,15 +153,15 @@ def _constraint(node: Node, text: str) -> Constraint:
 def _object(node: Object, text: str) -> Constraint:
     attributes: dict[str, Constraint] = {}
     optional: dict[str, Value] = {}
-    for key, value in zip(node.operands[::2], node.operands[1::2], strict=True):
+    for key, value in zip(node.keys, node.items, strict=True):
         if not isinstance(key, Literal):
             raise EvaluationError(f'"{text}" is not a type constraint')
         name = str(key.value.data)
-        if isinstance(value, Call) and value.name == "optional" and value.operands:
-            constraint = _constraint(value.operands[0], text)
+        if isinstance(value, Call) and value.name == "optional" and value.arguments:
+            constraint = _constraint(value.arguments[0], text)
             default = Value(constraint.type, None)
-            if len(value.operands) > 1:
-                default = constraint.apply(value.operands[1].evaluate(LITERALS))
+            if len(value.arguments) > 1:
+                default = constraint.apply(value.arguments[1].evaluate(LITERALS))
             optional[name] = default
             attributes[name] = constraint
         else:
@@ -177,7 +175,7 @@ class _NoNames(Names):
 
     work = Work()
 
-    def resolve(self, reference: Reference) -> Value:
+    def resolve(self, reference: Reference, key: Value | None = None) -> Value:
         raise EvaluationError(f"a value cannot refer to {reference.source_text()} here")
 
     def call(self, name: str, arguments: Sequence[Value]) -> Value:

@@ -198,14 +198,15 @@ class Evaluator(NameResolver):
 
     def targets_of(self, block: Import) -> list[ImportTarget]:
         """Return the targets of one `import` block; raises as `imports`."""
-        title = f"{block.origin.path or block.origin.file}: import of {block.to}"
+        scope = self.scope()
         if not block.repeated:
-            return [self._import(title, block, self.scope())]
-        entries = evaluate_argument(title, "for_each", block.for_each, self.scope(), each_entries)
+            return [self._import(block, scope)]
+        entries = evaluate_argument(block.title, "for_each", block.for_each, scope, each_entries)
         scopes = (self.scope(each_names(key, value)) for key, value in entries.items())
-        return [self._import(title, block, scope) for scope in scopes]
+        return [self._import(block, scope) for scope in scopes]
 
-    def _import(self, title: str, block: Import, scope: Scope) -> ImportTarget:
+    def _import(self, block: Import, scope: Scope) -> ImportTarget:
+        title = block.title
         target = try_step(title, "to", instance_address, block.to, scope)
         if target.module:
             raise OnlyTerraform(f"{title}: it names a module.", f"{title}: a module")

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import Final
 
 from opsconsole.errors import UserError
 from opsconsole.language.block_reading import (
-    ROOTS,
+    NEVER_BLOCKS,
     block_address,
     foreign_name_error,
     is_foreign,
@@ -36,8 +35,6 @@ from opsconsole.language.model import REMOTE_STATE, Block, Json, Program
 from opsconsole.language.nodes import Call, Node, Reference
 from opsconsole.language.parser import parse_expression, parse_template
 from opsconsole.text import did_you_mean
-
-_NEVER_BLOCKS: Final = ROOTS - {"data"}
 
 
 @dataclass(frozen=True)
@@ -83,9 +80,9 @@ def build_graph(program: Program) -> Graph:
             names all of them.
     """
     finder = _Finder(program)
-    direct, outputs, imports = finder.of_program()
+    graph = finder.of_program()
     raise_any(list(finder.problems.values()))
-    return Graph(direct, _order_blocks(program, direct), outputs, imports)
+    return replace(graph, order=_order_blocks(program, graph.direct))
 
 
 def check_support(program: Program) -> None:
@@ -132,7 +129,7 @@ def named_resources(block: Block) -> frozenset[str]:
     return frozenset(
         address
         for address in (*found, *block.depends_on)
-        if address and address.split(".")[0] not in _NEVER_BLOCKS and address[:5] != "data."
+        if address and address.split(".")[0] not in NEVER_BLOCKS and address[:5] != "data."
     )
 
 
@@ -152,10 +149,8 @@ class _Finder:
         self._providers: dict[str, tuple[str, ...]] = {}
         self._remote_states: dict[str, tuple[str, ...] | None] = {}
 
-    def of_program(
-        self,
-    ) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]], tuple[str, ...]]:
-        """Return the dependencies of the blocks, of the outputs and of the imports."""
+    def of_program(self) -> Graph:
+        """Return all dependencies in the program, without an order."""
         program = self._program
         direct = {address: self.of_block(block) for address, block in program.blocks.items()}
         outputs = {
@@ -167,10 +162,7 @@ class _Finder:
         imports = dict.fromkeys(
             address
             for item in program.imports
-            for address in self.of(
-                f"{item.origin.path or item.origin.file}: import of {item.to}",
-                {"": [item.id, item.for_each]},
-            )
+            for address in self.of(item.title, {"": [item.id, item.for_each]})
         )
         # References in unused values may also lead nowhere.
         for name in program.locals:
@@ -179,14 +171,14 @@ class _Finder:
             self.of_remote_state(block)
         for key in program.providers:
             self.of_provider(key)
-        return direct, outputs, tuple(imports)
+        return Graph(direct, (), outputs, tuple(imports))
 
     def of_block(self, block: Block) -> tuple[str, ...]:
         """Return the dependencies of a block."""
         title = block.title
         found = dict.fromkeys(self.of(title, block.expressions))
         for text in block.lifecycle.replace_triggered_by:
-            self._collect(text, title, "replace_triggered_by", found, _references_of)
+            self._collect(text, title, "replace_triggered_by", found, _bare_references)
         named = (item for item in block.depends_on if item != block.address)
         found.update(dict.fromkeys(self.of(title, {}, named)))
         found.update(dict.fromkeys(self.of_provider(block.provider)))
@@ -218,7 +210,7 @@ class _Finder:
         for address in depends_on:
             reference = Reference(tuple(address.split(".")))
             targets = self.attempt(reference, f"{title}: depends_on")
-            if reference.steps[0] not in _NEVER_BLOCKS:
+            if reference.steps[0] not in NEVER_BLOCKS:
                 found.update(dict.fromkeys(targets))
         return tuple(found)
 
@@ -294,7 +286,7 @@ class _Finder:
         root = reference.steps[0]
         if is_foreign(reference):
             raise foreign_name_error(reference, where)
-        if root in _NEVER_BLOCKS and not reference.steps[1:]:
+        if root in NEVER_BLOCKS and not reference.steps[1:]:
             raise UserError(
                 f"{where}: {root} alone has no value.", f"Name a part of it, such as {root}.NAME."
             )
@@ -311,7 +303,7 @@ class _Finder:
                     f"{where}: there is no variable {name}.",
                     did_you_mean(name, self._program.variables),
                 )
-        if root in _NEVER_BLOCKS:
+        if root in NEVER_BLOCKS:
             return ()
         written = reference.source_text()
         address = named or written
@@ -331,7 +323,7 @@ class _Finder:
         return (address,)
 
 
-def _references_of(text: str) -> list[Reference]:
+def _bare_references(text: str) -> list[Reference]:
     return list(parse_expression(text).references())
 
 

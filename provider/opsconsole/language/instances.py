@@ -166,13 +166,13 @@ def _steps(node: Node, scope: Scope) -> tuple[Any, ...]:
     if isinstance(node, Reference):
         return node.steps
     if isinstance(node, GetAttribute):
-        return (*_steps(node.operands[0], scope), node.name)
+        return (*_steps(node.source, scope), node.name)
     if isinstance(node, Index):
-        key = node.operands[1].evaluate(scope).data
+        key = node.key.evaluate(scope).data
         # In Python, a bool is an int.
         if not isinstance(key, str | int) or isinstance(key, bool):
             raise EvaluationError("an index must be a known text or a whole number")
-        return (*_steps(node.operands[0], scope), Quoted(key) if isinstance(key, str) else key)
+        return (*_steps(node.source, scope), Quoted(key) if isinstance(key, str) else key)
     raise EvaluationError("an address is required")
 
 

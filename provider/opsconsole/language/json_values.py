@@ -27,13 +27,7 @@ from opsconsole.language.model import Origin, Program
 from opsconsole.language.nodes import Reference, Scope, make_object
 from opsconsole.language.numbers import parse_number
 from opsconsole.language.parser import parse_template
-from opsconsole.language.values import (
-    STRING,
-    Value,
-    of_python,
-    to_nfc,
-    tuple_of,
-)
+from opsconsole.language.values import STRING, Value, of_python, to_nfc, tuple_of
 from opsconsole.named_files import read_named
 from opsconsole.terraform_binary import engine_of
 from opsconsole.text import did_you_mean

@@ -147,8 +147,10 @@ class Block:
         return self.counted or self.repeated
 
     @property
-    def expressions(self) -> dict[str, Json]:
-        """The arguments, and the values of `count` and `for_each`, by name."""
+    def expressions(self) -> Mapping[str, Json]:
+        """The arguments, and the value of `count` or `for_each`, by name."""
+        if not self.has_keys:
+            return self.arguments
         return {**self.arguments, "count": self.count, "for_each": self.for_each}
 
     @property
@@ -224,6 +226,11 @@ class Import:
     provider: str = ""
     for_each: Json = None
     repeated: bool = False
+
+    @property
+    def title(self) -> str:
+        """The name of the block in messages."""
+        return f"{self.origin.path or self.origin.file}: import of {self.to}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,12 +157,14 @@ class NameResolver(Names):
             raise EvaluationError(message)
         return unknown()
 
-    def resolve(self, reference: Reference) -> Value:
-        """Return the value of a reference.
+    def resolve(self, reference: Reference, key: Value | None = None) -> Value:
+        """Return the value of a reference, or the element `key` of that value.
 
         Raises:
-            EvaluationError: The name or the attribute does not exist.
+            EvaluationError: The name, the attribute or the element does not exist.
         """
+        if key is not None:
+            return self._resolve_index(reference, key)
         steps = reference.steps
         root = str(steps[0])
         if root in _NEEDS:
@@ -181,7 +183,7 @@ class NameResolver(Names):
             return self._absent_value(f"there is no {reference.source_text()}")
         return self._of_block(block, rest)
 
-    def resolve_index(self, reference: Reference, key: Value) -> Value:
+    def _resolve_index(self, reference: Reference, key: Value) -> Value:
         """Return `reference[key]`: one instance of a block, without evaluating the others."""
         block, rest = self._block_at(reference.steps)
         plain = key.data
@@ -322,10 +324,8 @@ class NameResolver(Names):
 
     def _object(self, block: Block, address: str, values: Values | None) -> Value:
         if values is None:
-            definition = block.definition
-            return unknown(
-                object_type({item.name: attribute_constraint(item).type for item in definition})
-            )
+            types = ((item.name, attribute_constraint(item).type) for item in block.definition)
+            return unknown(object_type(dict(types)))
         found = self._objects.get(address)
         if found is None or found[0] is not values:
             whole = {

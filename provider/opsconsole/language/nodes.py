@@ -7,6 +7,7 @@ operands. An unknown operand makes the result unknown.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
@@ -75,13 +76,9 @@ class Names:
 
     work: Work
 
-    def resolve(self, reference: Reference) -> Value:
-        """Return the value of a reference."""
+    def resolve(self, reference: Reference, key: Value | None = None) -> Value:
+        """Return the value of a reference, or the element `key` of that value."""
         raise NotImplementedError
-
-    def resolve_index(self, reference: Reference, key: Value) -> Value:
-        """Return the element `key` of a reference's value."""
-        return element(self.resolve(reference), key)
 
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
         """Return the result of a function."""
@@ -108,27 +105,19 @@ class Scope:
         """Return this scope with additional names."""
         return Scope(self.outer, {**self.names, **names})
 
-    def resolve(self, reference: Reference) -> Value:
-        """Return the value of a reference."""
+    def resolve(self, reference: Reference, key: Value | None = None) -> Value:
+        """Return the value of a reference, or the element `key` of that value."""
         bound = self.names.get(str(reference.steps[0]))
         if bound is None:
-            return self.outer.resolve(reference)
-        return get_path(bound, reference.steps[1:])
-
-    def resolve_index(self, reference: Reference, key: Value) -> Value:
-        """Return the element `key` of a reference's value."""
-        if reference.steps[0] in self.names:
-            return element(self.resolve(reference), key)
-        return self.outer.resolve_index(reference, key)
+            return self.outer.resolve(reference, key)
+        value = get_path(bound, reference.steps[1:])
+        return value if key is None else element(value, key)
 
 
 class Node:
-    """One node of the tree; `operands` are its child nodes."""
+    """One node of the tree. Its fields hold the child nodes, and tuples of them, in order."""
 
-    __slots__ = ("operands",)
-
-    def __init__(self, *operands: Node) -> None:
-        self.operands = operands
+    __slots__: tuple[str, ...] = ()
 
     def evaluate(self, scope: Scope) -> Value:
         """Return the value in `scope`.
@@ -139,9 +128,13 @@ class Node:
         """
         raise NotImplementedError
 
-    def children(self) -> Sequence[Node]:
-        """Return the child nodes."""
-        return self.operands
+    def children(self) -> Iterator[Node]:
+        """Yield the child nodes."""
+        for name in self.__slots__:
+            part = getattr(self, name)
+            for item in part if isinstance(part, tuple) else (part,):
+                if isinstance(item, Node):
+                    yield item
 
     def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
         """Yield every reference in the tree, except references to names in `bound`."""
@@ -149,30 +142,21 @@ class Node:
             yield from child.references(bound)
 
 
+@dataclass(slots=True, eq=False)
 class Literal(Node):
     """A literal value."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Value) -> None:
-        super().__init__()
-        self.value = value
+    value: Value
 
     def evaluate(self, scope: Scope) -> Value:
         return self.value
 
 
+@dataclass(slots=True, eq=False)
 class Reference(Node):
     """A name and the literal steps that follow it."""
 
-    __slots__ = ("steps",)
-
-    def __init__(self, steps: tuple[Step, ...]) -> None:
-        super().__init__()
-        self.steps = steps
-
-    def __repr__(self) -> str:
-        return f"Reference({self.steps!r})"
+    steps: tuple[Step, ...]
 
     def evaluate(self, scope: Scope) -> Value:
         return scope.resolve(self)
@@ -192,44 +176,48 @@ class Reference(Node):
         return text
 
 
+@dataclass(slots=True, eq=False)
 class GetAttribute(Node):
     """`source.name`, where the source is not a plain reference."""
 
-    __slots__ = ("name",)
-
-    def __init__(self, source: Node, name: str) -> None:
-        super().__init__(source)
-        self.name = name
+    source: Node
+    name: str
 
     def evaluate(self, scope: Scope) -> Value:
-        return attribute(self.operands[0].evaluate(scope), self.name)
+        return attribute(self.source.evaluate(scope), self.name)
 
 
+@dataclass(slots=True, eq=False)
 class Index(Node):
     """`source[key]`, if the key is not a literal or the source is not a plain reference."""
 
+    source: Node
+    key: Node
+
     def evaluate(self, scope: Scope) -> Value:
-        source, key_node = self.operands
-        key = key_node.evaluate(scope)
+        key = self.key.evaluate(scope)
         # The scope looks up one instance of a block without evaluating the others.
-        if isinstance(source, Reference):
-            return scope.resolve_index(source, key)
-        return element(source.evaluate(scope), key)
+        if isinstance(self.source, Reference):
+            return scope.resolve(self.source, key)
+        return element(self.source.evaluate(scope), key)
 
 
 ITEM: Final = "*"
 """The name under which the expression after a splat refers to the current element."""
 
 
+@dataclass(slots=True, eq=False)
 class Splat(Node):
-    """`source[*]…`: the second operand is evaluated for each element.
+    """`source[*]…`: `each` is evaluated for each element.
 
     A single value counts as one element, and null as no element.
     """
 
+    source: Node
+    each: Node
+
     def evaluate(self, scope: Scope) -> Value:
-        source, each = self.operands
-        value = source.evaluate(scope)
+        value = self.source.evaluate(scope)
         # In HCL, a null list, set or tuple is an error, and any other null counts as no element.
         if value.is_null and is_sequence(value):
             raise EvaluationError("a splat cannot go over null")
@@ -239,39 +227,37 @@ class Splat(Node):
             return unknown(marks=value.marks)
         items = items_of(value) if is_sequence(value) else [value.unmark()]
         scope.work.count(len(items))
-        results = [each.evaluate(scope.within({ITEM: item})) for item in items]
+        results = [self.each.evaluate(scope.within({ITEM: item})) for item in items]
         types = {item.type for item in results}
         if value.kind in ("list", "set"):
             if not results:
                 # An empty list keeps its type, which is found by evaluating an unknown element.
                 example = {ITEM: unknown(value.type.element)}
-                types = {each.evaluate(scope.within(example)).type}
+                types = {self.each.evaluate(scope.within(example)).type}
             if len(types) == 1:
                 return list_value(results, types.pop()).mark(value.marks)
         return tuple_of(results).mark(value.marks)
 
     def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
-        return super().references(bound | {ITEM})
+        return Node.references(self, bound | {ITEM})
 
 
+@dataclass(slots=True, eq=False)
 class Binary(Node):
     """`left operator right`."""
 
-    __slots__ = ("operator",)
-
-    def __init__(self, operator: str, left: Node, right: Node) -> None:
-        super().__init__(left, right)
-        self.operator = operator
+    operator: str
+    left: Node
+    right: Node
 
     def evaluate(self, scope: Scope) -> Value:
-        left, right = self.operands
         if self.operator in ("&&", "||"):
             return self._logic(scope)
-        return _binary(self.operator, left.evaluate(scope), right.evaluate(scope))
+        return _binary(self.operator, self.left.evaluate(scope), self.right.evaluate(scope))
 
     def _logic(self, scope: Scope) -> Value:
         """Evaluate both operands, as Terraform 1.11 does."""
-        left, right = (_attempt(operand, scope) for operand in self.operands)
+        left, right = _attempt(self.left, scope), _attempt(self.right, scope)
         try:
             for item in (left, right):
                 if isinstance(item, EvaluationError):
@@ -308,17 +294,15 @@ def _binary(operator: str, left: Value, right: Value) -> Value:
     return Value(NUMBER if operator in "+-*/%" else BOOL, result, marks)
 
 
+@dataclass(slots=True, eq=False)
 class Unary(Node):
     """`-operand` or `!operand`."""
 
-    __slots__ = ("operator",)
-
-    def __init__(self, operator: str, operand: Node) -> None:
-        super().__init__(operand)
-        self.operator = operator
+    operator: str
+    operand: Node
 
     def evaluate(self, scope: Scope) -> Value:
-        value = self.operands[0].evaluate(scope)
+        value = self.operand.evaluate(scope)
         type = NUMBER if self.operator == "-" else BOOL
         data = _operand(value, type)
         if data is not UNKNOWN:
@@ -374,16 +358,21 @@ _NUMERIC: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 }
 
 
+@dataclass(slots=True, eq=False)
 class Conditional(Node):
     """`condition ? when_true : when_false`, or `%{ if condition }…%{ else }…%{ endif }`.
 
     A failure of the result that is not taken is ignored.
     """
 
+    condition: Node
+    when_true: Node
+    when_false: Node
+
     def evaluate(self, scope: Scope) -> Value:
-        condition = self.operands[0].evaluate(scope)
+        condition = self.condition.evaluate(scope)
         # The result that is not taken is evaluated too, because both results need a common type.
-        results = [_attempt(operand, scope) for operand in self.operands[1:]]
+        results = [_attempt(self.when_true, scope), _attempt(self.when_false, scope)]
         chosen = None
         if condition.data is not None and condition.data is not UNKNOWN:
             chosen = results[0 if convert(condition, BOOL).data else 1]
@@ -411,21 +400,19 @@ def _common_type(results: Sequence[Value]) -> Type:
     return type
 
 
+@dataclass(slots=True, eq=False)
 class Call(Node):
     """A function call; `spread` tells whether the last argument is followed by `...`."""
 
-    __slots__ = ("name", "spread")
-
-    def __init__(self, name: str, arguments: Sequence[Node], *, spread: bool) -> None:
-        super().__init__(*arguments)
-        self.name = name
-        self.spread = spread
+    name: str
+    arguments: tuple[Node, ...]
+    spread: bool
 
     def evaluate(self, scope: Scope) -> Value:
         # Handled before any argument is evaluated, because the arguments may fail.
         if self.name in ("try", "can"):
             return _try_each(self, scope)
-        arguments = [operand.evaluate(scope) for operand in self.operands]
+        arguments = [argument.evaluate(scope) for argument in self.arguments]
         marks = NO_MARKS
         if self.spread:
             last = arguments.pop()
@@ -442,12 +429,12 @@ class Call(Node):
 
 def _try_each(call: Call, scope: Scope) -> Value:
     """Evaluate `try` or `can`, which skip failures. `can` of an unknown value is unknown."""
-    if not call.operands or (call.name == "can" and len(call.operands) != 1):
+    if not call.arguments or (call.name == "can" and len(call.arguments) != 1):
         raise EvaluationError(f"{call.name} has the wrong number of arguments")
     problems = []
-    for operand in call.operands:
+    for argument in call.arguments:
         try:
-            value = operand.evaluate(scope)
+            value = argument.evaluate(scope)
         # A construct that only Terraform can run is not caught, because the argument may have a
         # value in Terraform.
         except EvaluationError as error:
@@ -461,18 +448,25 @@ def _try_each(call: Call, scope: Scope) -> Value:
     raise EvaluationError(f"no argument of try succeeded: {'; '.join(problems)}")
 
 
+@dataclass(slots=True, eq=False)
 class Tuple(Node):
     """`[a, b]`."""
 
+    items: tuple[Node, ...]
+
     def evaluate(self, scope: Scope) -> Value:
-        return tuple_of(operand.evaluate(scope) for operand in self.operands)
+        return tuple_of(item.evaluate(scope) for item in self.items)
 
 
+@dataclass(slots=True, eq=False)
 class Object(Node):
-    """`{a = b}`; the operands are alternating keys and values."""
+    """`{a = b}`."""
+
+    keys: tuple[Node, ...]
+    items: tuple[Node, ...]
 
     def evaluate(self, scope: Scope) -> Value:
-        pairs = zip(self.operands[::2], self.operands[1::2], strict=True)
+        pairs = zip(self.keys, self.items, strict=True)
         return make_object((key.evaluate(scope), item.evaluate(scope)) for key, item in pairs)
 
 
@@ -504,11 +498,14 @@ def make_object(pairs: Iterable[tuple[Value, Value]], refusal: str = "") -> Valu
     return unknown(marks=marks) if has_unknown else object_of(items).mark(marks)
 
 
+@dataclass(slots=True, eq=False)
 class Template(Node):
     """Text with interpolations; has at least two parts, or one part that is text."""
 
+    parts: tuple[Node, ...]
+
     def evaluate(self, scope: Scope) -> Value:
-        return join_parts((operand.evaluate(scope) for operand in self.operands), scope)
+        return join_parts((part.evaluate(scope) for part in self.parts), scope)
 
 
 def join_parts(parts: Iterable[Value], scope: Scope) -> Value:
@@ -538,24 +535,14 @@ def join_parts(parts: Iterable[Value], scope: Scope) -> Value:
     return Value(STRING, UNKNOWN if has_unknown else to_nfc("".join(pieces)), marks)
 
 
+@dataclass(slots=True, eq=False)
 class _For(Node):
-    """The common part of all `for` forms; the collection and the results are operands."""
+    """The common part of all `for` forms."""
 
-    __slots__ = ("condition", "names")
-
-    def __init__(
-        self,
-        names: Sequence[str],
-        collection: Node,
-        results: Sequence[Node],
-        condition: Node | None,
-    ) -> None:
-        super().__init__(collection, *results)
-        self.names = tuple(names)
-        self.condition = condition
-
-    def children(self) -> Sequence[Node]:
-        return self.operands if self.condition is None else (*self.operands, self.condition)
+    names: tuple[str, ...]
+    collection: Node
+    results: tuple[Node, ...]
+    condition: Node | None
 
     def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
         collection, *others = self.children()
@@ -564,7 +551,7 @@ class _For(Node):
             yield from child.references(bound.union(self.names))
 
     def evaluate(self, scope: Scope) -> Value:
-        source = self.operands[0].evaluate(scope)
+        source = self.collection.evaluate(scope)
         if source.is_null:
             raise EvaluationError("a for expression cannot go over null")
         if source.type in PRIMITIVES:
@@ -585,7 +572,7 @@ class _For(Node):
             if holds is not True:
                 has_unknown = has_unknown or holds is UNKNOWN
                 continue
-            results += [result.evaluate(inner) for result in self.operands[1:]]
+            results += [result.evaluate(inner) for result in self.results]
         made = self.collect(results, scope)
         return (unknown() if has_unknown else made).mark(frozenset(marks))
 

@@ -135,7 +135,7 @@ class _Directive:
     """`%{ keyword … }`."""
 
     keyword: str
-    names: list[str]
+    names: tuple[str, ...] = ()
     node: Node | None = None
 
 
@@ -168,10 +168,8 @@ class Parser:
         """Read all of the text as lines of the form `name = expression`."""
         self._lines = True
         while self._skip_lines():
-            if self._kind() != "name":
-                raise EvaluationError("`name = value` is required")
-            name = self._name()
-            if not self._accept("="):
+            name = self._name() if self._kind() == "name" else ""
+            if not name or not self._accept("="):
                 raise EvaluationError("`name = value` is required")
             yield name, self._expression()
             if self._peek() not in ("\n", ""):
@@ -211,12 +209,12 @@ class Parser:
             raise EvaluationError("a template directive needs a keyword")
         keyword = self._name()
         if keyword == "if":
-            return _Directive(keyword, [], self._expression())
+            return _Directive(keyword, (), self._expression())
         if keyword == "for":
             return _Directive(keyword, self._loop_names("%{ for }"), self._expression())
         if keyword not in ("else", "endif", "endfor"):
             raise EvaluationError(f"%{{ {keyword} }} does not belong here")
-        return _Directive(keyword, [])
+        return _Directive(keyword)
 
     def _close_sequence(self, part: _Part) -> bool:
         """Read the `}` that ends an interpolation or directive; return whether it has a `~`."""
@@ -373,41 +371,43 @@ class Parser:
     def _call(self, name: str) -> Node:
         arguments: list[Node] = []
         spread = False
-        while self._peek() != ")" and not spread:
+        while self._peek() != ")":
             arguments.append(self._expression())
             spread = self._accept("...")
             if spread or not self._accept(","):
                 break
-        return Call(name, arguments, spread=spread)
+        return Call(name, tuple(arguments), spread)
 
     def _tuple(self) -> Node:
         if self._peek() == "for":
             names, collection = self._loop()
             result = self._expression()
-            return ForTuple(names, collection, [result], self._condition())
+            return ForTuple(names, collection, (result,), self._condition())
         items: list[Node] = []
         while self._peek() != "]":
             items.append(self._expression())
             if not self._accept(","):
                 break
-        return Tuple(*items)
+        return Tuple(tuple(items))
 
     def _object(self) -> Node:
         if self._peek() == "for":
             names, collection = self._loop()
             key = self._expression()
             self._expect("=>")
-            results = [key, self._expression()]
+            results = (key, self._expression())
             kind = ForGroups if self._accept("...") else ForObject
             return kind(names, collection, results, self._condition())
         # From here on, line breaks separate; `_until` restores the old value.
         self._lines = True
-        operands: list[Node] = []
+        keys: list[Node] = []
+        items: list[Node] = []
         while self._skip_lines() and self._peek() != "}":
-            operands += [self._key(), self._expression()]
+            keys.append(self._key())
+            items.append(self._expression())
             if not self._accept(",") and self._peek() not in ("\n", "}", ""):
                 raise self._unexpected_error()
-        return Object(*operands)
+        return Object(tuple(keys), tuple(items))
 
     def _key(self) -> Node:
         """Read a key and the token after it. A name is a string, or in parentheses a reference."""
@@ -424,13 +424,13 @@ class Parser:
             self._expect(":")
         return key
 
-    def _loop(self) -> tuple[list[str], Node]:
+    def _loop(self) -> tuple[tuple[str, ...], Node]:
         self._name()
         names, collection = self._loop_names("for"), self._expression()
         self._expect(":")
         return names, collection
 
-    def _loop_names(self, of_what: str) -> list[str]:
+    def _loop_names(self, of_what: str) -> tuple[str, ...]:
         names: list[str] = []
         while self._kind() == "name" and len(names) < 2:
             names.append(self._name())
@@ -439,7 +439,7 @@ class Parser:
         if not names or self._peek() != "in":
             raise EvaluationError(f"{of_what} needs a name, `in` and a collection")
         self._name()
-        return names
+        return tuple(names)
 
     def _condition(self) -> Node | None:
         return self._expression() if self._accept("if") else None
@@ -547,19 +547,19 @@ def _template(parts: Iterator[_Part], ends: tuple[str, ...]) -> tuple[Template, 
         elif isinstance(part, str):
             nodes.append(_text(part))
         elif part.keyword in ends:
-            return Template(*nodes), part.keyword
+            return Template(tuple(nodes)), part.keyword
         elif part.node is None:
             raise EvaluationError(f"%{{ {part.keyword} }} does not belong here")
         elif part.keyword == "if":
             when_true, end = _template(parts, ("else", "endif"))
-            when_false = _template(parts, ("endif",))[0] if end == "else" else Template()
+            when_false = _template(parts, ("endif",))[0] if end == "else" else Template(())
             nodes.append(Conditional(part.node, when_true, when_false))
         else:
             body, _ = _template(parts, ("endfor",))
-            nodes.append(ForTemplate(part.names, part.node, [body], None))
+            nodes.append(ForTemplate(part.names, part.node, (body,), None))
     if ends:
         raise EvaluationError(f"a template directive is not closed by %{{ {ends[-1]} }}")
-    return Template(*nodes), ""
+    return Template(tuple(nodes)), ""
 
 
 def _text(text: str) -> Literal:

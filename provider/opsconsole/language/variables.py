@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -38,19 +37,10 @@ from opsconsole.values import UNKNOWN
 PREFIX: Final = "TF_VAR_"
 
 
-@dataclass(frozen=True, slots=True)
-class VariableValue:
-    """A value that was given for a variable.
+class _Text(str):
+    """A value that is to be parsed by the type of its variable."""
 
-    Attributes:
-        value: A text to be parsed by the variable's type, or a value.
-        source: The origin of the value, for messages.
-        textual: Whether `value` is a text to be parsed.
-    """
-
-    value: Any
-    source: str
-    textual: bool
+    __slots__ = ()
 
 
 def resolve_variables(
@@ -75,31 +65,31 @@ def resolve_variables(
         UserError: A variable without default has no value, a value does not fit its type or breaks
             a validation rule, or the command line sets a variable that does not exist.
     """
-    given = {
-        name: VariableValue(environment[PREFIX + name], PREFIX + name, textual=True)
+    given: dict[str, tuple[Any, str]] = {
+        name: (_Text(environment[PREFIX + name]), PREFIX + name)
         for name in program.variables
         if PREFIX + name in environment
     }
     plain = [directory / "terraform.tfvars", directory / "terraform.tfvars.json"]
     automatic = [*directory.glob("*.auto.tfvars"), *directory.glob("*.auto.tfvars.json")]
-    for path in [*(path for path in plain if path.exists()), *sorted(automatic)]:
-        given.update(_from_file(path))
-    for kind, text in arguments:
+    files = [*(path for path in plain if path.exists()), *sorted(automatic)]
+    for kind, text in [*(("var-file", str(path)) for path in files), *arguments]:
         if kind == "var-file":
-            given.update(_from_file(Path(text)))
-        else:
-            name, sign, value = text.partition("=")
-            name = name.strip()
-            if not sign or not name:
-                raise UserError(
-                    f"-var {text}: a name and a value are required.", "Write -var NAME=VALUE."
-                )
-            if name not in program.variables:
-                raise UserError(
-                    f"-var {name}: the program has no variable {name}.",
-                    did_you_mean(name, program.variables) if program.variables else "It has none.",
-                )
-            given[name] = VariableValue(value, f"-var {name}", textual=True)
+            values = read_values(Path(text))
+            given.update({name: (value, text) for name, value in values.items()})
+            continue
+        name, sign, value = text.partition("=")
+        name = name.strip()
+        if not sign or not name:
+            raise UserError(
+                f"-var {text}: a name and a value are required.", "Write -var NAME=VALUE."
+            )
+        if name not in program.variables:
+            raise UserError(
+                f"-var {name}: the program has no variable {name}.",
+                did_you_mean(name, program.variables) if program.variables else "It has none.",
+            )
+        given[name] = _Text(value), f"-var {name}"
     values = {
         name: _value(variable, given.get(name)) for name, variable in program.variables.items()
     }
@@ -126,11 +116,6 @@ def lasting_values(values: Mapping[str, Any]) -> dict[str, Any]:
         for name, (value, marks) in plain.items()
         if EPHEMERAL not in marks and value is not UNKNOWN
     }
-
-
-def _from_file(path: Path) -> dict[str, VariableValue]:
-    values = read_values(path)
-    return {name: VariableValue(value, str(path), textual=False) for name, value in values.items()}
 
 
 def read_values(path: Path) -> dict[str, Any]:
@@ -184,33 +169,29 @@ def _read_tfvars(path: Path) -> dict[str, Any]:
     return values
 
 
-def _value(variable: Variable, given: VariableValue | None) -> Any:
-    if given is None:
-        if not variable.optional:
-            # cdktf and cdktn look for these two phrases.
-            raise UserError(
-                "No value for required variable\n\n"
-                f'The root module input variable "{variable.name}" is not set, and has no '
-                "default value.",
-                f"Give one: -var {variable.name}=VALUE, {PREFIX}{variable.name} in the "
-                "environment, or a terraform.tfvars file.",
-            )
-        return _convert_to_variable(variable, variable.default, "its default")
-    value = given.value
-    if given.textual and not variable.textual:
-        value = _parse_argument(variable, given)
-    return _convert_to_variable(variable, value, given.source)
-
-
-def _parse_argument(variable: Variable, given: VariableValue) -> Any:
-    """Parse a text as an expression, which is how values of collection types are written."""
-    try:
-        return parse_expression(given.value).evaluate(LITERALS)
-    except (EvaluationError, UnsupportedExpression) as error:
+def _value(variable: Variable, given: tuple[Any, str] | None) -> Any:
+    if given is None and not variable.optional:
+        # cdktf and cdktn look for these two phrases.
         raise UserError(
-            f"The variable {variable.name} ({given.source}): {error}.",
-            'Write a value of its type, such as ["a", "b"] or {a = "b"}.',
-        ) from error
+            "No value for required variable\n\n"
+            f'The root module input variable "{variable.name}" is not set, and has no default '
+            "value.",
+            f"Give one: -var {variable.name}=VALUE, {PREFIX}{variable.name} in the environment, "
+            "or a terraform.tfvars file.",
+        )
+    value, source = given or (variable.default, "its default")
+    if isinstance(value, _Text) and variable.textual:
+        value = str(value)
+    elif isinstance(value, _Text):
+        # Values of collection types are written as expressions.
+        try:
+            value = parse_expression(value).evaluate(LITERALS)
+        except (EvaluationError, UnsupportedExpression) as error:
+            raise UserError(
+                f"The variable {variable.name} ({source}): {error}.",
+                'Write a value of its type, such as ["a", "b"] or {a = "b"}.',
+            ) from error
+    return _convert_to_variable(variable, value, source)
 
 
 def _convert_to_variable(variable: Variable, value: Any, source: str) -> Any:

@@ -17,12 +17,6 @@ from opsconsole.language.functions import (  # noqa: F401
     strings,
     times,
 )
-from opsconsole.language.functions.registry import (
-    FUNCTIONS,
-    MARKING,
-    call,
-    is_known,
-    unknown_function_error,
-)
+from opsconsole.language.functions.registry import FUNCTIONS, call, is_known, unknown_function_error
 
-__all__ = ["FUNCTIONS", "MARKING", "call", "is_known", "unknown_function_error"]
+__all__ = ["FUNCTIONS", "call", "is_known", "unknown_function_error"]

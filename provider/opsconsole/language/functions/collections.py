@@ -9,22 +9,17 @@ from itertools import chain, product
 from math import prod
 from typing import Any
 
-from opsconsole.language.conversion import (
-    any_of,
-    convert,
-    equal,
-    fingerprint,
-    make_set,
-    unify,
-)
+from opsconsole.language.conversion import any_of, convert, equal, fingerprint, make_set, unify
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature, Unknowns
 from opsconsole.language.numbers import Number, calculate, int64
 from opsconsole.language.values import (
     BOOL,
     DYNAMIC,
+    IS_SENSITIVE,
     NUMBER,
     PRIMITIVES,
+    SENSITIVE,
     STRING,
     Type,
     Value,
@@ -89,6 +84,15 @@ for _name, _wanted in {
     Signature(_name, (DYNAMIC,), nulls=True, opaque=True, unknowns=Unknowns.OWN)(
         partial(convert, wanted=_wanted)
     )
+
+
+Signature("sensitive", (DYNAMIC,), marked=True)(lambda value: value.mark(IS_SENSITIVE))
+Signature("issensitive", (DYNAMIC,), marked=True)(
+    lambda value: Value(BOOL, SENSITIVE in value.marks)
+)
+Signature("nonsensitive", (DYNAMIC,), marked=True)(
+    lambda value: Value(value.type, value.data, value.marks - IS_SENSITIVE)
+)
 
 
 @Signature("length", (DYNAMIC,), opaque=True, returns=NUMBER)

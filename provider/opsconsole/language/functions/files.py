@@ -82,7 +82,7 @@ class _TemplateNames(Names):
         self.work = outer.work
         self._outer = outer
 
-    def resolve(self, reference: Reference) -> Value:
+    def resolve(self, reference: Reference, key: Value | None = None) -> Value:
         root = reference.steps[0]
         raise EvaluationError(f"the template names {root}, which the call does not give")
 

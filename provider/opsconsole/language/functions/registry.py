@@ -15,13 +15,10 @@ from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.name_resolver import NameResolver
 from opsconsole.language.values import (
-    BOOL,
     COLLECTIONS,
     DYNAMIC,
-    IS_SENSITIVE,
     NO_MARKS,
     PRIMITIVES,
-    SENSITIVE,
     STRING,
     Type,
     Value,
@@ -57,6 +54,7 @@ class Signature:
         rest: The type of any further arguments; None if there may be none.
         nulls: Whether arguments may be null.
         opaque: Whether marks inside arguments stay where they are.
+        marked: Whether the function receives the arguments as they are, and decides on their marks.
         impure: Whether the first argument is the NameResolver, which knows the time and the place
             of the run.
     """
@@ -67,6 +65,7 @@ class Signature:
     nulls: bool = False
     unknowns: Unknowns = Unknowns.OUTER
     opaque: bool = False
+    marked: bool = False
     impure: bool = False
     returns: Type = DYNAMIC
 
@@ -78,10 +77,6 @@ class Signature:
 
 FUNCTIONS: Final[dict[str, tuple[Signature, Implementation]]] = {}
 """Every function by name; the modules beside this one fill it."""
-MARKING: Final = frozenset(("sensitive", "nonsensitive", "issensitive"))
-"""Functions that receive marks; they are not in the table of the others."""
-
-
 _SPECIAL: Final = frozenset(("try", "can"))
 """Functions that receive expressions; they are nodes of the tree."""
 
@@ -93,7 +88,8 @@ _OF_TERRAFORM: Final = frozenset(
 
 def is_known(name: str) -> bool:
     """Return whether a function can be called here."""
-    return any(name.removeprefix("core::") in names for names in (FUNCTIONS, MARKING, _SPECIAL))
+    name = name.removeprefix("core::")
+    return name in FUNCTIONS or name in _SPECIAL
 
 
 def unknown_function_error(name: str) -> UnsupportedExpression:
@@ -113,14 +109,15 @@ def call(name: str, arguments: Sequence[Value], resolver: NameResolver) -> Value
         UnsupportedExpression: The function is not known here.
     """
     name = name.removeprefix("core::")
-    if name in MARKING:
-        return _call_marking(name, arguments)
     if name not in FUNCTIONS:
         raise unknown_function_error(name)
     signature, implementation = FUNCTIONS[name]
     required, count = len(signature.parameters), len(arguments)
     if count < required or (signature.rest is None and count > required):
         raise EvaluationError(f"{name} cannot take {plural(count, 'argument')}")
+    if signature.marked:
+        result: Value = implementation(*arguments)
+        return result
     plain: list[Value] = []
     marks = NO_MARKS
     for argument in arguments:
@@ -139,17 +136,6 @@ def call(name: str, arguments: Sequence[Value], resolver: NameResolver) -> Value
         return result.mark(marks)
     except (EvaluationError, ValueError, ArithmeticError) as error:
         raise EvaluationError(f"{name}: {error}") from error
-
-
-def _call_marking(name: str, arguments: Sequence[Value]) -> Value:
-    if len(arguments) != 1:
-        raise EvaluationError(f"{name} takes one argument, not {len(arguments)}")
-    value = arguments[0]
-    if name == "sensitive":
-        return value.mark(IS_SENSITIVE)
-    if name == "issensitive":
-        return Value(BOOL, SENSITIVE in value.marks)
-    return Value(value.type, value.data, value.marks - IS_SENSITIVE)
 
 
 def _invoke(

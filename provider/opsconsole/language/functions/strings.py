@@ -9,13 +9,7 @@ from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.collections import LIST_OF_TEXT, whole
 from opsconsole.language.functions.registry import Signature, Unknowns
 from opsconsole.language.numbers import Number
-from opsconsole.language.values import (
-    NUMBER,
-    STRING,
-    Value,
-    check_length,
-    clusters,
-)
+from opsconsole.language.values import NUMBER, STRING, Value, check_length, clusters
 from opsconsole.values import UNKNOWN, holds_unknown
 
 # Go's white space; Python's own also includes \x1c to \x1f.
