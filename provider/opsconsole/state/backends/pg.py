@@ -24,7 +24,7 @@ from opsconsole.state.lock import LockInfo
 CREATION = -1
 """Terraform's lock key for a state without a row; the whole database shares it."""
 
-_TABLE = "opsconsole_journals"
+_TABLE = "opsconsole_companions"
 _LOCK_NOTE = "lock"
 _KEY_OF_ROW: LiteralString = "SELECT id FROM {states} WHERE name = %s"
 _CREATION_TRIES = 10
