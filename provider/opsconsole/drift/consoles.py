@@ -59,7 +59,7 @@ class Consoles:
             evaluator = state.stack.evaluator(program, state.values)
             providers = Providers(program, evaluator, self.environ)
         opened: dict[str, tuple[str, str]] = {}
-        for name in {item.instance.stored.provider for item in state.objects}:
+        for name in dict.fromkeys(item.instance.stored.provider for item in state.objects):
             try:
                 opened[name] = self._open(self._settings_of(name, providers)), ""
             except OpsconsoleError as problem:
