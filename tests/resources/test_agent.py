@@ -341,3 +341,26 @@ async def test_what_the_console_adds_inside_a_declared_object_is_no_difference(
         console.change("agents", created.state["id"], credential_config=[row])
         read = await agents.read(created)
         assert (read.state == created.state) is kept
+
+
+@ON_TERRAFORM
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_agent_leaves_a_host_that_no_state_holds_only_if_the_host_is_gone(
+    applied, console, is_gone
+):
+    engine = applied(declared(), console)
+    old = held(engine)[ADDRESS]
+    # Some consoles go on listing the plugins of archived agents, so such an agent looks alive.
+    console.switch(archived_plugins_status=200)
+    engine.run("state", "rm", "opsconsole_host.web")
+    if is_gone:
+        console.delete("hosts", old["host_id"])
+    agent = agent_on("other", "keeper")
+    moved = program(host={"other": {"name": "other"}}, agent={"keeper": agent})
+    run = engine.plan_run(program=moved, expect={2 if is_gone else 1})
+    if not is_gone:
+        assert "cannot be replaced while its host stays" in run.text
+        return
+    engine.apply()
+    assert held(engine)[ADDRESS]["id"] != old["id"]
+    assert engine.plan_run().code == 0

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.errors import (
+    ConsoleError,
     Forbidden,
     NotFound,
     OpsconsoleError,
@@ -61,6 +62,7 @@ from opsconsole.resources.agent_plugin.lifecycle import (
     listed_after,
 )
 from opsconsole.resources.host.deletions import HostDeletions
+from opsconsole.resources.host.reading import HostReader
 from opsconsole.resources.missing import (
     PLUGINS_NOT_PERMITTED,
     explain_gap,
@@ -97,6 +99,28 @@ class AgentLifecycle(BaseLifecycle):
         diagnostics += doubts_of_agent(self.session, config)
         planned = propose_creation(self.definition, config)
         return PlanOutcome(planned, diagnostics=tuple(diagnostics))
+
+    async def _plan_change(self, request: PlanChange) -> PlanOutcome:
+        outcome = await super()._plan_change(request)
+        # A host that no state holds was not read: a run on another machine may have deleted it.
+        if outcome.failed and "host_id" in outcome.replace and await self._is_host_gone(request):
+            return await super()._plan_change(request._replace(removal=Removal.WITH_OWNER))
+        return outcome
+
+    async def _is_host_gone(self, request: PlanChange) -> bool:
+        """Return whether the console shows that the host of an agent was deleted."""
+        host_id, reader = request.prior["host_id"], self.session.get(HostReader)
+        policy, _ = self.session.settings.on_missing_of(HOST.name)
+        if host_id is None or reader.operation is None or policy == "error":
+            return False
+        try:
+            await reader.read(host_id)
+        except NotFound:
+            self.session.gone[HOST.type_name].add(host_id)
+            return True
+        except ConsoleError as problem:
+            self.log(problem, f"read the host {host_id}")
+        return False
 
     def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         self._note_plugin_set(request.prior["id"], proposal.planned)
@@ -404,6 +428,8 @@ class AgentLifecycle(BaseLifecycle):
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, private_state = request.prior, PrivateState.decode(request.private)
         why = Removal.ALONE if private_state.kept else Removal.UNEXPLAINED
+        if prior.get("host_id") in self.session.gone[HOST.type_name]:
+            why = Removal.WITH_OWNER
         name = self.name(prior, request.address)
         diagnostics = judge_removal(name, prior, why, deletable=self._deletable)
         if has_error(diagnostics):
