@@ -34,7 +34,7 @@ SEEDS = [
     (502001835, ["host-9 creates first", "host-2 creates first"]),
     # `state rm` of an unsettled create forgot the deposed host too: it stayed in the console.
     (601000485, ["step 1.2", "step 1.1", "agent-8", "agent-7"]),
-    # A run without the lock deleted a host; the agent of another run on it never left the state.
+    # A run without its lock deleted a host; the agent that another run created there stayed.
     (701004732, ["found 5", "host-3"]),
 ]
 

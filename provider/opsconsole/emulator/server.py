@@ -210,7 +210,7 @@ def serve(
 def spawn(
     profile: str = "default",
     *,
-    switches: Mapping[str, Any] = {},
+    switches: Mapping[str, Any] | None = None,
     data: Path | None = None,
     seed: str = "starter",
     port: int = 0,
@@ -227,6 +227,7 @@ def spawn(
     Raises:
         ControlError: The emulator did not start; the message has its output.
     """
+    switches = switches or {}
     chosen = with_switches(profiles()[profile], switches)
     options = {
         "profile": profile,
