@@ -59,8 +59,8 @@ def remove(args: argparse.Namespace) -> int:
             sys.stdout.write(f"{verb} {address}\n")
             deposed = session.state.deposed_keys(address)
             if _is_unsettled(session.state, address):
-                # The create did not take effect, but the deposed objects exist. If they left the
-                # state too, nothing would ever delete them.
+                # Only the create is given up. The deposed objects exist, and nothing would ever
+                # delete them if they left the state too.
                 sys.stdout.writelines(f"Kept {deposed_name(str(address), k)}\n" for k in deposed)
                 deposed = ()
             if args.dry_run:
