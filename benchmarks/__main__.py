@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from benchmarks import (
+    calls,
     constructs,
     deploy,
     drift,
@@ -20,7 +21,17 @@ from benchmarks import (
 from benchmarks.figures import Figure, Section, memory, seconds, table
 
 SUBJECTS = (
-    *("startup", "terraform", "engines", "native", "deploy", "drift", "transport", "constructs"),
+    *(
+        "startup",
+        "terraform",
+        "engines",
+        "native",
+        "calls",
+        "deploy",
+        "drift",
+        "transport",
+        "constructs",
+    ),
 )
 
 
@@ -46,6 +57,7 @@ def _measured(chosen: Sequence[str], options: argparse.Namespace) -> Iterator[Se
             terraform.find_terraform(), options.resources, options.rounds
         ),
         "native": lambda: native.section(terraform.find_terraform(), full=options.full),
+        "calls": calls.section,
         "deploy": lambda: deploy.section(terraform.find_terraform()),
         "drift": _drift,
         "transport": _transport,

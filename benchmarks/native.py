@@ -57,7 +57,7 @@ def _apply(terraform: Path, sizes: Sizes, *, judged: bool) -> Figure:
 def _plan(terraform: Path, sizes: Sizes) -> Figure:
     program = host_program(sizes.plan)
     with spawn() as console, folder(terraform, program, console) as place:
-        ours = statistics.median(_native(place, "plan").wall_seconds for _ in range(ROUNDS))
+        ours = statistics.median(run_native(place, "plan").wall_seconds for _ in range(ROUNDS))
         theirs = place.step("plan").wall_seconds
     return faster(f"plan of {sizes.plan:,} hosts, beside Terraform's", ours, theirs, PLAN_LEAST)
 
@@ -79,9 +79,10 @@ def _growth(sizes: Sizes) -> list[Figure]:
 def apply(count: int) -> Cost:
     """Apply `count` hosts to an empty console."""
     with spawn() as console, folder(None, host_program(count), console) as place:
-        return _native(place, "apply", "-auto-approve")
+        return run_native(place, "apply", "-auto-approve")
 
 
-def _native(place: Folder, *words: str) -> Cost:
+def run_native(place: Folder, *words: str) -> Cost:
+    """Run a command of the native engine."""
     command = (sys.executable, "-m", "opsconsole.cli.main", *words, "-dir", ".", "-no-color")
     return run(command, place.path, place.environment)
