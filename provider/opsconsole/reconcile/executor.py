@@ -16,7 +16,7 @@ from typing import Protocol
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import BULK_CREATES_AT_A_TIME, Outcome
-from opsconsole.reconcile.order import Order, Schedule, Step, StepKind, dropped_objects, object_of
+from opsconsole.reconcile.order import Order, Step, StepKind, dropped_objects, object_of
 from opsconsole.reconcile.plan import Action, Counts
 from opsconsole.reconcile.prior import Identity
 from opsconsole.reconcile.step_worker import StepWorker
@@ -156,7 +156,7 @@ class Executor:
         Args:
             limit: How many steps are carried out at a time; an import of many hosts counts once.
         """
-        self._schedule = Schedule(order)
+        self._order = order
         self._worker = worker
         self._listener = listener
         self._limit = limit
@@ -184,7 +184,7 @@ class Executor:
             UserError: Changes cannot be made durable; nothing further is begun.
         """
         begun = time.monotonic()
-        self._listener.begin(len(self._schedule.steps))
+        self._listener.begin(len(self._order.steps))
         try:
             self._start_ready_steps()
             await self._idle.wait()
@@ -202,7 +202,7 @@ class Executor:
             raise self._problem
         # The steps taken without a request are not durable yet.
         await self._worker.session.flush()
-        self.applied.not_started = self._schedule.list_unfinished()
+        self.applied.not_started = self._order.list_unfinished()
         self.applied.seconds = time.monotonic() - begun
         return self.applied
 
@@ -227,8 +227,8 @@ class Executor:
 
     def _queue_ready_steps(self) -> None:
         """Queue the ready steps by request; skip blocked ones, take those without a request."""
-        for number in self._schedule.take_ready():
-            step = self._schedule.steps[number]
+        for number in self._order.take_ready():
+            step = self._order.steps[number]
             blocker = self._failures.blocker(step, self._worker.config_of)
             if blocker:
                 self._skip(number, step, blocker)
@@ -247,21 +247,21 @@ class Executor:
         if not reported:
             self.applied.skipped[step.change.address] = blocker
         self._listener.skip_step(step, "" if reported else blocker)
-        self._schedule.finish(number)
+        self._order.finish(number)
 
     def _take_next(self) -> list[int]:
         """Take the steps that can begin together: one, or the hosts of one import; or none."""
         for numbers in self._waiting.values():
             if not numbers:
                 continue
-            limit = self._worker.creates_together(self._schedule.steps[numbers[0]])
+            limit = self._worker.creates_together(self._order.steps[numbers[0]])
             if limit > 1 and self._bulk_creates >= BULK_CREATES_AT_A_TIME:
                 continue
             return [numbers.popleft() for _ in range(min(limit, len(numbers)))]
         return []
 
     def _start(self, numbers: Sequence[int]) -> None:
-        steps = [self._schedule.steps[number] for number in numbers]
+        steps = [self._order.steps[number] for number in numbers]
         is_bulk = self._worker.creates_together(steps[0]) > 1
         self._bulk_creates += is_bulk
         for number, step in zip(numbers, steps, strict=True):
@@ -308,7 +308,7 @@ class Executor:
         else:
             self.applied.done.append(step)
         self._listener.end_step(step, outcome, seconds)
-        self._schedule.finish(number)
+        self._order.finish(number)
 
     def _save_if_due(self) -> None:
         """Write state if a write is due, while changes go on."""

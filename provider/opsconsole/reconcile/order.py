@@ -57,18 +57,55 @@ Node = int | tuple[str, str]
 """A step by its number, or a gate: all steps up, or down, of one configured resource."""
 
 
-@dataclass
 class Order:
-    """The steps of a plan and what each waits for.
+    """The steps of a plan, and which of them are ready as others finish."""
 
-    Attributes:
-        sequence: The numbers of the steps, in a valid sequential order.
-        graph: Node to the nodes that it waits for, gates among them.
-    """
+    def __init__(self, steps: Sequence[Step], graph: Mapping[Node, set[Node]]) -> None:
+        """Prepare the order.
 
-    steps: list[Step]
-    sequence: list[int]
-    graph: dict[Node, set[Node]]
+        Args:
+            graph: Each node to the nodes that it waits for.
+
+        Raises:
+            CycleError: The nodes wait for each other.
+        """
+        self.steps = steps
+        self._graph = graph
+        self._unfinished = set(range(len(steps)))
+        # All nodes first, so that the steps are in the order of the graph's keys and not of sets.
+        self._sorter = TopologicalSorter(dict.fromkeys(graph, ()))
+        for node, waits in graph.items():
+            self._sorter.add(node, *waits)
+        self._sorter.prepare()
+        self._ready = deque[int]()
+        self._collect_ready()
+
+    def take_ready(self) -> Iterator[int]:
+        """Yield the numbers of steps that have become ready, once each."""
+        while self._ready:
+            yield self._ready.popleft()
+
+    def finish(self, number: int) -> None:
+        """Note that a step is over, with any outcome; waiting steps may become ready."""
+        self._unfinished.discard(number)
+        self._sorter.done(number)
+        self._collect_ready()
+
+    def _collect_ready(self) -> None:
+        for node in self._sorter.get_ready():
+            if isinstance(node, int):
+                self._ready.append(node)
+            else:
+                # A gate has no step of its own.
+                self._sorter.done(node)
+                self._collect_ready()
+
+    def list_unfinished(self) -> list[Step]:
+        """Return the steps that are not over, in a valid sequential order."""
+        if not self._unfinished:
+            return []
+        sequence = TopologicalSorter(self._graph).static_order()
+        return [self.steps[n] for n in sequence if isinstance(n, int) and n in self._unfinished]
 
 
 def order_steps(changes: Iterable[Change], console_of: Callable[[str], str]) -> Order:
@@ -94,8 +131,7 @@ def order_steps(changes: Iterable[Change], console_of: Callable[[str], str]) -> 
         edges.add_soft(number, step)
     for graph in edges.graphs():
         with suppress(CycleError):
-            sequence = list(TopologicalSorter(graph).static_order())
-            return Order(steps, [node for node in sequence if isinstance(node, int)], graph)
+            return Order(steps, graph)
     raise UserError(
         "The steps of this plan form a cycle: each waits for another.",
         "Apply a part of the plan first, with --target, or leave create_before_destroy out.",
@@ -311,48 +347,3 @@ def _never_ready(graph: Mapping[Node, set[Node]]) -> set[Node]:
         found.difference_update(ready)
         sorter.done(*ready)
     return found
-
-
-class Schedule:
-    """Tracks the steps of an order that become ready as others finish."""
-
-    def __init__(self, order: Order) -> None:
-        self.steps = order.steps
-        self._sequence = order.sequence
-        self._waits = {node: len(waits) for node, waits in order.graph.items()}
-        self._followers: dict[Node, list[Node]] = {}
-        for node, waits in order.graph.items():
-            for waited in waits:
-                self._followers.setdefault(waited, []).append(node)
-        self._ready: deque[int] = deque()
-        self._open = set(range(len(self.steps)))
-        # Make the list first: reaching a gate lets other counts fall to 0, and reaches those nodes
-        # itself.
-        for node in [node for node, count in self._waits.items() if count == 0]:
-            self._reach(node)
-
-    def take_ready(self) -> Iterator[int]:
-        """Yield the numbers of steps that have become ready, once each."""
-        while self._ready:
-            yield self._ready.popleft()
-
-    def finish(self, number: int) -> None:
-        """Note that a step is over, with any outcome; waiting steps may become ready."""
-        self._open.discard(number)
-        self._release(number)
-
-    def list_unfinished(self) -> list[Step]:
-        """Return the steps that are not over, in order."""
-        return [self.steps[number] for number in self._sequence if number in self._open]
-
-    def _release(self, node: Node) -> None:
-        for follower in self._followers.get(node, ()):
-            self._waits[follower] -= 1
-            if self._waits[follower] == 0:
-                self._reach(follower)
-
-    def _reach(self, node: Node) -> None:
-        if isinstance(node, int):
-            self._ready.append(node)
-        else:
-            self._release(node)

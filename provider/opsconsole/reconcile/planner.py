@@ -331,10 +331,9 @@ def _leave_unsettled(
 
 def _in_order(changes: list[Change], console_of: Callable[[str], str]) -> list[Change]:
     rank: dict[str, int] = {}
-    ordered = order_steps(changes, console_of)
-    for number in ordered.sequence:
+    for step in order_steps(changes, console_of).list_unfinished():
         # Of the two steps of a replacement, the first one counts.
-        rank.setdefault(ordered.steps[number].change.address, len(rank))
+        rank.setdefault(step.change.address, len(rank))
     return sorted(changes, key=lambda change: rank.get(change.address, len(rank)))
 
 
