@@ -14,7 +14,6 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
-from opsconsole.diagnostics import Severity
 from opsconsole.redaction import Redaction
 from opsconsole.resources import PROVIDER, RESOURCES
 from opsconsole.terraform.codec import ObjectCodec
@@ -174,10 +173,13 @@ class Phase:
 @contextlib.asynccontextmanager
 async def phase(settings: Mapping[str, Any], told: Told) -> AsyncIterator[Phase]:
     calls = Servicer(connect, Redaction())
-    config = dict(PROVIDER.empty()) | dict(settings)
-    for item in await calls.configure(config):
-        said = told.errors if item.severity is Severity.ERROR else told.warnings
-        said.append(("provider", f"{item.summary}: {item.text}"))
+    config = calls.codec("provider").encode(dict(PROVIDER.empty()) | dict(settings))
+    response = await calls.configure_provider(pb.ConfigureProvider.Request(config=config))
+    for item in response.diagnostics:
+        is_error = item.severity == pb.Diagnostic.ERROR
+        (told.errors if is_error else told.warnings).append(
+            ("provider", f"{item.summary}: {item.detail}")
+        )
     try:
         yield Phase(calls, told)
     finally:

@@ -37,10 +37,9 @@ class ObjectCodec:
     """The codec of one object type: a resource, a data source, or the provider's settings."""
 
     def __init__(self, attributes: Iterable[Attribute]) -> None:
-        attributes = tuple(attributes)
-        self._names = frozenset(attribute.name for attribute in attributes)
-        self._read = _object(attributes, _READERS)
-        self._write = _object(attributes, _WRITERS)
+        self.attributes = {attribute.name: attribute for attribute in attributes}
+        self._read = _object(self.attributes.values(), _READERS)
+        self._write = _object(self.attributes.values(), _WRITERS)
 
     def decode(self, value: pb.DynamicValue) -> Values | None:
         """Return the wire value, or None if the whole object is null.
@@ -74,7 +73,7 @@ class ObjectCodec:
             raw = json.loads(body)
             if isinstance(raw, dict):
                 # Another version of the provider, with other attributes, may have written it.
-                raw = {name: raw.get(name) for name in self._names}
+                raw = {name: raw.get(name) for name in self.attributes}
             return None if raw is None else self._read(raw)
         except (TypeError, ValueError, AttributeError, RecursionError) as problem:
             raise CodecError(f"unreadable state: {problem}") from problem

@@ -20,9 +20,11 @@ from grpclib.const import Handler
 from opsconsole.definition import Attribute
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import ConfigurationError
+from opsconsole.journal_files import unfolded_journals
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
+    Outcome,
     PlanChange,
     PlanCreation,
     PlanRemoval,
@@ -36,13 +38,6 @@ from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.terraform.batcher import Batcher
 from opsconsole.terraform.codec import ObjectCodec, attribute_path, render_diagnostics
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.refusals import (
-    NotServedError,
-    diagnostics_of,
-    held_twice,
-    left_behind,
-    settings_not_known,
-)
 from opsconsole.terraform.schema import CAPABILITIES, provider_schema
 from opsconsole.terraform.transport import Activity, Method, unary_handlers
 from opsconsole.terraform_binary import engine_of
@@ -66,6 +61,14 @@ _ANY_KEY = "svc_ak_any"
 log = logging.getLogger(__name__)
 
 
+class NotServedError(Exception):
+    """A call cannot be served; its diagnostic says why."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.summary)
+        self.diagnostics: tuple[Diagnostic, ...] = (diagnostic,)
+
+
 class Servicer:
     """Serves one Terraform process: the provider, configured or not yet.
 
@@ -84,44 +87,17 @@ class Servicer:
         self._batchers: dict[str, Batcher] = {}
         self._stopped = False
         self._claims: set[tuple[str, str, str]] = set()
-        self._codecs: dict[str, ObjectCodec] = {}
+        self._codecs: dict[tuple[str, str], ObjectCodec] = {}
         self._schema: pb.GetProviderSchema.Response | None = None
 
-    def learn_secrets(self, config: Values) -> None:
+    def _learn_secrets(self, config: Values) -> None:
         """Hide the secret settings of `config` from now on."""
         for name in SECRET_SETTINGS:
             value = config.get(name)
             if isinstance(value, str):
                 self.redaction.learn(value)
 
-    async def configure(self, config: Values) -> list[Diagnostic]:
-        """Take the provider's settings; unknown settings defer the configuration.
-
-        Returns:
-            Why Terraform must not plan here.
-
-        Raises:
-            OpsconsoleError: A setting is missing or wrong.
-        """
-        await self.close()
-        self.learn_secrets(config)
-        refused = left_behind(pathlib.Path.cwd())
-        if refused:
-            return refused
-        unknown = unknown_names(config)
-        if unknown:
-            self._why_not = settings_not_known(unknown)
-            return []
-        provider = await self._connect(config)
-        self._provider = provider
-        self._claims.clear()
-        self._batchers.clear()
-        # Terraform may have requested the stop before the provider was configured.
-        if self._stopped:
-            provider.stop()
-        return []
-
-    def claim(self, doing: str, type_name: str, values: Values) -> None:
+    def _claim(self, doing: str, type_name: str, values: Values) -> None:
         """Note that an object is read or changed; Terraform does so once in each process.
 
         Args:
@@ -142,10 +118,20 @@ class Servicer:
         # A second claim means that two addresses have the same object. Removing one address would
         # delete the object of the other.
         if claim in self._claims:
-            raise NotServedError(held_twice(type_name, object_id))
+            title, command = RESOURCES[type_name].title, engine_of().command
+            raise NotServedError(
+                error(
+                    f"Two addresses in state hold the {title} {object_id}",
+                    "One object has one address: removing either would delete what the other "
+                    f"manages. Find both with `{command} state list` and `{command} state show`, "
+                    f"and forget one of them with `{command} state rm ADDRESS`; the console is not "
+                    "touched by that.",
+                    ("id",),
+                )
+            )
         self._claims.add(claim)
 
-    def provider(self) -> ConfiguredProvider:
+    def _configured(self) -> ConfiguredProvider:
         """Return the configured provider.
 
         Raises:
@@ -155,44 +141,36 @@ class Servicer:
             raise NotServedError(self._why_not)
         return self._provider
 
-    def lifecycle(self, type_name: str) -> BaseLifecycle:
+    def _lifecycle(self, type_name: str) -> BaseLifecycle:
         """Return the lifecycle of a resource.
 
         Raises:
             NotServedError: There is no such resource, or no configuration.
         """
-        self.attributes("resource", type_name)  # refuses a resource that does not exist
-        return self.provider().resources[type_name]
-
-    def attributes(self, kind: str, type_name: str = "") -> Mapping[str, Attribute]:
-        """Return the attributes of a `resource`, a `data source` or the `provider`.
-
-        Raises:
-            NotServedError: There is none of that name.
-        """
-        if kind == "provider":
-            return PROVIDER.by_name
-        definitions = {"resource": RESOURCES, "data source": DATA_SOURCES}[kind]
-        if type_name not in definitions:
-            raise NotServedError(error(f"This provider has no {kind} {type_name}"))
-        return definitions[type_name].by_name
+        self.codec("resource", type_name)  # refuses a resource that does not exist
+        return self._configured().resources[type_name]
 
     def codec(self, kind: str, type_name: str = "") -> ObjectCodec:
-        """Return the codec for `attributes` of the same arguments.
+        """Return the codec of a `resource`, a `data source` or the `provider`.
 
         Raises:
             NotServedError: There is none of that name.
         """
-        key = f"{kind} {type_name}"
+        key = kind, type_name
         if key not in self._codecs:
-            self._codecs[key] = ObjectCodec(self.attributes(kind, type_name).values())
+            definitions: Mapping[str, Iterable[Attribute]] = {
+                "resource": RESOURCES,
+                "data source": DATA_SOURCES,
+                "provider": {"": PROVIDER},
+            }[kind]
+            if type_name not in definitions:
+                raise NotServedError(error(f"This provider has no {kind} {type_name}"))
+            self._codecs[key] = ObjectCodec(definitions[type_name])
         return self._codecs[key]
 
-    def render(
-        self, diagnostics: Iterable[Diagnostic], kind: str, type_name: str = ""
-    ) -> list[pb.Diagnostic]:
-        """Return diagnostics as messages without secrets; `kind` and name as for `attributes`."""
-        return render_diagnostics(diagnostics, self.attributes(kind, type_name), self.redaction)
+    def _render(self, diagnostics: Iterable[Diagnostic], codec: ObjectCodec) -> list[pb.Diagnostic]:
+        """Return diagnostics about an object of `codec` as messages without secrets."""
+        return render_diagnostics(diagnostics, codec.attributes, self.redaction)
 
     async def close(self) -> None:
         """Let go of the provider, if there is one."""
@@ -223,11 +201,11 @@ class Servicer:
             try:
                 return await method(request)
             except NotServedError as refused:
-                found = refused.diagnostics
+                diagnostics = refused.diagnostics
             except Exception as problem:
-                found = diagnose(problem, _doing(name, request))
-            diagnostics = self.render(found, "provider")
-            response: Message = response_type(diagnostics=diagnostics)
+                diagnostics = diagnose(problem, _doing(name, request))
+            rendered = self._render(diagnostics, self.codec("provider"))
+            response: Message = response_type(diagnostics=rendered)
             _keep_state(request, response)
             return response
 
@@ -256,9 +234,10 @@ class Servicer:
         self, request: pb.ValidateProviderConfig.Request
     ) -> pb.ValidateProviderConfig.Response:
         """Validate the provider's settings by themselves, without the environment."""
-        config = self.codec("provider").decode(request.config) or {}
-        self.learn_secrets(config)
-        found: tuple[Diagnostic, ...] = ()
+        codec = self.codec("provider")
+        config = codec.decode(request.config) or {}
+        self._learn_secrets(config)
+        diagnostics: tuple[Diagnostic, ...] = ()
         # Assume that the environment has the required settings.
         environment = {
             ENVIRONMENT["base_url"]: "https://localhost",
@@ -268,39 +247,63 @@ class Servicer:
             if not holds_unknown(config):
                 Settings.from_values(config, environment)
         except ConfigurationError as problem:
-            found = diagnose(problem, "use the provider's settings")
-        return pb.ValidateProviderConfig.Response(diagnostics=self.render(found, "provider"))
+            diagnostics = diagnose(problem, "use the provider's settings")
+        return pb.ValidateProviderConfig.Response(diagnostics=self._render(diagnostics, codec))
 
     async def configure_provider(
         self, request: pb.ConfigureProvider.Request
     ) -> pb.ConfigureProvider.Response:
-        """Take the provider's settings, completed from the environment."""
-        config = self.codec("provider").decode(request.config) or PROVIDER.empty()
-        found = await self.configure(config)
-        if self._provider is not None:
-            log.info("configured under Terraform %s", request.terraform_version)
-        return pb.ConfigureProvider.Response(diagnostics=self.render(found, "provider"))
+        """Take the provider's settings, completed from the environment.
+
+        Unknown settings defer the configuration.
+        """
+        codec = self.codec("provider")
+        config = codec.decode(request.config) or PROVIDER.empty()
+        await self.close()
+        self._learn_secrets(config)
+        # A journal has changes that the console has and the state lacks. A plan on that state would
+        # make the changes again. A journal also names open intents, which may have created objects.
+        if journals := unfolded_journals(pathlib.Path.cwd()):
+            left_behind = error(
+                "An interrupted run of opsconsole left a journal",
+                f"{', '.join(map(str, journals))} may hold changes that are not in the state yet, "
+                "and writes whose outcome is not known: Terraform would make them a second time. "
+                "Run `opsconsole state fold` in this folder, then Terraform again.",
+            )
+            return pb.ConfigureProvider.Response(diagnostics=self._render((left_behind,), codec))
+        if unknown := unknown_names(config):
+            self._why_not = error(
+                f"The provider's {', '.join(unknown)} will be known only after apply",
+                "Nothing can be read or planned before the provider's settings are known. Apply "
+                "what they depend on first, with -target, or set them from variables or the "
+                "environment.",
+            )
+            return pb.ConfigureProvider.Response()
+        self._provider = await self._connect(config)
+        self._claims.clear()
+        self._batchers.clear()
+        # Terraform may have requested the stop before the provider was configured.
+        if self._stopped:
+            self._provider.stop()
+        log.info("configured under Terraform %s", request.terraform_version)
+        return pb.ConfigureProvider.Response()
 
     async def validate_resource_config(
         self, request: pb.ValidateResourceConfig.Request
     ) -> pb.ValidateResourceConfig.Response:
         """Validate one declaration by itself; this needs no configuration."""
-        name = request.type_name
-        config = self.codec("resource", name).decode(request.config) or {}
-        diagnostics = RESOURCES[name].problems(config)
-        return pb.ValidateResourceConfig.Response(
-            diagnostics=self.render(diagnostics, "resource", name)
-        )
+        codec = self.codec("resource", request.type_name)
+        config = codec.decode(request.config) or {}
+        diagnostics = RESOURCES[request.type_name].problems(config)
+        return pb.ValidateResourceConfig.Response(diagnostics=self._render(diagnostics, codec))
 
     async def validate_data_resource_config(
         self, request: pb.ValidateDataResourceConfig.Request
     ) -> pb.ValidateDataResourceConfig.Response:
-        name = request.type_name
-        config = self.codec("data source", name).decode(request.config) or {}
-        diagnostics = DATA_SOURCES[name].refuse_read_only(config)
-        return pb.ValidateDataResourceConfig.Response(
-            diagnostics=self.render(diagnostics, "data source", name)
-        )
+        codec = self.codec("data source", request.type_name)
+        config = codec.decode(request.config) or {}
+        diagnostics = DATA_SOURCES[request.type_name].refuse_read_only(config)
+        return pb.ValidateDataResourceConfig.Response(diagnostics=self._render(diagnostics, codec))
 
     async def read_data_source(
         self, request: pb.ReadDataSource.Request
@@ -308,10 +311,10 @@ class Servicer:
         name = request.type_name
         codec = self.codec("data source", name)
         config = codec.decode(request.config) or DATA_SOURCES[name].empty()
-        outcome = await self.provider().read_data(name, config)
+        outcome = await self._configured().read_data(name, config)
         return pb.ReadDataSource.Response(
             state=codec.encode(outcome.state),
-            diagnostics=self.render(diagnostics_of(outcome), "data source", name),
+            diagnostics=self._render(_diagnostics_of(outcome), codec),
         )
 
     async def stop_provider(self, request: pb.StopProvider.Request) -> pb.StopProvider.Response:
@@ -343,19 +346,19 @@ class Servicer:
         prior = codec.decode(request.current_state)
         if prior is None:
             return pb.ReadResource.Response(new_state=request.current_state)
-        self.claim("read", name, prior)
-        [outcome] = await self.lifecycle(name).read([ReadRequest(prior, request.private)])
+        self._claim("read", name, prior)
+        [outcome] = await self._lifecycle(name).read([ReadRequest(prior, request.private)])
         return pb.ReadResource.Response(
             new_state=codec.encode(outcome.state),
             private=outcome.private,
-            diagnostics=self.render(diagnostics_of(outcome), "resource", name),
+            diagnostics=self._render(_diagnostics_of(outcome), codec),
         )
 
     async def plan_resource_change(
         self, request: pb.PlanResourceChange.Request
     ) -> pb.PlanResourceChange.Response:
         name = request.type_name
-        lifecycle = self.lifecycle(name)
+        lifecycle = self._lifecycle(name)
         codec = self.codec("resource", name)
         prior, private = codec.decode(request.prior_state), request.prior_private
         config = codec.decode(request.config) or {}
@@ -367,12 +370,12 @@ class Servicer:
         else:
             asked = PlanChange(prior, config, private)
         [outcome] = await lifecycle.plan([asked])
-        attributes = self.attributes("resource", name)
+        paths = [attribute_path((item,), codec.attributes) for item in outcome.replace]
         return pb.PlanResourceChange.Response(
             planned_state=codec.encode(outcome.planned),
-            requires_replace=[attribute_path((item,), attributes) for item in outcome.replace],
+            requires_replace=paths,
             planned_private=outcome.private,
-            diagnostics=self.render(outcome.diagnostics, "resource", name),
+            diagnostics=self._render(outcome.diagnostics, codec),
         )
 
     async def apply_resource_change(
@@ -384,19 +387,19 @@ class Servicer:
         config, private = codec.decode(request.config) or {}, request.planned_private
         if prior is None:
             creation = CreateRequest(config, planned or {}, private)
-            batcher = self._batchers.setdefault(name, Batcher(self.lifecycle(name)))
+            batcher = self._batchers.setdefault(name, Batcher(self._lifecycle(name)))
             outcome = await batcher.create(creation)
         elif planned is None:
-            self.claim("delete", name, prior)
-            outcome = await self.lifecycle(name).delete(DeleteRequest(prior, private))
+            self._claim("delete", name, prior)
+            outcome = await self._lifecycle(name).delete(DeleteRequest(prior, private))
         else:
-            self.claim("change", name, prior)
+            self._claim("change", name, prior)
             change = UpdateRequest(prior, config, planned, private)
-            outcome = await self.lifecycle(name).update(change)
+            outcome = await self._lifecycle(name).update(change)
         return pb.ApplyResourceChange.Response(
             new_state=codec.encode(outcome.state),
             private=outcome.private,
-            diagnostics=self.render(diagnostics_of(outcome), "resource", name),
+            diagnostics=self._render(_diagnostics_of(outcome), codec),
         )
 
     async def import_resource_state(
@@ -404,16 +407,14 @@ class Servicer:
     ) -> pb.ImportResourceState.Response:
         """Read the resource that an import id names."""
         name = request.type_name
-        outcome = await self.lifecycle(name).import_state(request.id)
+        codec = self.codec("resource", name)
+        outcome = await self._lifecycle(name).import_state(request.id)
         response = pb.ImportResourceState.Response(
-            diagnostics=self.render(outcome.diagnostics, "resource", name)
+            diagnostics=self._render(outcome.diagnostics, codec)
         )
         if outcome.state is not None:
-            response.imported_resources.add(
-                type_name=name,
-                state=self.codec("resource", name).encode(outcome.state),
-                private=outcome.private,
-            )
+            state = codec.encode(outcome.state)
+            response.imported_resources.add(type_name=name, state=state, private=outcome.private)
         return response
 
     async def move_resource_state(
@@ -427,6 +428,14 @@ class Servicer:
                 "its new address.",
             )
         )
+
+
+def _diagnostics_of(outcome: Outcome) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of an outcome, with an error if the stop of the run prevented it."""
+    if outcome.begun:
+        return outcome.diagnostics
+    not_begun = error("Not begun: the run was told to stop", "Nothing was sent for it; run again.")
+    return (*outcome.diagnostics, not_begun)
 
 
 def _doing(name: str, request: Any) -> str:
