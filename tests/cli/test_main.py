@@ -175,7 +175,7 @@ def test_an_apply_loads_only_what_it_needs(tmp_path):
         "print(*sys.modules, sep='\\n', file=sys.stderr); sys.exit(code)"
     )
     modules = python("-c", script).err.splitlines()
-    assert "opsconsole.reconcile.apply" in modules
+    assert "opsconsole.reconcile.applier" in modules
     assert not {"rich", "opsconsole.language.functions", "pydantic"}.intersection(modules)
 
 

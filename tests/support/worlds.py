@@ -14,10 +14,10 @@ from opsconsole import resources
 from opsconsole.emulator import Emulator
 from opsconsole.language.reading import load_directory
 from opsconsole.language.variables import resolve_variables
-from opsconsole.reconcile.apply import Applier
+from opsconsole.reconcile.applier import apply_plan
 from opsconsole.reconcile.plan import Action, Plan, PlanOptions
-from opsconsole.reconcile.planner import Planner
-from opsconsole.reconcile.workspace import Workspace
+from opsconsole.reconcile.planner import make_plan
+from opsconsole.reconcile.providers import OpenedStack
 from opsconsole.state.backend import RunOptions
 from opsconsole.state.opening import backend_for, open_state
 from opsconsole.state.session import StateSession
@@ -52,15 +52,10 @@ class World:
     async def _run(self, session: StateSession, *, apply: bool) -> Plan:
         program = load_directory(self.folder, resources)
         variables = resolve_variables(program, directory=self.folder, environment={})
-        workspace = Workspace(program, variables, session.state, self.terraform.environment)
-        planner = Planner(workspace, PlanOptions())
-        try:
-            plan = await planner.plan()
-        finally:
-            await planner.providers.close()
+        stack = OpenedStack(program, variables, session, self.terraform.environment)
+        plan = await make_plan(stack, PlanOptions())
         if apply and not plan.empty:
-            applier = Applier(workspace, plan, session, Mock())
-            applied = await asyncio.wait_for(applier.run(), 300)
+            applied = await asyncio.wait_for(apply_plan(stack, plan, Mock()), 300)
             assert applied.complete, applied.diagnostics
         return plan
 

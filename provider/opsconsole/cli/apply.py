@@ -20,10 +20,10 @@ from opsconsole.cli.standard_streams import pen_for, use_colour, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.diagnostics import has_error
 from opsconsole.errors import TRY_LATER, ProblemKind, UserError
-from opsconsole.reconcile.apply import Applier
+from opsconsole.reconcile.applier import apply_plan
 from opsconsole.reconcile.executor import ApplyResult
 from opsconsole.reconcile.plan import Plan, checksum
-from opsconsole.reconcile.workspace import Workspace
+from opsconsole.reconcile.providers import OpenedStack, Providers
 from opsconsole.reports import messages, terminal
 from opsconsole.state import StateSession, open_state
 
@@ -62,8 +62,8 @@ def _apply_program(args: argparse.Namespace) -> int:
         opening.report_folded(session)
         session.begin()
         planning.check(args, program, variables, session.state)
-        workspace = planning.make_workspace(args, program, variables, session)
-        plan = planning.plan_program(runner, args, workspace, session)
+        stack = planning.opened_stack(args, program, variables, session)
+        plan = planning.plan_program(runner, args, stack)
         planning.write_reports(args, plan, program.stack)
         if args.json:
             events.emit_plan(plan)
@@ -74,7 +74,7 @@ def _apply_program(args: argparse.Namespace) -> int:
         _check_checksum(args, plan)
         if not _ask_for_approval(args, plan):
             return FAILED
-        return _apply_and_report(runner, args, workspace, plan, session)
+        return _apply_and_report(runner, args, stack, plan)
 
 
 def _apply_saved(args: argparse.Namespace) -> int:
@@ -98,14 +98,14 @@ def _apply_saved(args: argparse.Namespace) -> int:
         check_state(saved, session.state)
         session.begin()
         _check_checksum(args, saved.plan)
-        workspace = planning.make_workspace(args, program, variables, session)
+        stack = planning.opened_stack(args, program, variables, session)
         objection = planning.guard_objection_to(args, saved.plan)
         if objection is not None:
             diagnostics = [objection]
         else:
             diagnostics = run_stoppable(
                 runner,
-                lambda interrupts: compare_with_console(workspace, saved.plan, interrupts.on_stop),
+                lambda interrupts: compare_with_console(stack, saved.plan, interrupts.on_stop),
             )
         if diagnostics:
             if args.json:
@@ -117,7 +117,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
         planning.write_reports(args, plan, "")
         if args.json:
             events.emit_plan(plan)
-        return _apply_and_report(runner, args, workspace, plan, session)
+        return _apply_and_report(runner, args, stack, plan)
 
 
 def _check_checksum(args: argparse.Namespace, plan: Plan) -> None:
@@ -206,9 +206,8 @@ def _show_end(
 def _apply_and_report(
     runner: asyncio.Runner,
     args: argparse.Namespace,
-    workspace: Workspace,
+    stack: OpenedStack,
     plan: Plan,
-    session: StateSession,
 ) -> int:
     """Carry out a plan and say how it ended; return the exit code.
 
@@ -226,7 +225,7 @@ def _apply_and_report(
         with display as listener:
             applied = run_stoppable(
                 runner,
-                lambda interrupts: _run_applier(workspace, plan, session, listener, interrupts),
+                lambda interrupts: _apply_plan(stack, plan, listener, interrupts),
                 "what is in flight is finished and saved",
             )
     except KeyboardInterrupt:
@@ -235,7 +234,7 @@ def _apply_and_report(
             "the state.\n"
         )
         return INTERRUPTED
-    _show_end(args, operation, applied, session)
+    _show_end(args, operation, applied, stack.session)
     if applied.not_started:
         return INTERRUPTED
     if applied.complete:
@@ -245,24 +244,21 @@ def _apply_and_report(
     is_refused = bool(errors) and all(
         item.cause and item.cause.kind is ProblemKind.TOO_MANY_REQUESTS for item in errors
     )
-    return TRY_LATER if is_refused and session.has_done_nothing else FAILED
+    return TRY_LATER if is_refused and stack.session.has_done_nothing else FAILED
 
 
-async def _run_applier(
-    workspace: Workspace,
-    plan: Plan,
-    session: StateSession,
-    listener: ApplyMessages,
-    interrupts: Interrupts,
+async def _apply_plan(
+    stack: OpenedStack, plan: Plan, listener: ApplyMessages, interrupts: Interrupts
 ) -> ApplyResult:
-    applier = Applier(workspace, plan, session, listener)
-    interrupts.on_stop(applier.stop)
-    interrupts.on_abandon(session.abandon)
-    listener.waiting = lambda: applier.waiting
+    def watch(providers: Providers) -> None:
+        interrupts.on_stop(providers.stop)
+        listener.waiting = lambda: providers.waiting
+
+    interrupts.on_abandon(stack.session.abandon)
     ticking = asyncio.ensure_future(_tick(listener))
     try:
-        applied = await applier.run()
-        await session.checkpoint()
+        applied = await apply_plan(stack, plan, listener, watch)
+        await stack.session.checkpoint()
         return applied
     finally:
         ticking.cancel()

@@ -172,7 +172,7 @@ def settings_of(args: argparse.Namespace) -> tuple[Settings, str]:
     Raises:
         UserError, ConfigurationError: The program cannot be read, or a setting is wrong.
     """
-    from opsconsole.reconcile.workspace import Providers  # loads the client
+    from opsconsole.reconcile.providers import Providers  # loads the client
     from opsconsole.v1.settings import Settings
 
     if args.environment or not has_program(args):

@@ -16,8 +16,8 @@ from opsconsole.diagnostics import Severity, diagnostics_of, has_error
 from opsconsole.errors import TRY_LATER, OpsconsoleError, Stopped, UserError
 from opsconsole.language import Program, find_output, load_stack, stacks_of
 from opsconsole.reconcile.plan import Plan
+from opsconsole.reconcile.providers import OpenedStack
 from opsconsole.reconcile.saved_plan import check_plan_file, save_plan, shown_variables
-from opsconsole.reconcile.workspace import Workspace
 from opsconsole.state import open_state
 from opsconsole.text import plural
 
@@ -98,13 +98,13 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
     with open_state(backend) as session, make_runner() as runner:
         opening.report_folded(session)
         planning.check(args, program, variables, session.state)
-        workspace = planning.make_workspace(args, program, variables, session)
+        stack = planning.opened_stack(args, program, variables, session)
         # The guard forbids applying, not planning.
-        plan = planning.plan_program(runner, args, workspace, session, guard=Severity.WARNING)
-        _show(args, plan, workspace)
+        plan = planning.plan_program(runner, args, stack, guard=Severity.WARNING)
+        _show(args, plan, stack)
         failed = has_error(plan.diagnostics)
         if args.out is not None and not failed:
-            save_plan(args.out, workspace, plan, args.state)
+            save_plan(args.out, stack, plan, args.state)
     if args.out is not None and not failed:
         _report_saved(args)
     if failed:
@@ -112,12 +112,12 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
     return CHANGES if args.detailed_exitcode and not plan.empty else 0
 
 
-def _show(args: argparse.Namespace, plan: Plan, workspace: Workspace) -> None:
-    planning.write_reports(args, plan, workspace.program.stack)
+def _show(args: argparse.Namespace, plan: Plan, stack: OpenedStack) -> None:
+    planning.write_reports(args, plan, stack.program.stack)
     if args.json and opening.stands_in(args):
         events.emit_plan(plan)
     elif args.json:
-        sys.stdout.write(planning.as_json(plan, workspace.program, shown_variables(workspace)))
+        sys.stdout.write(planning.as_json(plan, stack.program, shown_variables(stack)))
         planning.show_diagnostics(args, plan.diagnostics)
     else:
         planning.show(args, plan)

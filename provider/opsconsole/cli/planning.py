@@ -24,9 +24,8 @@ from opsconsole.errors import TRY_LATER, UserError
 from opsconsole.language import Program, find_mistakes
 from opsconsole.named_files import write_named
 from opsconsole.reconcile.plan import Plan, PlanOptions, checksum, guard_objection
-from opsconsole.reconcile.planner import Planner, make_plan
-from opsconsole.reconcile.prior import present_addresses
-from opsconsole.reconcile.workspace import Workspace
+from opsconsole.reconcile.planner import make_plan
+from opsconsole.reconcile.providers import OpenedStack, Providers
 from opsconsole.reports import plan_text, terminal
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import State, StateSession, workspace_of
@@ -50,9 +49,9 @@ def plan_options(args: argparse.Namespace) -> PlanOptions:
     )
 
 
-def make_workspace(
+def opened_stack(
     args: argparse.Namespace, program: Program, variables: dict[str, object], session: StateSession
-) -> Workspace:
+) -> OpenedStack:
     """Return what plan and apply of this command share.
 
     Raises:
@@ -68,7 +67,7 @@ def make_workspace(
         )
 
     name = workspace_of(program.root)
-    return Workspace(program, variables, session.state, os.environ, name, make)
+    return OpenedStack(program, variables, session, os.environ, name, make)
 
 
 def check(
@@ -83,12 +82,14 @@ def check(
     # A program that is only destroyed or read may contain mistakes.
     if plan_options(args).mode != "normal":
         return
-    mistakes = find_mistakes(
-        program,
-        variables,
-        workspace=workspace_of(program.root),
-        present=lambda: present_addresses(state, program),
-    )
+
+    def present() -> frozenset[str]:
+        from opsconsole.reconcile.moves import present_addresses  # rarely needed
+
+        return present_addresses(state, program)
+
+    workspace = workspace_of(program.root)
+    mistakes = find_mistakes(program, variables, workspace=workspace, present=present)
     if has_error(mistakes):
         raise Mistakes(item for item in mistakes if item.severity is Severity.ERROR)
 
@@ -96,8 +97,7 @@ def check(
 def plan_program(
     runner: asyncio.Runner,
     args: argparse.Namespace,
-    workspace: Workspace,
-    session: StateSession,
+    stack: OpenedStack,
     *,
     guard: Severity = Severity.ERROR,
 ) -> Plan:
@@ -113,12 +113,12 @@ def plan_program(
     with waiting("Planning…", colour=use_colour(args, sys.stderr)) as shown:
 
         async def work(interrupts: Interrupts) -> Plan:
-            def watch(planner: Planner) -> None:
-                shown.count = lambda: sum(planner.providers.calls.values())
-                shown.held = lambda: planner.providers.waiting
-                interrupts.on_stop(planner.providers.stop)
+            def watch(providers: Providers) -> None:
+                shown.count = lambda: sum(providers.calls.values())
+                shown.held = lambda: providers.waiting
+                interrupts.on_stop(providers.stop)
 
-            return await make_plan(workspace, session, plan_options(args), watch)
+            return await make_plan(stack, plan_options(args), watch)
 
         plan = run_stoppable(runner, work)
     objection = guard_objection_to(args, plan)

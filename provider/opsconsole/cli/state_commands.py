@@ -193,11 +193,9 @@ def _settle(args: argparse.Namespace, session: StateSession) -> Sequence[Diagnos
     try:
         program = opening.open_program(args, run_app=False)
         variables = opening.variables_of(args, program)
-        workspace = planning.make_workspace(args, program, variables, session)
+        stack = planning.opened_stack(args, program, variables, session)
         with make_runner() as runner:
-            return run_stoppable(
-                runner, lambda interrupts: settle_all(workspace, session, interrupts.on_stop)
-            )
+            return run_stoppable(runner, lambda interrupts: settle_all(stack, interrupts.on_stop))
     except Stopped:
         raise
     except OpsconsoleError as problem:
@@ -247,12 +245,10 @@ def import_object(args: argparse.Namespace) -> int:
     with open_state(backend) as session, make_runner() as runner:
         opening.report_folded(session)
         session.begin()
-        workspace = planning.make_workspace(args, program, variables, session)
+        stack = planning.opened_stack(args, program, variables, session)
         diagnostics = run_stoppable(
             runner,
-            lambda interrupts: import_instance(
-                workspace, session, address, args.id, interrupts.on_stop
-            ),
+            lambda interrupts: import_instance(stack, address, args.id, interrupts.on_stop),
         )
     planning.show_diagnostics(args, diagnostics)
     if has_error(diagnostics):

@@ -43,7 +43,7 @@ from opsconsole.drift.unmanaged import (
 from opsconsole.errors import Stopped
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.reconcile.prior import warn_unsettled
-from opsconsole.reconcile.workspace import OnStop, refresh
+from opsconsole.reconcile.providers import OnStop, refresh
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.reading import HostReader
 from opsconsole.v1.operations import documented_for, reads_whole

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from opsconsole.address import LOCAL_NAME
 from opsconsole.drift.stack import StackState
 from opsconsole.errors import OpsconsoleError, UserError
-from opsconsole.reconcile.workspace import Providers, provider_key_of
+from opsconsole.reconcile.providers import Providers, provider_key_of
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.settings import Settings
 

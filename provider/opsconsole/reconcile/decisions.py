@@ -6,7 +6,7 @@ creation with no prior value at all. The effects on other instances are decided 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -24,13 +24,11 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.reconcile.plan import Action, Change, OutputChange
 from opsconsole.reconcile.prior import PriorInstance
-from opsconsole.reconcile.workspace import provider_key_of
+from opsconsole.reconcile.providers import provider_key_of
 from opsconsole.state import State, StateOutput
 from opsconsole.values import Values, holds_unknown, same
 
 _CANNOT_UPDATE = "replace_because_cannot_update"
-
-RemovalOf = Callable[[PriorInstance], Removal]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,158 +48,110 @@ class PlanInput:
         block: The block that declares it.
         config: The declared values, null where omitted, UNKNOWN where not known yet.
         sensitive: Paths of their sensitive values.
-        known: What state holds.
+        prior: The instance in state, if the console still has its object.
         dependencies: Configuration addresses of all that it depends on, sorted.
         create_first: Whether a replacement creates before it deletes.
         reason: Terraform's reason to replace it under any values, or empty.
-        import_id: Id that an `import` block gives.
+        removal: Why its object is removed, if it is replaced.
         owner_first: As in `PlanChange`.
     """
 
     address: str
     block: Block
     config: Values
-    sensitive: frozenset[Path] = frozenset()
-    known: PriorInstance | None = None
-    dependencies: tuple[str, ...] = ()
+    sensitive: frozenset[Path]
+    prior: PriorInstance | None
+    dependencies: tuple[str, ...]
     create_first: bool = False
     reason: str = ""
-    import_id: str = ""
+    removal: Removal = Removal.ALONE
     owner_first: bool = False
 
-    @property
-    def prior(self) -> PriorInstance | None:
-        """The instance in state, if the console still has its object."""
-        return self.known if self.known is not None and self.known.value is not None else None
 
-
-async def decide(
-    lifecycle: BaseLifecycle, inputs: Sequence[PlanInput], removal_of: RemovalOf
-) -> list[Decision]:
+async def decide(lifecycle: BaseLifecycle, inputs: Sequence[PlanInput]) -> list[Decision]:
     """Return what happens to declared instances of one type and provider, in order."""
-    first = await lifecycle.plan([_first_request(wanted, removal_of) for wanted in inputs])
-    reasons = [_replacement(wanted, plan) for wanted, plan in zip(inputs, first, strict=True)]
-    creations = [
-        PlanCreation(wanted.config, address=wanted.address)
-        for wanted, reason in zip(inputs, reasons, strict=True)
-        if reason
-    ]
-    replanned = iter(await lifecycle.plan(creations))
-    left = await _left_behind(lifecycle, inputs, reasons, removal_of)
+    plans = await lifecycle.plan([_first_request(item) for item in inputs])
     return [
-        _decision(lifecycle, wanted, plan, reason, next(replanned) if reason else None, left)
-        for wanted, plan, reason in zip(inputs, first, reasons, strict=True)
+        await _decide_one(lifecycle, item, plan) for item, plan in zip(inputs, plans, strict=True)
     ]
 
 
-async def _left_behind(
-    lifecycle: BaseLifecycle,
-    inputs: Sequence[PlanInput],
-    reasons: Sequence[str],
-    removal_of: RemovalOf,
-) -> Mapping[str, tuple[Diagnostic, ...]]:
-    """Return the diagnostics about the old objects of replacements that no attribute caused."""
-    # A replacement because of a changed attribute was judged when the change was planned.
-    going = [
-        wanted.prior
-        for wanted, reason in zip(inputs, reasons, strict=True)
-        if wanted.prior is not None and reason and reason != _CANNOT_UPDATE
-    ]
-    plans = await _plan_removals(lifecycle, going, removal_of)
-    return {item.address: plan.diagnostics for item, plan in zip(going, plans, strict=True)}
-
-
-async def _plan_removals(
-    lifecycle: BaseLifecycle, going: Sequence[PriorInstance], removal_of: RemovalOf
-) -> list[PlanOutcome]:
-    return await lifecycle.plan(
-        [
-            PlanRemoval(item.value or {}, item.private, removal_of(item), item.address)
-            for item in going
-        ]
-    )
-
-
-def _first_request(wanted: PlanInput, removal_of: RemovalOf) -> PlanRequest:
-    prior = wanted.prior
+def _first_request(item: PlanInput) -> PlanRequest:
+    prior = item.prior
     # As in core, a tainted object counts as no prior value.
     if prior is None or prior.value is None or prior.stored.tainted:
-        return PlanCreation(wanted.config, address=wanted.address)
+        return PlanCreation(item.config, address=item.address)
     return PlanChange(
         prior.value,
-        without_ignored(wanted.block, wanted.config, prior.value),
+        without_ignored(item.block, item.config, prior.value),
         prior.private,
-        removal_of(prior),
-        wanted.address,
-        wanted.owner_first,
+        item.removal,
+        item.address,
+        item.owner_first,
     )
 
 
-def _replacement(wanted: PlanInput, plan: PlanOutcome) -> str:
-    if wanted.prior is None or plan.failed:
-        return ""
-    if wanted.prior.stored.tainted:
-        return "replace_because_tainted"
-    return _CANNOT_UPDATE if plan.replace else wanted.reason
-
-
-def _decision(
-    lifecycle: BaseLifecycle,
-    wanted: PlanInput,
-    plan: PlanOutcome,
-    reason: str,
-    replanned: PlanOutcome | None,
-    left: Mapping[str, tuple[Diagnostic, ...]],
-) -> Decision:
-    prior, block, config = wanted.prior, wanted.block, wanted.config
-    released: list[str] = []
-    if prior is not None:
+async def _decide_one(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOutcome) -> Decision:
+    """Return what happens to an instance, after the answer to its first request."""
+    prior, block, config, planned = item.prior, item.block, item.config, plan.planned
+    reason = _replacement_reason(item, plan)
+    diagnostics = [*lifecycle.definition.problems(config), *plan.diagnostics]
+    if prior is not None and reason:
+        # A replacement because of a changed attribute was judged when the change was planned.
+        if reason != _CANNOT_UPDATE:
+            [removed] = await _plan_removals(lifecycle, [(prior, item.removal)])
+            diagnostics += removed.diagnostics
         # The creation of a replacement ignores nothing: the object that it replaces is gone.
-        if not reason:
-            config = without_ignored(block, config, prior.value or {})
-        released = [name for name in prior.stored.dependencies if name not in wanted.dependencies]
+        [created] = await lifecycle.plan([PlanCreation(config, address=item.address)])
+        planned = created.planned
+        # The first plan gave the warnings already.
+        diagnostics += (one for one in created.diagnostics if has_error((one,)))
+        if block.lifecycle.prevent_destroy:
+            diagnostics.append(refuse_prevented(item.address, replaced=True))
+    elif prior is not None:
+        config = without_ignored(block, config, prior.value or {})
+    former = prior.stored.dependencies if prior else ()
     change = Change(
-        wanted.address,
+        item.address,
         block.type_name,
-        _action(wanted, plan, reason),
+        _action(item, plan, reason),
         prior.value if prior else None,
-        (replanned or plan).planned,
+        planned,
         config,
         plan.replace,
         reason,
         plan.private,
-        create_first=wanted.create_first and bool(reason),
-        create_before_destroy=wanted.create_first,
-        sensitive=leading_names(wanted.sensitive) | (prior.sensitive if prior else frozenset()),
-        sensitive_paths=wanted.sensitive,
+        create_first=item.create_first and bool(reason),
+        create_before_destroy=item.create_first,
+        sensitive=leading_names(item.sensitive) | (prior.sensitive if prior else frozenset()),
+        sensitive_paths=item.sensitive,
         construct_path=block.origin.path,
         provider=block.provider,
-        import_id=wanted.import_id,
+        import_id=prior.import_id if prior else "",
         previous_address=prior.previous_address if prior else "",
-        depends_on=wanted.dependencies,
-        released=tuple(released),
+        depends_on=item.dependencies,
+        released=tuple(name for name in former if name not in item.dependencies),
     )
-    diagnostics = [
-        *lifecycle.definition.problems(wanted.config),
-        *plan.diagnostics,
-        *left.get(wanted.address, ()),
-    ]
-    if replanned is not None:
-        # The first plan gave the warnings already.
-        diagnostics += (item for item in replanned.diagnostics if has_error((item,)))
-    if reason and block.lifecycle.prevent_destroy:
-        diagnostics.append(refuse_prevented(wanted.address, replaced=True))
     return Decision(change, tuple(diagnostics))
 
 
-def _action(wanted: PlanInput, plan: PlanOutcome, reason: str) -> Action:
-    prior = wanted.prior
+def _replacement_reason(item: PlanInput, plan: PlanOutcome) -> str:
+    """Return Terraform's reason to replace an instance, or nothing."""
+    if item.prior is None or plan.failed:
+        return ""
+    if item.prior.stored.tainted:
+        return "replace_because_tainted"
+    return _CANNOT_UPDATE if plan.replace else item.reason
+
+
+def _action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:
+    prior = item.prior
     if prior is None:
         return Action.ADOPT if plan.adopts else Action.CREATE
     if reason:
         return Action.REPLACE
     # As in core, a value that becomes or stops being sensitive is a change, though no call is made.
-    stays = same(prior.value, plan.planned) and wanted.sensitive == prior.stored.sensitive_paths
+    stays = same(prior.value, plan.planned) and item.sensitive == prior.stored.sensitive_paths
     return Action.NO_OP if stays else Action.UPDATE
 
 
@@ -209,44 +159,50 @@ def without_ignored(block: Block, config: Values, prior: Values) -> Values:
     """Return a declaration with what `ignore_changes` names taken from `prior`, if both have it."""
     if block.lifecycle.ignore_all:
         return {name: prior[name] for name in config}
-    found: Any = config
+    kept: Any = config
     for path in sorted(set(block.lifecycle.ignore_changes), key=str):
-        found = _taken_over(found, prior, path)
-    return cast("Values", found)
+        kept = _take_over(kept, prior, path)
+    return cast("Values", kept)
 
 
-def _taken_over(value: Any, prior: Any, path: Path) -> Any:
+def _take_over(value: Any, prior: Any, path: Path) -> Any:
     """Return `value` with the part at `path` of `prior`, where both have one."""
     if not path:
         return prior
     step, rest = path[0], path[1:]
     if isinstance(value, dict) and isinstance(prior, dict) and step in value and step in prior:
-        return value | {step: _taken_over(value[step], prior[step], rest)}
+        return value | {step: _take_over(value[step], prior[step], rest)}
     if not (isinstance(value, list) and isinstance(prior, list) and isinstance(step, int)):
         return value
     if step >= min(len(value), len(prior)):
         return value
-    return [*value[:step], _taken_over(value[step], prior[step], rest), *value[step + 1 :]]
+    return [*value[:step], _take_over(value[step], prior[step], rest), *value[step + 1 :]]
 
 
 async def decide_removals(
-    lifecycle: BaseLifecycle,
-    leaving: Sequence[PriorInstance],
-    removal_of: RemovalOf,
-    reasons: Mapping[str, str],
+    lifecycle: BaseLifecycle, leaving: Sequence[tuple[PriorInstance, Removal, str]]
 ) -> list[Decision]:
-    """Return what happens to instances of one type and provider that are to be removed."""
-    plans = await _plan_removals(lifecycle, leaving, removal_of)
+    """Return what happens to instances of one type and provider that are to be removed.
+
+    Args:
+        leaving: Each instance, why its object is removed, and Terraform's reason.
+    """
+    plans = await _plan_removals(lifecycle, [(item, removal) for item, removal, _ in leaving])
     return [
-        Decision(
-            removal(item, Action.DELETE, reasons.get(item.address, ""), plan.private),
-            plan.diagnostics,
-        )
-        for item, plan in zip(leaving, plans, strict=True)
+        Decision(to_removal(item, Action.DELETE, reason, plan.private), plan.diagnostics)
+        for (item, _, reason), plan in zip(leaving, plans, strict=True)
     ]
 
 
-def removal(item: PriorInstance, action: Action, reason: str, private: bytes = b"") -> Change:
+async def _plan_removals(
+    lifecycle: BaseLifecycle, leaving: Iterable[tuple[PriorInstance, Removal]]
+) -> list[PlanOutcome]:
+    return await lifecycle.plan(
+        [PlanRemoval(item.value or {}, item.private, why, item.address) for item, why in leaving]
+    )
+
+
+def to_removal(item: PriorInstance, action: Action, reason: str, private: bytes = b"") -> Change:
     """Return the change that deletes an instance, or forgets it."""
     return Change(
         item.address,
@@ -319,28 +275,27 @@ def output_changes(
         UserError: an output cannot be evaluated.
     """
     before = state.outputs
-    after = _evaluated_outputs(evaluator, names)
-    found = []
+    after = _evaluate_outputs(evaluator, names)
+    changes = []
     for name in sorted({*before, *after} if names is None else names):
         old, new = before.get(name), after.get(name)
+        old_value = old.value if old is not None else None
+        new_value = new.value if new is not None else None
         if new is None:
-            assert old is not None
-            found.append(OutputChange(name, Action.DELETE, old.value, None, old.sensitive))
-            continue
-        held = old.value if old is not None else None
-        if old is None:
+            action = Action.DELETE
+        elif old is None:
             # State holds no output that is null.
-            action = Action.CREATE if new.value is not None else Action.NO_OP
+            action = Action.CREATE if new_value is not None else Action.NO_OP
         else:
-            stays = same(held, new.value) and old.sensitive == new.sensitive
+            stays = same(old_value, new_value) and old.sensitive == new.sensitive
             action = Action.NO_OP if stays else Action.UPDATE
         # A sensitive old value makes the change sensitive, whatever the new value is.
-        sensitive = new.sensitive or (old is not None and old.sensitive)
-        found.append(OutputChange(name, action, held, new.value, sensitive))
-    return tuple(found)
+        sensitive = any(item.sensitive for item in (old, new) if item is not None)
+        changes.append(OutputChange(name, action, old_value, new_value, sensitive))
+    return tuple(changes)
 
 
-def _evaluated_outputs(
+def _evaluate_outputs(
     evaluator: Evaluator | None, names: Collection[str] | None
 ) -> dict[str, OutputValue]:
     if evaluator is None:
@@ -358,7 +313,7 @@ def keep_outputs(evaluator: Evaluator | None, state: State, names: Collection[st
     Raises:
         UserError: an output cannot be evaluated.
     """
-    values = _evaluated_outputs(evaluator, names)
+    values = _evaluate_outputs(evaluator, names)
     for name in {*state.outputs} & {*names} - {*values}:
         state.set_output(name, None)
     for output in values.values():
@@ -369,7 +324,7 @@ def keep_known_outputs(evaluator: Evaluator, state: State, names: Collection[str
     """Put the known outputs among `names` into state after an incomplete run."""
     for name in names:
         try:
-            found = _evaluated_outputs(evaluator, [name])
+            found = _evaluate_outputs(evaluator, [name])
         except UserError:
             continue  # what it refers to was not done
         for value in found.values():

@@ -94,7 +94,7 @@ class Failures:
     def __init__(self) -> None:
         self._instances: dict[str, str] = {}
         self._resources: dict[str, str] = {}
-        self._held: dict[str, str] = {}
+        self._needed: dict[str, str] = {}
         self._referred: dict[Identity, str] = {}
 
     def __contains__(self, address: str) -> bool:
@@ -112,7 +112,7 @@ class Failures:
             return
         # The object may still exist and need these dependencies, so they are not deleted either.
         for dependency in (*step.change.depends_on, *step.change.released):
-            self._held.setdefault(dependency, cause)
+            self._needed.setdefault(dependency, cause)
 
     def blocker(self, step: Step, config_of: Callable[[Step], Values]) -> str:
         """Return the address of the failure that blocks `step`, or nothing."""
@@ -125,7 +125,7 @@ class Failures:
             # An object that a failed update was to release stays: a deleted host would take its
             # agent along.
             still_named = self._referred.get(object_of(step), "")
-            return still_named or self._held.get(config_address(change.address), "")
+            return still_named or self._needed.get(config_address(change.address), "")
         for dependency in change.depends_on:
             cause = self._resources.get(dependency)
             # If a resource has several instances, a failed one stops only the steps that need its
@@ -151,7 +151,7 @@ class Executor:
     def __init__(
         self, order: Order, worker: StepWorker, listener: ApplyListener, limit: int
     ) -> None:
-        """Begin nothing yet.
+        """Take the steps of a plan.
 
         Args:
             limit: How many steps are carried out at a time; an import of many hosts counts once.
@@ -170,15 +170,12 @@ class Executor:
         self._idle = asyncio.Event()
         self._problem: BaseException | None = None
         self._failures = Failures()
-        self._stopping = False
-        self.applied = ApplyResult()
-
-    def stop(self) -> None:
-        """Begin nothing more; `run` returns once steps in flight have finished."""
-        self._stopping = True
+        self._applied = ApplyResult()
 
     async def run(self) -> ApplyResult:
         """Carry out the steps and return their outcome; cancellation drops steps in flight.
+
+        Once the providers are told to stop, nothing more begins, and steps in flight finish.
 
         Raises:
             UserError: Changes cannot be made durable; nothing further is begun.
@@ -202,9 +199,9 @@ class Executor:
             raise self._problem
         # The steps taken without a request are not durable yet.
         await self._worker.session.flush()
-        self.applied.not_started = self._order.list_unfinished()
-        self.applied.seconds = time.monotonic() - begun
-        return self.applied
+        self._applied.not_started = self._order.list_unfinished()
+        self._applied.seconds = time.monotonic() - begun
+        return self._applied
 
     def _start_ready_steps(self) -> None:
         """Begin steps while there is room; note when there is nothing left to wait for."""
@@ -213,7 +210,8 @@ class Executor:
             # If several calls wait for one write of state, more steps begin than requests may be in
             # flight. The client holds their requests back.
             room = max(self._limit, self._worker.session.calls_at_once)
-            while not self._stopping and self._problem is None and len(self._running) < room:
+            providers = self._worker.providers
+            while not providers.stopped and self._problem is None and len(self._running) < room:
                 numbers = self._take_next()
                 if not numbers:
                     break
@@ -245,7 +243,7 @@ class Executor:
         reported = step.change.address in self._failures
         self._failures.add(step, blocker)
         if not reported:
-            self.applied.skipped[step.change.address] = blocker
+            self._applied.skipped[step.change.address] = blocker
         self._listener.skip_step(step, "" if reported else blocker)
         self._order.finish(number)
 
@@ -298,15 +296,15 @@ class Executor:
             return
         seconds = time.monotonic() - begun
         address = step.change.address
-        self.applied.diagnostics += (item.about(address) for item in outcome.diagnostics)
-        self.applied.rerouted.update(
+        self._applied.diagnostics += (item.about(address) for item in outcome.diagnostics)
+        self._applied.rerouted.update(
             (step.console, step.change.type_name, item) for item in outcome.rerouted
         )
         if outcome.failed:
-            self.applied.failed.append(step)
+            self._applied.failed.append(step)
             self._failures.add(step)
         else:
-            self.applied.done.append(step)
+            self._applied.done.append(step)
         self._listener.end_step(step, outcome, seconds)
         self._order.finish(number)
 

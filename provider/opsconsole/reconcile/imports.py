@@ -10,10 +10,43 @@ from opsconsole.errors import UserError
 from opsconsole.language import Block, Evaluator
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.prior import PriorInstance, read_deposed, read_prior
-from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provider_in_state
+from opsconsole.reconcile.providers import OnStop, OpenedStack, Providers, provider_in_state
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession, instance_and_key
 from opsconsole.text import near_address
+from opsconsole.values import Values
+
+
+async def read_data_for_imports(
+    stack: OpenedStack, evaluator: Evaluator, providers: Providers, values: dict[str, Values]
+) -> tuple[dict[str, Values | None], list[Diagnostic]]:
+    """Read the data sources that `import` blocks need.
+
+    Args:
+        values: Takes the values that could be read, for the evaluator.
+
+    Returns:
+        The value of each, None for a failed read, and diagnostics. The walk uses these values, and
+        does not read the data sources again.
+    """
+    graph, blocks = stack.graph, stack.program.blocks
+    needed = {*graph.imports}.union(*map(graph.ancestors, graph.imports))
+    data: dict[str, Values | None] = {}
+    diagnostics: list[Diagnostic] = []
+    for address in filter(needed.__contains__, graph.order):
+        # A data source that depends on a resource is left to the walk, as the id that it needs is
+        # not known here.
+        if any(blocks[item].mode != "data" for item in (address, *graph.ancestors(address))):
+            continue
+        for instance in evaluator.instances(blocks[address]).values():
+            config = evaluator.config(instance).values
+            provider = providers.of(instance.block.provider)
+            outcome = await provider.read_data(instance.block.type_name, config)
+            diagnostics += (item.about(instance.address) for item in outcome.diagnostics)
+            data[instance.address] = outcome.state
+            if outcome.state is not None:
+                values[instance.address] = outcome.state
+    return data, diagnostics
 
 
 async def take_imports(
@@ -28,14 +61,14 @@ async def take_imports(
         Why some could not be imported.
     """
     diagnostics: list[Diagnostic] = []
-    named: set[str] = set()
+    addresses: set[str] = set()
     for target in evaluator.imports():
         address = str(target.address)
-        if address in named:
+        if address in addresses:
             raise UserError(
                 f"Two import blocks name {address}.", "An instance is one object: keep one of them."
             )
-        named.add(address)
+        addresses.add(address)
         # As in core, a block whose object is already in state has no effect.
         if address in known:
             continue
@@ -50,12 +83,12 @@ async def take_imports(
             )
             continue
         provider = target.provider or config.provider
-        found, problems = await named_by_import(
+        named, problems = await named_by_import(
             providers, provider, address, config.type_name, target.id
         )
         diagnostics += problems
-        if found is not None:
-            known[address] = found
+        if named is not None:
+            known[address] = named
     return diagnostics
 
 
@@ -68,8 +101,8 @@ async def named_by_import(
         return None, outcome.diagnostics
     written = provider_in_state(providers.program, provider)
     stored = InstanceObject(written, outcome.state, private=outcome.private)
-    found = PriorInstance(address, type_name, stored, outcome.state, import_id=import_id)
-    return found, outcome.diagnostics
+    named = PriorInstance(address, type_name, stored, outcome.state, import_id=import_id)
+    return named, outcome.diagnostics
 
 
 def refuse_missing_object(type_name: str, import_id: str) -> Diagnostic:
@@ -81,11 +114,7 @@ def refuse_missing_object(type_name: str, import_id: str) -> Diagnostic:
 
 
 async def import_instance(
-    workspace: Workspace,
-    session: StateSession,
-    address: Address,
-    import_id: str,
-    on_stop: OnStop,
+    stack: OpenedStack, address: Address, import_id: str, on_stop: OnStop
 ) -> list[Diagnostic]:
     """Import an object; return diagnostics. With an error nothing was changed.
 
@@ -99,64 +128,66 @@ async def import_instance(
             under another address.
         Stopped: The run was told to stop.
     """
-    block = _find_block(workspace, address)
+    session = stack.session
+    block = _find_block(stack, address)
     _check_free(session, address)
-    providers = workspace.providers()
-    on_stop(providers.stop)
-    try:
+    async with stack.providers() as providers:
+        on_stop(providers.stop)
         item, diagnostics = await _read_import(providers, block, address, import_id)
         providers.check_stopped()
-    finally:
-        await providers.close()
-    if item is None or has_error(diagnostics):
-        return diagnostics
-    held = read_prior(session.state)
-    for other in (held | read_deposed(session.state, held)).values():
-        same = providers.identity_of(other) == providers.identity_of(item)
-        if same and other.address != item.address:
-            holder, title = other.address, RESOURCES[item.type_name].title
-            remedy = (
-                f"One object has one address: removing {address} or {holder} would delete what the "
-                f"other manages. To give it the address {address}, use a `moved` block, or forget "
-                f"it first with `opsconsole state rm '{holder}'`."
-            )
-            if instance_and_key(holder)[1]:
-                remedy = (
-                    "It is the old object of a replacement that was interrupted, and the next "
-                    "apply destroys it. Import the object that was created in its place."
-                )
-            taken = error(f"{holder} holds the {title} {item.before['id']} already", remedy)
-            return [taken]
-    kept = InstanceObject(
+        if item is None or has_error(diagnostics):
+            return diagnostics
+        known = read_prior(session.state)
+        for other in (known | read_deposed(session.state, known)).values():
+            same = providers.identity_of(other) == providers.identity_of(item)
+            if same and other.address != item.address:
+                return [_refuse_second_address(item, other.address)]
+    imported = InstanceObject(
         item.stored.provider,
         item.before,
         private=item.private,
-        dependencies=workspace.graph.ancestors(block.address),
+        dependencies=stack.graph.ancestors(block.address),
     )
-    session.state.put(address, kept)
+    session.state.put(address, imported)
     await session.checkpoint()
     # Do this only after state is durable. Until then, only the list of calls records the creation.
     session.mark_settled(call.id for call in session.open_intents if call.address == str(address))
     return diagnostics
 
 
-def _find_block(workspace: Workspace, address: Address) -> Block:
-    block = workspace.program.blocks.get(address.config)
+def _refuse_second_address(item: PriorInstance, holder: str) -> Diagnostic:
+    """Refuse to import an object that is in state at another address."""
+    address, title = item.address, RESOURCES[item.type_name].title
+    remedy = (
+        f"One object has one address: removing {address} or {holder} would delete what the other "
+        f"manages. To give it the address {address}, use a `moved` block, or forget it first with "
+        f"`opsconsole state rm '{holder}'`."
+    )
+    if instance_and_key(holder)[1]:
+        remedy = (
+            "It is the old object of a replacement that was interrupted, and the next apply "
+            "destroys it. Import the object that was created in its place."
+        )
+    return error(f"{holder} holds the {title} {item.before['id']} already", remedy)
+
+
+def _find_block(stack: OpenedStack, address: Address) -> Block:
+    block = stack.program.blocks.get(address.config)
     if block is None or address.mode != "managed" or address.module:
         raise UserError(
             f"The program declares no resource {address.config}.",
-            near_address(address.config, workspace.program.blocks)
+            near_address(address.config, stack.program.blocks)
             or "Declare it first; `opsconsole adopt` writes programs for what a console has.",
         )
     return block
 
 
 def _check_free(session: StateSession, address: Address) -> None:
-    held = session.state.get(address)
+    stored = session.state.get(address)
     # An unsettled create leaves its address free: an import settles it.
-    if held is not None and not is_sentinel(held.attributes.get("id")):
+    if stored is not None and not is_sentinel(stored.attributes.get("id")):
         raise UserError(
-            f"{address} is in state already, as {held.attributes.get('id')}.",
+            f"{address} is in state already, as {stored.attributes.get('id')}.",
             f"To import another object in its place: `opsconsole state rm '{address}'` first.",
         )
 

@@ -19,10 +19,8 @@ from enum import Enum
 from graphlib import CycleError, TopologicalSorter
 
 from opsconsole.errors import UserError
-from opsconsole.reconcile.cascade import deletes_owner
-from opsconsole.reconcile.duplicates import Name, name_of
 from opsconsole.reconcile.plan import Action, Change
-from opsconsole.reconcile.prior import Identity
+from opsconsole.reconcile.prior import Identity, Name, name_of
 from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above, referred_to
 from opsconsole.state import config_address
 
@@ -192,7 +190,7 @@ class _Edges:
                     self._leaving_names.setdefault(gate[0], set()).add(name)
                 for carried in _carried_objects(step):
                     self._carriers.setdefault(carried, []).append(number)
-                if deletes_owner(step.change):
+                if step.change.deletes_owner:
                     owners = _owners_down(step.change.type_name, step.console)
                     self.graph.setdefault(owners, set()).add(number)
 
@@ -299,9 +297,9 @@ def object_of(step: Step) -> Identity:
 def _carried_objects(step: Step) -> Iterator[Identity]:
     change = step.change
     for attribute in () if change.cascade else RESOURCES[change.type_name].references:
-        held = (change.before or {}).get(attribute.name)
-        if attribute.blocks_deletion and isinstance(held, str):
-            yield step.console, referred_to(attribute).type_name, held
+        carried = (change.before or {}).get(attribute.name)
+        if attribute.blocks_deletion and isinstance(carried, str):
+            yield step.console, referred_to(attribute).type_name, carried
 
 
 def dropped_objects(step: Step) -> Iterator[Identity]:
@@ -311,9 +309,9 @@ def dropped_objects(step: Step) -> Iterator[Identity]:
     for attribute in RESOURCES[change.type_name].references:
         # Compare values: after an import, or with a literal id, state may not record the
         # dependency.
-        held, kept = before.get(attribute.name), after.get(attribute.name)
-        remaining = kept if isinstance(kept, list) else [kept]
-        for object_id in held if isinstance(held, list) else [held]:
+        old, new = before.get(attribute.name), after.get(attribute.name)
+        remaining = new if isinstance(new, list) else [new]
+        for object_id in old if isinstance(old, list) else [old]:
             if object_id is not None and object_id not in remaining:
                 yield step.console, referred_to(attribute).type_name, object_id
 
@@ -342,8 +340,8 @@ def _never_ready(graph: Mapping[Node, set[Node]]) -> set[Node]:
     sorter = TopologicalSorter(graph)
     with suppress(CycleError):  # It still gives the nodes that do not wait for a cycle.
         sorter.prepare()
-    found = set(graph)
+    circling = set(graph)
     while ready := sorter.get_ready():
-        found.difference_update(ready)
+        circling.difference_update(ready)
         sorter.done(*ready)
-    return found
+    return circling

@@ -9,12 +9,13 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
 from typing import Any, Final
 
 from opsconsole.diagnostics import Diagnostic, Path, error
 from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.resources import RESOURCES
+from opsconsole.resources import RESOURCES, owning_types
 from opsconsole.values import UNKNOWN, Value, Values
 
 
@@ -97,6 +98,22 @@ class Change:
     def acts(self) -> bool:
         return self.action is not Action.NO_OP or bool(self.previous_address or self.import_id)
 
+    @property
+    def removes(self) -> bool:
+        """Whether it deletes the object that exists now."""
+        return self.action in (Action.DELETE, Action.REPLACE)
+
+    @property
+    def deletes_owner(self) -> bool:
+        """Whether it deletes an instance whose type owns others."""
+        return self.removes and self.type_name in owning_types()
+
+    @property
+    def moves_to_other_owner(self) -> bool:
+        """Whether it is an update that gives the instance another owner."""
+        owner = RESOURCES[self.type_name].owner if self.action is Action.UPDATE else ""
+        return bool((self.after or {}).get(owner) != (self.before or {}).get(owner))
+
 
 @dataclass(frozen=True, slots=True)
 class Drift:
@@ -118,21 +135,16 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """The facts of an instance that planning found to differ from state, kept by the apply.
+    """An instance whose read differs from state, kept by the apply.
 
     Attributes:
         value: Its value; None: it is gone.
         private: The bytes beside the value.
-        dependencies: Its dependencies, if it needs no change but they differ from state; None: as
-            in state.
-        create_before_destroy: Whether a replacement would create first, likewise.
     """
 
     address: str
     value: Values | None
-    private: bytes = b""
-    dependencies: tuple[str, ...] | None = None
-    create_before_destroy: bool | None = None
+    private: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +198,7 @@ class Plan:
         unread: How many of the planned instances in state were not read.
         partly_shown: How many other instances were read without all of their set values being
             shown.
-        planned_at: When it was made, in ISO 8601; the value of `plantimestamp()`, during the apply
-            too.
+        planned_at: When it was made; the value of `plantimestamp()`, during the apply too.
     """
 
     changes: tuple[Change, ...]
@@ -202,7 +213,7 @@ class Plan:
     data: tuple[DataRead, ...] = ()
     dropped: tuple[str, ...] = ()
     moved: tuple[tuple[str, str], ...] = ()
-    planned_at: str = ""
+    planned_at: datetime | None = None
     unread: int = 0
     partly_shown: int = 0
 
@@ -324,9 +335,7 @@ def guard_objection(plan: Plan, share: float, fewest: int) -> Diagnostic | None:
         fewest: If fewer instances were in state, no plan needs to be forced.
     """
     gone = [item for item in plan.drift if item.after is None]
-    going = [item for item in plan.changes if item.action in (Action.DELETE, Action.REPLACE)]
-    if plan.mode == "destroy":
-        going = []
+    going = [item for item in plan.changes if item.removes and plan.mode != "destroy"]
     existing = sum(item.before is not None for item in plan.changes)
     # An instance that is gone has no value before a change, though it was in state.
     existing += len(gone)

@@ -5,67 +5,90 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from opsconsole.clock import utc_now
-from opsconsole.diagnostics import Diagnostic, has_error, warning
-from opsconsole.lifecycle.deletions import is_counted, refuse_too_many
+from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, Seen
-from opsconsole.reconcile.cascade import (
-    Targets,
-    note_cascades,
-    refuse_carried,
-    refuse_taking_along,
-    refuse_undeclared_imports,
-    warn_undeclared_replacements,
-)
 from opsconsole.reconcile.decisions import output_changes
-from opsconsole.reconcile.duplicates import (
-    adopted_objects,
-    refuse_shared_objects,
-    warn_apparent_moves,
-    warn_shared_names,
-)
-from opsconsole.reconcile.imports import refuse_missing_object, take_imports
 from opsconsole.reconcile.order import order_steps
-from opsconsole.reconcile.plan import Action, Change, Drift, Plan, PlanOptions, Refreshed
+from opsconsole.reconcile.plan import (
+    Action,
+    Change,
+    Drift,
+    OutputChange,
+    Plan,
+    PlanOptions,
+    Refreshed,
+)
 from opsconsole.reconcile.prior import (
+    Identity,
+    Name,
     PriorInstance,
-    apply_moves,
     from_state,
     holds_unsettled,
+    name_of,
     read_deposed,
     read_prior,
-    refuse_declared_sources,
-    refuse_split_moves,
     warn_unsettled,
 )
+from opsconsole.reconcile.providers import OpenedStack, Providers, is_partly_shown
 from opsconsole.reconcile.walk import Walk
-from opsconsole.reconcile.workspace import (
-    Providers,
-    Workspace,
-    is_partly_shown,
-    provider_key_of,
-)
 from opsconsole.resources import DATA_SOURCES, RESOURCES, owner_of
-from opsconsole.state import State, StateSession
+from opsconsole.state import State
+from opsconsole.text import join_words
 from opsconsole.values import Values, changed_fields, holds_unknown, unknown_names
+
+if TYPE_CHECKING:
+    from opsconsole.reconcile.targets import Targets
+
+_SHOWN: Final = 10
+
+
+async def make_plan(
+    stack: OpenedStack,
+    options: PlanOptions,
+    watch: Callable[[Providers], None] = lambda providers: None,
+) -> Plan:
+    """Settle the writes of earlier runs, and make a plan.
+
+    Args:
+        watch: Receives the providers before the first request, to show progress and to stop them.
+
+    Raises:
+        UserError: The program or the state cannot be planned with at all.
+        Stopped: It was told to stop.
+    """
+    planner = Planner(stack, options)
+    watch(planner.providers)
+    diagnostics: list[Diagnostic] = []
+    async with planner.providers as providers:
+        if stack.session.open_intents or holds_unsettled(stack.state):
+            from opsconsole.reconcile.settle import settle_unknown  # rarely needed
+
+            diagnostics = await settle_unknown(stack.session, providers)
+        plan = await planner.plan()
+        if options.preflight and not has_error(plan.diagnostics):
+            plan = await _with_preflight(plan, providers)
+        providers.check_stopped()
+    return replace(plan, diagnostics=(*diagnostics, *plan.diagnostics))
 
 
 class Planner:
-    """Makes one plan. Its providers stay open for later use, until they are closed."""
+    """Makes one plan."""
 
-    def __init__(self, workspace: Workspace, options: PlanOptions) -> None:
-        self._workspace = workspace
+    def __init__(self, stack: OpenedStack, options: PlanOptions) -> None:
+        self._stack = stack
         self._options = options
         self._values: dict[str, Values] = {}
         self._planned_at = utc_now()
-        self.evaluator = workspace.evaluator(self._values.get, planned_at=self._planned_at)
-        self.providers = workspace.providers(self.evaluator)
+        self._evaluator = stack.evaluator(self._values.get, planned_at=self._planned_at)
+        self.providers = stack.providers(self._evaluator)
         self._diagnostics = [
             warning(f"{path}: {text}", "The app says so, in an annotation of this construct.")
-            for path, text in workspace.program.warnings
+            for path, text in stack.program.warnings
         ]
-        self._wanted_outputs: frozenset[str] | None = None
+        self._targets: Targets | None = None
         self._unread = self._partly_shown = 0
         self._data_for_imports: dict[str, Values | None] = {}
 
@@ -76,155 +99,108 @@ class Planner:
             UserError: the program or the state allows no plan at all. Problems of single instances
                 are in the plan's diagnostics.
         """
-        workspace, options = self._workspace, self._options
-        prior = await self._read_prior()
-        console_of = self.providers.console_of
-        identity_of = self.providers.identity_of
-        held = [(identity_of(it), it.address) for it in prior.values() if not it.unsettled]
-        self._diagnostics += refuse_shared_objects(held)
-        targets = self._select_targets(prior)
-        known = await self._refresh_instances(prior, targets)
+        stack, options = self._stack, self._options
+        known = await self._read_prior()
+        if options.targets:
+            from opsconsole.reconcile.targets import Targets, refuse_split_moves
+
+            destroy = options.mode == "destroy"
+            self._targets = Targets(options.targets, stack.graph, known, destroy=destroy)
+            self._diagnostics += refuse_split_moves(known.values(), options.targets)
+        if known:
+            known = await self._refresh_instances(known)
         self.providers.check_stopped()
         # The walk would create the objects to be imported.
-        if self._refuse_missing(known):
-            return self._result((), known, None)
-        unsettled = [item.address for item in known.values() if item.unsettled]
-        self._diagnostics += (warn_unsettled(item).about(item) for item in unsettled)
+        if any(item.import_id and item.value is None for item in known.values()):
+            return self._result([], known, None)
         if options.mode == "refresh-only":
-            return self._result(tuple(_leave_unsettled(known, ())), known, None)
+            return self._result(_leave_unsettled(known), known, None)
         walk = Walk(
-            self.evaluator,
-            workspace.graph,
+            self._evaluator,
+            stack.graph,
             self.providers,
-            targets,
+            self._targets,
             known,
             self._values,
             self._data_for_imports,
             options.replace,
         )
-        await self._run(walk)
-        changes = self._explain_changes(walk)
-        changes += _leave_unsettled(known, walk.changes)
-        self._diagnostics += warn_apparent_moves(changes, console_of)
-        self._diagnostics += warn_shared_names(changes, console_of)
-        self._diagnostics += self._refuse_too_many(changes)
-        adopted = list(adopted_objects(changes, self.providers))
-        identities = {identity for identity, _ in adopted}
-        adopted[:0] = (pair for pair in held if pair[0] in identities)
-        self._diagnostics += refuse_shared_objects(adopted)
-        return self._result(tuple(_in_order(changes, console_of)), known, walk)
+        changes = await self._plan_changes(walk)
+        return self._result(changes, known, walk)
 
-    def _select_targets(self, known: Mapping[str, PriorInstance]) -> Targets:
-        """Return the targets; report moves that they leave out."""
-        options, graph = self._options, self._workspace.graph
-        destroy = options.mode == "destroy"
-        targets = Targets(options.targets, graph, known, destroy=destroy)
-        self._diagnostics += refuse_split_moves(known.values(), options.targets)
-        self._wanted_outputs = targets.outputs(graph, destroy=destroy)
-        return targets
-
-    async def _run(self, walk: Walk) -> None:
+    async def _plan_changes(self, walk: Walk) -> list[Change]:
         """Walk the program, unless everything is destroyed, and add the removals."""
-        options = self._options
+        program, options = self._stack.program, self._options
         if options.mode == "normal":
             await walk.run()
+        if options.mode == "normal" and options.replace:
+            from opsconsole.reconcile.targets import warn_undeclared_replacements
+
             self._diagnostics += warn_undeclared_replacements(options.replace, walk.declared)
-            self._diagnostics += refuse_undeclared_imports(
-                walk.known.values(), walk.targets, walk.declared
-            )
-        self._diagnostics += refuse_declared_sources(self._workspace.program, walk.declared)
-        await walk.remove(destroy=options.mode == "destroy")
+        if program.moved or program.removed:
+            from opsconsole.reconcile.moves import refuse_declared_sources
+
+            self._diagnostics += refuse_declared_sources(program, walk.declared)
+        changes = list(walk.changes.values())
+        if walk.known:
+            from opsconsole.reconcile import removals
+
+            self._diagnostics += removals.refuse_undeclared_imports(walk)
+            changes = await removals.plan_removals(walk, destroy=options.mode == "destroy")
+            changes += _leave_unsettled(walk.known, walk.changes)
+            walk.diagnostics += removals.warn_apparent_moves(changes, self.providers.console_of)
+            walk.diagnostics += removals.refuse_too_many_deletions(changes, self.providers)
         self._diagnostics += walk.diagnostics
+        self._diagnostics += _warn_shared_names(changes, self.providers.console_of)
+        return self._in_order(changes)
+
+    def _in_order(self, changes: list[Change]) -> list[Change]:
+        rank: dict[str, int] = {}
+        for step in order_steps(changes, self.providers.console_of).list_unfinished():
+            # Of the two steps of a replacement, the first one counts.
+            rank.setdefault(step.change.address, len(rank))
+        return sorted(changes, key=lambda change: rank.get(change.address, len(rank)))
 
     async def _read_prior(self) -> dict[str, PriorInstance]:
         """Return the instances in state after the moves and imports of the program.
 
         Each has its address, or the name of a deposed object, as the key.
         """
-        workspace = self._workspace
-        known, diagnostics = apply_moves(read_prior(workspace.state), workspace.program)
-        self._diagnostics += diagnostics
-        known |= read_deposed(workspace.state, known)
-        imports = workspace.program.imports if self._options.mode == "normal" else ()
-        if imports and await self._read_for_imports():
-            # An `import` block may refer to objects in state, which are among the values only after
-            # the walk.
-            held = {item.address: item.before for item in known.values()}
-            values = ChainMap(self._values, held)
-            evaluator = workspace.evaluator(values.get, planned_at=self._planned_at)
-            self._diagnostics += await take_imports(known, self.providers, evaluator)
+        stack, program = self._stack, self._stack.program
+        known = read_prior(stack.state)
+        if known or program.moved:
+            from opsconsole.reconcile.moves import apply_moves
+
+            known, diagnostics = apply_moves(known, program)
+            self._diagnostics += diagnostics
+        known |= read_deposed(stack.state, known)
+        if program.imports and self._options.mode == "normal":
+            from opsconsole.reconcile.imports import read_data_for_imports, take_imports
+
+            self._data_for_imports, diagnostics = await read_data_for_imports(
+                stack, self._evaluator, self.providers, self._values
+            )
+            self._diagnostics += diagnostics
+            if None not in self._data_for_imports.values():
+                # An `import` block may refer to objects in state, which are among the values only
+                # after the walk.
+                in_state = {item.address: item.before for item in known.values()}
+                values = ChainMap(self._values, in_state)
+                evaluator = stack.evaluator(values.get, planned_at=self._planned_at)
+                self._diagnostics += await take_imports(known, self.providers, evaluator)
         return known
 
-    async def _read_for_imports(self) -> bool:
-        """Read the data sources that `import` blocks need; return whether all could be read."""
-        graph, blocks = self._workspace.graph, self._workspace.program.blocks
-        wanted = {*graph.imports}.union(*map(graph.ancestors, graph.imports))
-        read = True
-        for address in filter(wanted.__contains__, graph.order):
-            # A data source that depends on a resource is left to the walk, as the id that it needs
-            # is not known here.
-            if any(blocks[item].mode != "data" for item in (address, *graph.ancestors(address))):
-                continue
-            for instance in self.evaluator.instances(blocks[address]).values():
-                values = self.evaluator.config(instance).values
-                provider = self.providers.of(instance.block.provider)
-                outcome = await provider.read_data(instance.block.type_name, values)
-                self._diagnostics += (item.about(instance.address) for item in outcome.diagnostics)
-                # The walk uses this value, and does not read the data source again.
-                self._data_for_imports[instance.address] = outcome.state
-                if outcome.state is None:
-                    read = False
-                else:
-                    self._values[instance.address] = outcome.state
-        return read
-
-    def _explain_changes(self, walk: Walk) -> list[Change]:
-        """Return the changes of a walk with notes on deletions; report refused deletions."""
-        cascade = walk.cascade()
-        changes = note_cascades(list(walk.changes.values()), cascade, walk.known)
-        self._diagnostics += refuse_taking_along(changes, cascade, walk.known.values())
-        carried = refuse_carried(
-            changes, walk.known.values(), self._can_delete, self.providers.console_holding
-        )
-        self._diagnostics += carried
-        return changes
-
-    def _refuse_too_many(self, changes: Iterable[Change]) -> Iterator[Diagnostic]:
-        """Yield an error for each provider whose `max_deletions` the plan goes beyond."""
-        going: dict[str, list[str]] = {}
-        for change in changes:
-            removes = change.action in (Action.DELETE, Action.REPLACE)
-            if removes and is_counted(RESOURCES[change.type_name], change.before or {}):
-                going.setdefault(change.provider, []).append(change.address)
-        for provider, addresses in going.items():
-            settings = self.providers.of(provider).session.settings
-            refusal = refuse_too_many(addresses, settings.max_deletions)
-            if refusal is not None:
-                yield refusal
-
-    def _can_delete(self, item: PriorInstance) -> bool:
-        opened = self.providers.opened.get(provider_key_of(item.stored.provider))
-        operation = RESOURCES[item.type_name].ways["delete"][0].operation
-        return opened is not None and opened.session.console.has(operation)
-
-    def _find_dropped(self, walk: Walk) -> tuple[str, ...]:
-        program = self._workspace.program
-        data = (
-            str(item)
-            for item in self._workspace.state.addresses()
-            if item.mode == "data" and item.config not in program.remote_states
-        )
-        return tuple(item for item in data if item not in walk.declared and item in walk.targets)
-
     async def _refresh_instances(
-        self, prior: Mapping[str, PriorInstance], targets: Targets
+        self, prior: Mapping[str, PriorInstance]
     ) -> dict[str, PriorInstance]:
-        planned = [item for item in prior.values() if item.address in targets]
-        wanted = planned
+        """Return the instances after their reads; report what the reads and state show."""
+        targets = self._targets
+        planned = [item for item in prior.values() if targets is None or item.address in targets]
         # An import names an id only: without a read there are no values to plan with.
-        if not self._options.refresh:
-            wanted = [item for item in planned if item.import_id]
-        refreshed = await self.providers.refresh(wanted)
+        refresh = self._options.refresh
+        refreshed = await self.providers.refresh(
+            [item for item in planned if refresh or item.import_id]
+        )
         read = [item.read for item in refreshed.values()]
         seen = sum(item is not None and item.seen is not Seen.UNCHECKED for item in read)
         self._unread = len(planned) - seen
@@ -234,10 +210,19 @@ class Planner:
         while owned := self._find_gone_with_owner(prior, refreshed):
             refreshed |= await self.providers.refresh(owned)
         for item in refreshed.values():
+            if item.import_id and item.value is None:
+                from opsconsole.reconcile.imports import refuse_missing_object
+
+                # Its read warns that the object leaves state, but it never was in state.
+                refused = refuse_missing_object(item.type_name, item.import_id)
+                self._diagnostics.append(refused.about(item.address))
             # The warning about an unsettled create is given once, whether it is read or not.
-            if item.read is not None and not item.unsettled:
+            elif item.read is not None and not item.unsettled:
                 self._diagnostics += (one.about(item.address) for one in item.read.diagnostics)
-        return {**prior, **refreshed}
+        known = {**prior, **refreshed}
+        unsettled = [item.address for item in known.values() if item.unsettled]
+        self._diagnostics += (warn_unsettled(item).about(item) for item in unsettled)
+        return known
 
     def _find_gone_with_owner(
         self, prior: Mapping[str, PriorInstance], refreshed: Mapping[str, PriorInstance]
@@ -259,24 +244,11 @@ class Planner:
                 owned.append(item)
         return owned
 
-    def _refuse_missing(self, known: Mapping[str, PriorInstance]) -> bool:
-        """Refuse `import` blocks of objects that do not exist; return whether there are any."""
-        missing = {it.address: it for it in known.values() if it.import_id and it.value is None}
-        # The reads have warned that these objects leave state, but they never were in state.
-        read = [item for item in self._diagnostics if missing.keys().isdisjoint(item.addresses)]
-        self._diagnostics = read
-        for address, item in missing.items():
-            refused = refuse_missing_object(item.type_name, item.import_id)
-            self._diagnostics.append(refused.about(address))
-        return bool(missing)
-
     def _result(
-        self,
-        changes: tuple[Change, ...],
-        known: Mapping[str, PriorInstance],
-        walk: Walk | None,
+        self, changes: Sequence[Change], known: Mapping[str, PriorInstance], walk: Walk | None
     ) -> Plan:
-        state, mode = self._workspace.state, self._options.mode
+        state, mode = self._stack.state, self._options.mode
+        self._diagnostics += _refuse_shared_objects(known.values(), changes, self.providers)
         # Without a walk, nothing has filled in the values that outputs refer to.
         if walk is None:
             self._values.update(
@@ -284,70 +256,79 @@ class Planner:
             )
             self._values.update(_data_in(state))
         refused = {a for item in self._diagnostics if has_error((item,)) for a in item.addresses}
-        evaluator = None if mode == "destroy" else self.evaluator
-        outputs = (
-            ()
-            if has_error(self._diagnostics)
-            else output_changes(evaluator, state, self._wanted_outputs)
-        )
-        moves = ((item.previous_address, item.address) for item in known.values())
+        drift, refreshed = _compare_reads(known.values())
         return Plan(
             changes=tuple(change for change in changes if change.address not in refused),
-            drift=tuple(_drift(known)),
-            outputs=outputs,
+            drift=drift,
+            outputs=() if has_error(self._diagnostics) else self._output_changes(),
             diagnostics=tuple(self._diagnostics),
             lineage=state.lineage,
             serial=state.serial,
             mode=mode,
             calls=self.providers.calls,
-            refreshed=tuple(_keep_refreshed(known, changes)),
+            refreshed=refreshed,
             data=tuple(walk.data) if walk is not None else (),
-            dropped=self._find_dropped(walk) if walk is not None else (),
-            moved=tuple((before, now) for before, now in moves if before),
-            planned_at=self._planned_at.isoformat(),
+            dropped=tuple(self._find_dropped(walk)) if walk is not None else (),
+            moved=tuple(
+                (item.previous_address, item.address)
+                for item in known.values()
+                if item.previous_address
+            ),
+            planned_at=self._planned_at,
             unread=self._unread,
             partly_shown=self._partly_shown,
         )
 
+    def _output_changes(self) -> tuple[OutputChange, ...]:
+        destroy = self._options.mode == "destroy"
+        graph, targets = self._stack.graph, self._targets
+        names = targets.outputs(graph, destroy=destroy) if targets is not None else None
+        return output_changes(None if destroy else self._evaluator, self._stack.state, names)
+
+    def _find_dropped(self, walk: Walk) -> Iterator[str]:
+        """Yield the data sources in state that the program does not declare any more."""
+        for item in self._stack.state.addresses():
+            is_data = item.mode == "data" and item.config not in self._stack.program.remote_states
+            if is_data and str(item) not in walk.declared and walk.covers(str(item)):
+                yield str(item)
+
 
 def _leave_unsettled(
-    known: Mapping[str, PriorInstance], decided: Container[str]
-) -> Iterator[Change]:
-    """Yield a change without an action for each unsettled create without a decision."""
-    for item in known.values():
-        # This includes creations outside of -target, as no run is complete with one of them.
-        if item.unsettled and item.address not in decided:
-            yield Change(
-                item.address,
-                item.type_name,
-                Action.NO_OP,
-                item.before,
-                item.before,
-                sensitive=item.sensitive,
-                notes=("left alone until it is settled whether it was created",),
-                depends_on=tuple(item.stored.dependencies),
-            )
+    known: Mapping[str, PriorInstance], decided: Container[str] = ()
+) -> list[Change]:
+    """Return a change without an action for each unsettled create without a decision."""
+    # This includes creations outside of -target, as no run is complete with one of them.
+    return [
+        Change(
+            item.address,
+            item.type_name,
+            Action.NO_OP,
+            item.before,
+            item.before,
+            sensitive=item.sensitive,
+            notes=("left alone until it is settled whether it was created",),
+            depends_on=tuple(item.stored.dependencies),
+        )
+        for item in known.values()
+        if item.unsettled and item.address not in decided
+    ]
 
 
-def _in_order(changes: list[Change], console_of: Callable[[str], str]) -> list[Change]:
-    rank: dict[str, int] = {}
-    for step in order_steps(changes, console_of).list_unfinished():
-        # Of the two steps of a replacement, the first one counts.
-        rank.setdefault(step.change.address, len(rank))
-    return sorted(changes, key=lambda change: rank.get(change.address, len(rank)))
-
-
-def _drift(known: Mapping[str, PriorInstance]) -> list[Drift]:
-    found = []
-    for item in known.values():
+def _compare_reads(
+    known: Iterable[PriorInstance],
+) -> tuple[tuple[Drift, ...], tuple[Refreshed, ...]]:
+    """Return the drift that the reads show, and the part of the reads that differs from state."""
+    drift, refreshed = [], []
+    for item in known:
         value = item.value
-        # An import names an id only: what its read adds is no drift.
-        if value is item.before or item.import_id:
+        if value == item.before and item.private == item.stored.private:
             continue
+        refreshed.append(Refreshed(item.address, value, item.private))
         names = RESOURCES[item.type_name].names
-        if value is None or changed_fields(item.before, value, names):
-            found.append(Drift(item.address, item.type_name, item.before, value, item.sensitive))
-    return found
+        # An import names an id only: what its read adds is no drift.
+        if not item.import_id and (value is None or changed_fields(item.before, value, names)):
+            drift.append(Drift(item.address, item.type_name, item.before, value, item.sensitive))
+    return tuple(drift), tuple(refreshed)
 
 
 def _data_in(state: State) -> Iterator[tuple[str, Values]]:
@@ -358,63 +339,57 @@ def _data_in(state: State) -> Iterator[tuple[str, Values]]:
             yield str(address), from_state(definition, held.attributes)
 
 
-def _keep_refreshed(
-    known: Mapping[str, PriorInstance], changes: Sequence[Change]
-) -> list[Refreshed]:
-    """Return the part of the refresh to keep, and the instances that stay as they are."""
-    staying = {
-        change.address: change
-        for change in changes
-        if change.action is Action.NO_OP and change.provider
-    }
-    found = []
-    for item in known.values():
-        change = staying.get(item.address)
-        # No step writes an instance without a change. Its dependencies, and the order of a
-        # replacement, reach state only here.
-        dependencies, first = None, None
-        if change is not None and set(change.depends_on) != set(item.stored.dependencies):
-            dependencies = change.depends_on
-        if change is not None and change.create_before_destroy != item.stored.create_before_destroy:
-            first = change.create_before_destroy
-        read = item.value != item.before or item.private != item.stored.private
-        if read or dependencies is not None or first is not None:
-            found.append(Refreshed(item.address, item.value, item.private, dependencies, first))
-    return found
+def _warn_shared_names(
+    changes: Iterable[Change], console_of: Callable[[str], str]
+) -> Iterator[Diagnostic]:
+    """Yield a warning for each name that an object to be created shares with another that stays."""
+    holders: dict[Name, list[Change]] = {}
+    for change in changes:
+        key = name_of(console_of(change.provider), change.type_name, change.after)
+        if key is not None:
+            holders.setdefault(key, []).append(change)
+    for (_, type_name, name), several in holders.items():
+        orgs = {(change.after or {}).get("org_id") for change in several}
+        # An org that is unknown or not declared may be the org of another object.
+        apart = len(orgs) == len(several) and all(isinstance(org, str) for org in orgs)
+        if apart or len(several) == 1:
+            continue
+        # Objects that exist already were accepted under this name.
+        if any(change.action is Action.CREATE for change in several):
+            addresses = ", ".join(change.address for change in several[:_SHOWN])
+            more = f" and {len(several) - _SHOWN:,} more" if len(several) > _SHOWN else ""
+            yield warning(
+                f'{len(several):,} {RESOURCES[type_name].plural} are named "{name}"',
+                f"{addresses}{more}: a console may take one for the other, and refuse it. Declare "
+                "each machine once.",
+            )
 
 
-async def make_plan(
-    workspace: Workspace,
-    session: StateSession,
-    options: PlanOptions,
-    watch: Callable[[Planner], None] | None = None,
-) -> Plan:
-    """Settle the writes of earlier runs, and make a plan.
-
-    Args:
-        workspace: The workspace, with the state of `session`.
-        watch: Receives the planner before it begins, to show its progress and to stop it.
-
-    Raises:
-        UserError: The program or the state cannot be planned with at all.
-        Stopped: It was told to stop.
-    """
-    planner = Planner(workspace, options)
-    if watch is not None:
-        watch(planner)
-    try:
-        diagnostics: list[Diagnostic] = []
-        if session.open_intents or holds_unsettled(workspace.state):
-            from opsconsole.reconcile.settle import settle_unknown  # rarely needed
-
-            diagnostics = await settle_unknown(session, planner.providers)
-        plan = await planner.plan()
-        if options.preflight and not has_error(plan.diagnostics):
-            plan = await _with_preflight(plan, planner.providers)
-        planner.providers.check_stopped()
-    finally:
-        await planner.providers.close()
-    return replace(plan, diagnostics=(*diagnostics, *plan.diagnostics))
+def _refuse_shared_objects(
+    known: Iterable[PriorInstance], changes: Iterable[Change], providers: Providers
+) -> Iterator[Diagnostic]:
+    """Yield an error for each object that has several addresses, in state or in a plan."""
+    addresses: dict[Identity, list[str]] = {}
+    for item in known:
+        if not item.unsettled:
+            addresses.setdefault(providers.identity_of(item), []).append(item.address)
+    for change in changes:
+        # The id in the plan of a creation is that of an object which is adopted.
+        object_id = (change.after or {}).get("id")
+        if change.action in (Action.CREATE, Action.ADOPT) and isinstance(object_id, str):
+            identity = providers.console_of(change.provider), change.type_name, object_id
+            addresses.setdefault(identity, []).append(change.address)
+    for (_, type_name, object_id), several in addresses.items():
+        # An object that was gone and is created again under its id has the same address twice.
+        distinct = list(dict.fromkeys(several))
+        if len(distinct) > 1:
+            yield error(
+                f"{join_words(distinct)} are the same {RESOURCES[type_name].title}, {object_id}",
+                "One object has one address: removing one of the two would delete what the other "
+                "manages. Keep one of them. If the other is in state, `opsconsole state rm "
+                "ADDRESS` forgets it without a change to the console. If it is only declared or "
+                "imported, take it out of the program, or move it with a `moved` block.",
+            ).about(several[-1])
 
 
 async def _with_preflight(plan: Plan, providers: Providers) -> Plan:

@@ -31,7 +31,7 @@ from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.named_files import read_named
 from opsconsole.reconcile.plan import UNKNOWN_KEY, Action, Plan
 from opsconsole.reconcile.prior import PriorInstance, has_shape
-from opsconsole.reconcile.workspace import OnStop, Workspace, provider_in_state
+from opsconsole.reconcile.providers import OnStop, OpenedStack, provider_in_state
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import InstanceObject, State, decode, encode, instance_and_key, lay_out
 from opsconsole.values import UNKNOWN, Values, changed_fields
@@ -172,8 +172,6 @@ def _check(saved: SavedPlan) -> None:
         ValueError: A value has a wrong type.
     """
     plan = saved.plan
-    # It raises a ValueError where `plantimestamp()` could not be evaluated.
-    datetime.fromisoformat(plan.planned_at)
     for read in plan.data:
         _check_shape(read.value, DATA_SOURCES[read.type_name])
     for change in plan.changes:
@@ -205,6 +203,8 @@ def _to_json(value: Any) -> Any:
         return {UNKNOWN_KEY: True}
     if isinstance(value, Action):
         return value.value
+    if isinstance(value, datetime):
+        return value.isoformat()
     if isinstance(value, bytes):
         return {_BYTES_KEY: base64.b64encode(value).decode()}
     if isinstance(value, frozenset):
@@ -219,7 +219,7 @@ def _from_json(value: dict[str, Any]) -> Any:
     return base64.b64decode(value[_BYTES_KEY]) if _BYTES_KEY in value else value
 
 
-def save_plan(path: Path, workspace: Workspace, plan: Plan, state_path: Path | None) -> None:
+def save_plan(path: Path, stack: OpenedStack, plan: Plan, state_path: Path | None) -> None:
     """Write a plan with its program to a file.
 
     Args:
@@ -228,20 +228,20 @@ def save_plan(path: Path, workspace: Workspace, plan: Plan, state_path: Path | N
     Raises:
         UserError: It cannot be written, or would hold the provider's credentials.
     """
-    program = workspace.program
-    secrets = _secrets(workspace)
+    program = stack.program
+    secrets = _secrets(stack)
     files = {
         file.name: _without_credentials(file.read_text("utf-8"))
         for file in sorted(program.root.glob("*.tf.json"))
     }
-    values = _kept_variables(workspace.variables, secrets)
+    values = _kept_variables(stack.variables, secrets)
     saved = SavedPlan(
         plan,
         files,
         str(program.root),
         program.stack,
         values,
-        workspace.state.digest(),
+        stack.state.digest(),
         str(state_path.absolute()) if state_path is not None else "",
     )
     # A literal outside of the provider blocks, such as one in `locals`, was not taken out.
@@ -301,18 +301,18 @@ def reopen(
     return program, variables
 
 
-def shown_variables(workspace: Workspace) -> dict[str, Any]:
+def shown_variables(stack: OpenedStack) -> dict[str, Any]:
     """Return the values of variables that a file may hold, as JSON.
 
     Ephemeral variables, and variables with a credential of the provider, are left out.
     """
-    return _kept_variables(workspace.variables, _secrets(workspace))
+    return _kept_variables(stack.variables, _secrets(stack))
 
 
-def _secrets(workspace: Workspace) -> set[str]:
-    evaluator = workspace.evaluator()
+def _secrets(stack: OpenedStack) -> set[str]:
+    evaluator = stack.evaluator()
     found = set()
-    for key in workspace.program.providers:
+    for key in stack.program.providers:
         values = evaluator.provider_config(key).values
         found |= {values[name] for name in _CREDENTIALS if isinstance(values[name], str)}
     return {secret for secret in found if secret}
@@ -372,9 +372,7 @@ def check_state(saved: SavedPlan, state: State) -> None:
         )
 
 
-async def compare_with_console(
-    workspace: Workspace, plan: Plan, on_stop: OnStop
-) -> list[Diagnostic]:
+async def compare_with_console(stack: OpenedStack, plan: Plan, on_stop: OnStop) -> list[Diagnostic]:
     """Read the plan's instances again; return differences from the plan's view.
 
     Values that the console may change on any write are ignored.
@@ -394,20 +392,17 @@ async def compare_with_console(
         # An object that is deleted with its host is not read, as the host is.
         if change.cascade or is_sentinel(change.before.get("id")):
             continue
-        stored = workspace.state.get(*instance_and_key(change.previous_address or change.address))
+        stored = stack.state.get(*instance_and_key(change.previous_address or change.address))
         remembered = private.get(change.address, stored.private if stored else b"")
-        provider = provider_in_state(workspace.program, change.provider)
+        provider = provider_in_state(stack.program, change.provider)
         item = InstanceObject(provider, change.before, private=remembered)
         instances.append(PriorInstance(change.address, change.type_name, item, change.before))
     if not instances:
         return []
-    providers = workspace.providers()
-    on_stop(providers.stop)
-    try:
+    async with stack.providers() as providers:
+        on_stop(providers.stop)
         refreshed = await providers.refresh(instances)
         providers.check_stopped()
-    finally:
-        await providers.close()
     failed = [
         diagnostic
         for item in refreshed.values()

@@ -13,7 +13,7 @@ refresh at the beginning of every plan.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from opsconsole.diagnostics import Diagnostic, warning
@@ -28,7 +28,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.writes import recall_create, unsettled_private
 from opsconsole.reconcile.cascade import Cascade
 from opsconsole.reconcile.prior import PriorInstance, read_deposed, read_prior, warn_unsettled
-from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provider_key_of
+from opsconsole.reconcile.providers import OnStop, OpenedStack, Providers, provider_key_of
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, Intent, StateSession, instance_and_key, instance_of
 from opsconsole.text import plural
@@ -57,7 +57,7 @@ async def _settle_intents(session: StateSession, providers: Providers) -> list[D
     diagnostics, settled = await _settle_writes(session, providers, others)
     # The list of intents is kept even if settling them is interrupted.
     unsettled = [
-        _of_intent(intent)
+        _from_intent(intent)
         for intent in creates
         if intent.address not in session.state or _stands_aside(session, intent)
     ]
@@ -73,7 +73,7 @@ async def _settle_intents(session: StateSession, providers: Providers) -> list[D
 async def _settle_state(session: StateSession, providers: Providers) -> list[Diagnostic]:
     """Settle the creates that are in state under a sentinel id."""
     known = read_prior(session.state).values()
-    creates = [_of_state(item) for item in known if item.unsettled]
+    creates = [_from_state(item) for item in known if item.unsettled]
     diagnostics: list[Diagnostic] = []
     async for create, outcome in _ask_console(session, providers, creates):
         diagnostics += _keep_settled(session, create, outcome)
@@ -88,31 +88,31 @@ class _Unsettled:
 
     Attributes:
         create: The create, as its lifecycle can settle it.
-        held: The object to put into state, without its value.
+        instance: The object to put into state, without its value.
         intent: The open intent; None if the create is in state under a sentinel id.
     """
 
     create: UnsettledCreate
-    held: InstanceObject
+    instance: InstanceObject
     intent: Intent | None
 
     @property
     def kind(self) -> tuple[str, str]:
         """The provider as state writes it, and the type."""
-        return self.held.provider, instance_of(self.create.address).type
+        return self.instance.provider, instance_of(self.create.address).type
 
 
-def _of_intent(intent: Intent) -> _Unsettled:
+def _from_intent(intent: Intent) -> _Unsettled:
     details = intent.details
     planned, needed = details.get("planned"), details.get("dependencies")
     planned = dict(planned) if isinstance(planned, dict) else {}
     create = recall_create(planned, intent.address, details, intent.at)
     dependencies = tuple(map(str, needed)) if isinstance(needed, Iterable) else ()
-    held = InstanceObject(_provider(intent), {}, dependencies=dependencies)
-    return _Unsettled(create, held, intent)
+    instance = InstanceObject(_provider(intent), {}, dependencies=dependencies)
+    return _Unsettled(create, instance, intent)
 
 
-def _of_state(item: PriorInstance) -> _Unsettled:
+def _from_state(item: PriorInstance) -> _Unsettled:
     facts = PrivateState.decode(item.stored.private).extra
     # No console knows a sentinel id.
     planned = {name: value for name, value in item.before.items() if name != "id"}
@@ -168,23 +168,22 @@ def _existing(
 ) -> list[Values]:
     """Return the objects of a type in state on a provider's console, the provider's own first."""
     console = providers.console_of(provider_key_of(provider))
-    found = [
+    existing = [
         item
         for item in read_prior(session.state).values()
         if item.type_name == type_name
         and not item.unsettled
         and providers.console_holding(item) == console
     ]
-    return [
-        item.before for item in sorted(found, key=lambda item: item.stored.provider != provider)
-    ]
+    existing.sort(key=lambda item: item.stored.provider != provider)
+    return [item.before for item in existing]
 
 
 def _stands_aside(session: StateSession, intent: Intent) -> bool:
     """Return whether state still holds the object that a create was to replace."""
-    held = session.state.get(intent.address)
+    stored = session.state.get(intent.address)
     replaced = intent.details.get("instead_of")
-    return held is not None and replaced is not None and held.attributes.get("id") == replaced
+    return stored is not None and replaced is not None and stored.attributes.get("id") == replaced
 
 
 def _keep_settled(session: StateSession, item: _Unsettled, outcome: Outcome) -> list[Diagnostic]:
@@ -205,7 +204,9 @@ def _keep_settled(session: StateSession, item: _Unsettled, outcome: Outcome) -> 
         return [warning(f"{address} was not created by {run}", why)]
     diagnostics: list[Diagnostic] = []
     if outcome.state is not None:
-        held = item.held._replace(attributes=outcome.state, private=outcome.private, tainted=False)
+        instance = item.instance._replace(
+            attributes=outcome.state, private=outcome.private, tainted=False
+        )
         where = f"It is {outcome.state['id']}, and in state from now on."
         diagnostics = [warning(f"{address} was created by {run}", where), *outcome.diagnostics]
     elif intent is None:
@@ -216,18 +217,18 @@ def _keep_settled(session: StateSession, item: _Unsettled, outcome: Outcome) -> 
         unknown = {a.name: UNKNOWN for a in definition if a.name not in planned}
         state = fill_unknown(definition, planned | unknown, {"id": new_sentinel(intent.id)})
         private = unsettled_private(create.dry_run_status, intent.at)
-        held = item.held._replace(attributes=state, private=private, tainted=True)
+        instance = item.instance._replace(attributes=state, private=private, tainted=True)
     if intent is not None and _stands_aside(session, intent):
         # The old object still exists. It is put aside, and a later run deletes it.
         session.state.depose(address)
-    session.state.put(address, held)
+    session.state.put(address, instance)
     return diagnostics
 
 
 async def _settle_writes(
     session: StateSession, providers: Providers, intents: Sequence[Intent]
 ) -> tuple[list[Diagnostic], list[Intent]]:
-    """Remove deleted objects from state.
+    """Settle deletes and updates; deleted objects leave the state.
 
     Returns:
         The diagnostics, and the intents that are settled.
@@ -244,101 +245,78 @@ async def _settle_writes(
     deletes: dict[str, Intent] = {}
     for intent in intents:
         console = providers.console_of(provider_key_of(_provider(intent)))
-        address = by_identity.get(
-            (console, instance_of(intent.address).type, str(intent.details.get("id")))
-        )
-        if _verb(intent) == "delete" and address is not None:
-            deletes[address] = intent
+        identity = console, instance_of(intent.address).type, str(intent.details.get("id"))
+        if _verb(intent) == "delete" and identity in by_identity:
+            deletes[by_identity[identity]] = intent
     leaving = [instances[address] for address in deletes]
     # A deletion that took place has archived what the object owned, too.
-    going = Cascade.of(leaving, instances.values(), providers.console_holding).going
-    wanted = [item for item in instances.values() if identities[item.address] in going]
-    refreshed = await providers.refresh(wanted)
+    going = Cascade(leaving, instances.values(), providers.console_holding).going
+    refreshed = await providers.refresh(
+        [item for item in instances.values() if identities[item.address] in going]
+    )
     providers.check_stopped()
-    gone = [item.address for item in refreshed.values() if item.value is None]
+    gone = [address for address, item in refreshed.items() if item.value is None]
     for address in gone:
         session.state.remove(*instance_and_key(address))
     unread = {
-        address: item.read.why_unchecked
+        address: read.why_unchecked
         for address, item in refreshed.items()
-        if address in deletes and item.read is not None and item.read.seen is Seen.UNCHECKED
+        if address in deletes and (read := item.read) and read.seen is Seen.UNCHECKED
     }
-    remaining = [address for address in deletes if address not in unread and address not in gone]
-    updated = [intent.address for intent in intents if _verb(intent) == "update"]
     # The intents for unread objects stay in the list, for a later run.
-    kept = {deletes[address].id for address in unread}
-    settled = [intent for intent in intents if intent.id not in kept]
-    along = sum(address not in deletes for address in gone)
-    gone = [address for address in gone if address in deletes]
-    return _warnings(gone, along, remaining, unread, updated), settled
-
-
-def _warnings(
-    gone: Sequence[str],
-    along: int,
-    remaining: Sequence[str],
-    unread: Mapping[str, str],
-    updated: Sequence[str],
-) -> list[Diagnostic]:
-    """Report the outcomes of deletes and updates; `along` counts objects deleted with them."""
-    beside = f", and {along:,} that went with them" if along else ""
-    why = next(iter(unread.values()), "")
-    outcomes: list[tuple[Collection[str], str, str, str]] = [
-        (
-            gone,
-            "The interrupted run deleted {} and did not learn the outcome",
-            "resource",
-            f"The console does not have them any more: they left the state{beside}.",
-        ),
-        (
-            remaining,
-            "The interrupted run has not deleted {} so far",
-            "resource",
-            "Their deletion was sent or about to be; the console still has them:",
-        ),
-        (
-            unread,
-            "It is not known whether the interrupted run deleted {}",
-            "resource",
-            f"They cannot be read ({why}), so they stay in state:",
-        ),
-        (
-            updated,
-            "The interrupted run did not learn the outcome of {}",
-            "update",
-            "Reading these resources shows what was changed:",
-        ),
-    ]
-    diagnostics = [
-        warning(
-            summary.format(plural(len(addresses), noun)),
-            "\n".join([detail, *(f"  {address}" for address in sorted(addresses))]),
-        )
-        for addresses, summary, noun, detail in outcomes
-        if addresses
-    ]
-    if along and not gone:
+    open_ids = {deletes[address].id for address in unread}
+    settled = [intent for intent in intents if intent.id not in open_ids]
+    deleted = [address for address in gone if address in deletes]
+    along = len(gone) - len(deleted)
+    diagnostics: list[Diagnostic] = []
+    if along and not deleted:
         summary = (
             f"{plural(along, 'resource')} left the state with what the interrupted run deleted"
         )
-        diagnostics = [warning(summary, "The console does not have them any more."), *diagnostics]
-    return diagnostics
+        diagnostics.append(warning(summary, "The console does not have them any more."))
+    beside = f", and {along:,} that went with them" if along else ""
+    diagnostics += _warn_of(
+        "The interrupted run deleted {} and did not learn the outcome",
+        deleted,
+        f"The console does not have them any more: they left the state{beside}.",
+    )
+    diagnostics += _warn_of(
+        "The interrupted run has not deleted {} so far",
+        [address for address in deletes if address not in unread and address not in gone],
+        "Their deletion was sent or about to be; the console still has them:",
+    )
+    diagnostics += _warn_of(
+        "It is not known whether the interrupted run deleted {}",
+        unread,
+        f"They cannot be read ({next(iter(unread.values()), '')}), so they stay in state:",
+    )
+    diagnostics += _warn_of(
+        "The interrupted run did not learn the outcome of {}",
+        [intent.address for intent in intents if _verb(intent) == "update"],
+        "Reading these resources shows what was changed:",
+        noun="update",
+    )
+    return diagnostics, settled
 
 
-async def settle_all(
-    workspace: Workspace, session: StateSession, on_stop: OnStop
-) -> list[Diagnostic]:
+def _warn_of(
+    summary: str, addresses: Collection[str], detail: str, noun: str = "resource"
+) -> Iterator[Diagnostic]:
+    """Yield a warning about writes, if there are any; `{}` in the summary is their number."""
+    if addresses:
+        listed = "\n".join([detail, *(f"  {address}" for address in sorted(addresses))])
+        yield warning(summary.format(plural(len(addresses), noun)), listed)
+
+
+async def settle_all(stack: OpenedStack, on_stop: OnStop) -> list[Diagnostic]:
     """Settle the writes of earlier runs without a plan; return diagnostics.
 
     Raises:
         UserError: The console cannot be asked, or the result cannot be made durable.
         Stopped: The run was told to stop.
     """
-    providers = workspace.providers()
-    on_stop(providers.stop)
-    try:
-        diagnostics = await settle_unknown(session, providers)
-    finally:
-        await providers.close()
-    known = read_prior(session.state).values()
+    async with stack.providers() as providers:
+        on_stop(providers.stop)
+        diagnostics = await settle_unknown(stack.session, providers)
+    known = read_prior(stack.state).values()
     return [*diagnostics, *(warn_unsettled(item.address) for item in known if item.unsettled)]

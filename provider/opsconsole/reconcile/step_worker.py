@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, diagnostics_of, error, has_error
 from opsconsole.errors import UserError
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -16,17 +16,24 @@ from opsconsole.lifecycle.interface import (
     Outcome,
     PlanChange,
     PlanCreation,
-    PlanOutcome,
     PlanRequest,
     UpdateRequest,
     WriteRequest,
 )
 from opsconsole.lifecycle.writes import DRY_RUN_STATUS
+from opsconsole.reconcile.decisions import without_ignored
 from opsconsole.reconcile.order import Step, StepKind
-from opsconsole.reconcile.plan import Change
-from opsconsole.resources import RESOURCES
-from opsconsole.resources.lifecycles import ConfiguredProvider
-from opsconsole.state import InstanceObject, StateSession, instance_and_key, paths_to_state
+from opsconsole.reconcile.plan import Action, Change, Plan
+from opsconsole.reconcile.prior import from_state
+from opsconsole.reconcile.providers import OpenedStack, provider_in_state
+from opsconsole.resources import DATA_SOURCES, RESOURCES
+from opsconsole.state import (
+    Address,
+    InstanceObject,
+    config_address,
+    instance_and_key,
+    paths_to_state,
+)
 from opsconsole.v1.operations import documented_for
 from opsconsole.values import Values, holds_unknown, same, unknown_names
 
@@ -38,42 +45,75 @@ OnEnd = Callable[[Step, Outcome], None]
 """Called when a step is over and its outcome is in state."""
 
 
-@dataclass(frozen=True, slots=True)
 class StepWorker:
-    """Carries out the steps of one apply.
+    """Carries out the steps of one apply, and knows what the instances hold by now.
 
     Attributes:
-        providers: The providers by the keys of their configurations.
-        config_of: Evaluates a change's declaration with the values known by now.
-        provider_in_state: Writes the key of a provider configuration as state does.
-        values: What declared instances hold by now, by address; kept up to date.
-        deposed: Address to the key of its deposed object, which waits for deletion.
-        sending: The steps that are being carried out, by address.
-        intents: Address to the intent that was noted for its write.
-        reported: Addresses of created objects that are still to be read back.
-        planned_diagnostics: Summary and detail of each diagnostic of the plan.
-        late_diagnostics: Address to the diagnostics that its plan gives only now that all values
-            are known.
+        session: The session on the state that follows each step.
+        evaluator: Evaluates the program with the values known by now.
+        providers: The providers of the run.
     """
 
-    providers: Mapping[str, ConfiguredProvider]
-    session: StateSession
-    config_of: Callable[[Step], Values]
-    provider_in_state: Callable[[str], str]
-    values: dict[str, Values | None]
-    deposed: dict[str, str] = field(default_factory=dict)
-    sending: dict[str, Step] = field(default_factory=dict)
-    intents: dict[str, str] = field(default_factory=dict)
-    reported: set[str] = field(default_factory=set)
-    planned_diagnostics: frozenset[tuple[str, str]] = frozenset()
-    late_diagnostics: dict[str, tuple[Diagnostic, ...]] = field(default_factory=dict)
+    def __init__(self, stack: OpenedStack, plan: Plan) -> None:
+        self.session = stack.session
+        self.evaluator = stack.evaluator(self._value, applying=True, planned_at=plan.planned_at)
+        self.providers = stack.providers(self.evaluator)
+        # Until it is replaced, an instance holds its old value, not its planned one.
+        self._values: dict[str, Values | None] = {
+            change.address: None for change in plan.changes if change.action is Action.REPLACE
+        }
+        self._planned_diagnostics = {(item.summary, item.detail) for item in plan.diagnostics}
+        # All by address: the steps that are being carried out, the intents noted for their writes,
+        # and the keys of deposed objects that wait for their deletion.
+        self._sending: dict[str, Step] = {}
+        self._intents: dict[str, str] = {}
+        self._deposed: dict[str, str] = {}
+        # Created objects that are still to be read back.
+        self._reported: set[str] = set()
+        # The diagnostics that a plan gives only now that all values are known.
+        self._late_diagnostics: dict[str, tuple[Diagnostic, ...]] = {}
+
+    def _value(self, address: str) -> Values | None:
+        """Return an instance's current values; None: they are not known."""
+        if address not in self._values:
+            parsed = Address.parse(address)
+            stored = self.session.state.get(parsed)
+            kinds = DATA_SOURCES if parsed.mode == "data" else RESOURCES
+            self._values[address] = (
+                from_state(kinds[parsed.type], stored.attributes) if stored is not None else None
+            )
+        value = self._values[address]
+        # A sentinel stands for an id that nobody knows: no request may carry it.
+        return None if value is not None and is_sentinel(value.get("id")) else value
+
+    def config_of(self, step: Step) -> Values:
+        """Return the declaration of a step's instance, evaluated with the values known by now.
+
+        Raises:
+            UserError: It cannot be evaluated.
+        """
+        address = step.change.address
+        block = self.evaluator.program.blocks[config_address(address)]
+        instance = self.evaluator.instances(block)[Address.parse(address).key]
+        values = self.evaluator.config(instance).values
+        if step.change.before is None or step.kind is StepKind.CREATE:
+            # A creation ignores nothing: the object that it replaces is gone.
+            return values
+        return without_ignored(block, values, step.change.before)
+
+    def put(self, address: str, instance: InstanceObject) -> None:
+        """Put an instance into state and among the values that declarations refer to."""
+        self.session.state.put(address, instance)
+        self._values[address] = instance.attributes
+
+    def _lifecycle_of(self, change: Change) -> BaseLifecycle:
+        return self.providers.of(change.provider).resources[change.type_name]
 
     def creates_together(self, step: Step) -> int:
         """Return how many creations of this kind the console takes in one request."""
         if step.kind is not StepKind.CREATE:
             return 1
-        change = step.change
-        return self.providers[change.provider].resources[change.type_name].creates_together
+        return self._lifecycle_of(step.change).creates_together
 
     def carry_out_without_request(self, step: Step) -> Outcome | None:
         """Take a step that needs no request to the console; return None if it needs one.
@@ -87,7 +127,7 @@ class StepWorker:
             outcome = Outcome(None)
         else:
             return None
-        self._put_into_state(step, outcome)
+        self._keep_outcome(step, outcome)
         return outcome
 
     async def carry_out(self, steps: Sequence[Step], ended: OnEnd) -> None:
@@ -99,43 +139,34 @@ class StepWorker:
         Raises:
             UserError: it cannot be made durable.
         """
-        change, kind = steps[0].change, steps[0].kind
-        self.sending.update((step.change.address, step) for step in steps)
-        if kind is StepKind.READ:
-            await self._keep_outcomes([(steps[0], await self._read(steps[0]))], ended)
-            return
-        lifecycle = self.providers[change.provider].resources[change.type_name]
-        if kind is StepKind.DELETE:
-            request = DeleteRequest(change.before or {}, change.private, change.address)
-            await self._keep_outcomes([(steps[0], await lifecycle.delete(request))], ended)
-            return
+        self._sending.update((step.change.address, step) for step in steps)
         creations: list[CreateRequest] = []
-        done: list[tuple[Step, Outcome]] = []
-        for step, asked in zip(steps, await self._make_requests(lifecycle, steps), strict=True):
-            match asked:
-                case CreateRequest():
-                    creations.append(asked)
-                case UpdateRequest() if not same(asked.prior, asked.planned):
-                    done.append((step, await lifecycle.update(asked)))
-                case UpdateRequest():
-                    # No value changes; only the sensitive paths do.
-                    done.append((step, Outcome(asked.planned, asked.private)))
-                case Outcome():
-                    done.append((step, asked))
-        if done:
-            await self._keep_outcomes(done, ended)
+        outcomes: list[tuple[Step, Outcome]] = []
+        for step in steps:
+            change = step.change
+            match await self._make_request(step):
+                case CreateRequest() as request:
+                    creations.append(request)
+                case UpdateRequest() as request:
+                    outcomes.append((step, await self._lifecycle_of(change).update(request)))
+                case DeleteRequest() as request:
+                    outcomes.append((step, await self._lifecycle_of(change).delete(request)))
+                case Outcome() as outcome:
+                    outcomes.append((step, outcome))
+        if outcomes:
+            await self._keep_outcomes(outcomes, ended)
 
         async def report(
             results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
         ) -> None:
-            found = [(self.sending[request.address], outcome) for request, outcome in results]
-            await self._keep_outcomes(found, ended if last else None)
+            created = [(self._sending[request.address], outcome) for request, outcome in results]
+            await self._keep_outcomes(created, ended if last else None)
 
         if creations:
-            await lifecycle.create(creations, report)
+            await self._lifecycle_of(steps[0].change).create(creations, report)
 
     async def _keep_outcomes(
-        self, found: Sequence[tuple[Step, Outcome]], ended: OnEnd | None
+        self, outcomes: Sequence[tuple[Step, Outcome]], ended: OnEnd | None
     ) -> None:
         """Keep outcomes, and make them durable; without `ended`, each is followed by a later one.
 
@@ -143,14 +174,14 @@ class StepWorker:
         """
         settles = []
         only_adds = True
-        for step, outcome in found:
+        for step, outcome in outcomes:
             only_adds = only_adds and self._only_adds(step, outcome)
-            if ended is not None and (late := self.late_diagnostics.pop(step.change.address, ())):
+            if ended is not None and (late := self._late_diagnostics.pop(step.change.address, ())):
                 outcome = outcome.with_diagnostics(*late)
-            self._put_into_state(step, outcome)
+            self._keep_outcome(step, outcome)
             if ended is None:
-                self.reported.add(step.change.address)
-            intent = self.intents.pop(step.change.address, "")
+                self._reported.add(step.change.address)
+            intent = self._intents.pop(step.change.address, "")
             # An unsettled create is in state under a sentinel id. For any other unsettled write,
             # the open intent is the only record.
             if intent and not (outcome.unsettled and step.kind is not StepKind.CREATE):
@@ -166,10 +197,10 @@ class StepWorker:
     def _only_adds(self, step: Step, outcome: Outcome) -> bool:
         """Return whether an outcome only adds values to a created object in state, by its id."""
         address = step.change.address
-        if address not in self.reported or outcome.diagnostics:
+        if address not in self._reported or outcome.diagnostics:
             return False
-        held = self.values.get(address)
-        return held is not None and (outcome.state or {}).get("id") == held["id"]
+        value = self._values.get(address)
+        return value is not None and (outcome.state or {}).get("id") == value["id"]
 
     async def note_intents(
         self,
@@ -185,77 +216,67 @@ class StepWorker:
         for request in requests:
             # A refused import is sent again in halves. The one intent of each row stands for both
             # requests.
-            if request.address in self.intents:
+            if request.address in self._intents:
                 continue
-            step = self.sending[request.address]
+            step = self._sending[request.address]
             details: dict[str, Any]
             if isinstance(request, CreateRequest) and verb == "create":
                 status = dry_run_statuses.get(request.address, "")
-                details = describe_create(request, step.change, status)
+                details = _describe_create(request, step.change, status)
             else:
                 details = {"id": (request.prior or {}).get("id")}
-            provider = self.provider_in_state(step.change.provider)
-            details |= {"verb": verb, "provider": provider}
+            details |= {"verb": verb, "provider": self._provider_in_state(step.change)}
             call = str(documented_for(RESOURCES[step.change.type_name], verb) or verb)
             intent = self.session.intend(request.address, call, details)
-            self.intents[request.address] = intent
+            self._intents[request.address] = intent
         await self.session.flush()
 
-    async def _read(self, step: Step) -> Outcome:
+    async def _make_request(self, step: Step) -> WriteRequest | Outcome:
+        """Return the request of a step, or its outcome if nothing is to be written for it."""
         change = step.change
+        if step.kind is StepKind.DELETE:
+            return DeleteRequest(change.before or {}, change.private, change.address)
+        if step.kind is not StepKind.READ and not holds_unknown(change.config):
+            return _to_request(step, change.config, change.after, change.private)
+        # Values that the plan left unknown are known by now.
         try:
             config = self.config_of(step)
         except UserError as problem:
-            return Outcome(None, diagnostics=diagnostics_of(problem))
+            # The other steps of an import go on.
+            return _fail(step, *diagnostics_of(problem))
         unknown = unknown_names(config)
+        if step.kind is not StepKind.READ:
+            return await self._plan_again(step, config, unknown)
         if unknown:
-            return Outcome(None, diagnostics=(_refuse_unknown(change, unknown),))
-        return await self.providers[change.provider].read_data(change.type_name, config)
+            return _fail(step, _refuse_unknown(change, unknown))
+        return await self.providers.of(change.provider).read_data(change.type_name, config)
 
-    async def _make_requests(
-        self, lifecycle: BaseLifecycle, steps: Sequence[Step]
-    ) -> list[CreateRequest | UpdateRequest | Outcome]:
-        """Return the request of each step.
+    async def _plan_again(
+        self, step: Step, config: Values, unknown: Sequence[str]
+    ) -> WriteRequest | Outcome:
+        """Return the request of a step whose plan held unknown values, or why there is none.
 
-        A step whose plan held unknown values is planned again.
+        The values may be wrong, or ask for a replacement that the plan did not show.
         """
-        asked: dict[str, CreateRequest | UpdateRequest | Outcome] = {}
-        # Values that the plan left unknown are known by now, and may be wrong or ask for a
-        # replacement that the plan did not show.
-        late: list[tuple[Step, Values]] = []
-        for step in steps:
-            change = step.change
-            if not holds_unknown(change.config):
-                asked[change.address] = _request(step, change.config, change.after, change.private)
-                continue
-            try:
-                late.append((step, self.config_of(step)))
-            except UserError as problem:
-                # The other steps of an import go on.
-                asked[change.address] = _fail(step, diagnostics_of(problem))
-        plans = await lifecycle.plan([_plan_request(*pair) for pair in late])
-        for (step, config), plan in zip(late, plans, strict=True):
-            asked[step.change.address] = self._request_late(step, config, plan)
-        return [asked[step.change.address] for step in steps]
-
-    def _request_late(
-        self, step: Step, config: Values, plan: PlanOutcome
-    ) -> CreateRequest | UpdateRequest | Outcome:
-        """Return the request once everything is known, or why there can be none."""
         change = step.change
-        unknown = unknown_names(config)
-        wrong = tuple(RESOURCES[change.type_name].problems(config))
-        found = (*wrong, *plan.diagnostics)
-        if not has_error(found):
-            self.late_diagnostics[change.address] = tuple(
+        request: PlanRequest = (
+            PlanCreation(config, address=change.address)
+            if step.kind is StepKind.CREATE
+            else PlanChange(change.before or {}, config, change.private, address=change.address)
+        )
+        [plan] = await self._lifecycle_of(change).plan([request])
+        wrong = RESOURCES[change.type_name].problems(config)
+        diagnostics = (*wrong, *plan.diagnostics)
+        if not has_error(diagnostics):
+            self._late_diagnostics[change.address] = tuple(
                 item
-                for item in found
-                if (item.summary, item.detail) not in self.planned_diagnostics
+                for item in diagnostics
+                if (item.summary, item.detail) not in self._planned_diagnostics
             )
         if unknown:
-            return _fail(step, (_refuse_unknown(change, unknown),))
+            return _fail(step, _refuse_unknown(change, unknown))
         if has_error(wrong):
-            return _fail(step, wrong)
+            return _fail(step, *wrong)
         if plan.replace and step.kind is StepKind.UPDATE:
             needs_replacement = error(
                 f"{change.address} must be replaced after all",
@@ -263,51 +284,53 @@ class StepWorker:
                 "object, and this plan does not show that. Plan again.",
                 (plan.replace[0],),
             )
-            return _fail(step, (needs_replacement,))
+            return _fail(step, needs_replacement)
         if plan.failed:
-            return _fail(step, plan.diagnostics)
-        return _request(step, config, plan.planned, plan.private)
+            return _fail(step, *plan.diagnostics)
+        return _to_request(step, config, plan.planned, plan.private)
 
-    def _put_into_state(self, step: Step, outcome: Outcome) -> None:
+    def _keep_outcome(self, step: Step, outcome: Outcome) -> None:
+        """Put the outcome of a step into state."""
         change, state = step.change, self.session.state
         address, deposed = instance_and_key(change.address)
         if step.kind is StepKind.DELETE:
             # A replacement that creates first has put the old object aside.
-            deposed = deposed or self.deposed.get(address, "")
+            deposed = deposed or self._deposed.get(address, "")
             if outcome.state is None:
                 state.remove(address, deposed)
             return
         if outcome.state is None:
             # An object that was reported as created is in state by now, and reading it back found
             # none.
-            if step.kind is StepKind.KEEP or change.address in self.reported:
+            if step.kind is StepKind.KEEP or change.address in self._reported:
                 state.remove(address, deposed)
-                self.values.pop(change.address, None)
+                self._values.pop(change.address, None)
             return
         if (
             step.kind is StepKind.CREATE
             and change.create_first
-            and change.address not in self.deposed
+            and change.address not in self._deposed
             # Its host may have taken it along by now.
             and state.get(change.address) is not None
         ):
-            self.deposed[change.address] = state.depose(change.address)
-        self.values[change.address] = outcome.state
-        # As in core, the next plan replaces an object whose creation failed.
-        tainted = outcome.failed and step.kind is StepKind.CREATE
-        held = InstanceObject(
-            provider=self.provider_in_state(change.provider),
+            self._deposed[change.address] = state.depose(change.address)
+        instance = InstanceObject(
+            provider=self._provider_in_state(change),
             attributes=outcome.state,
             private=outcome.private,
             dependencies=() if step.kind is StepKind.READ else change.depends_on,
-            tainted=tainted,
+            # As in core, the next plan replaces an object whose creation failed.
+            tainted=outcome.failed and step.kind is StepKind.CREATE,
             sensitive_attributes=paths_to_state(change.sensitive_paths),
             create_before_destroy=change.create_before_destroy,
         )
-        state.put(change.address, held)
+        self.put(change.address, instance)
+
+    def _provider_in_state(self, change: Change) -> str:
+        return provider_in_state(self.evaluator.program, change.provider)
 
 
-def describe_create(request: CreateRequest, change: Change, dry_run_status: str) -> dict[str, Any]:
+def _describe_create(request: CreateRequest, change: Change, dry_run_status: str) -> dict[str, Any]:
     """Return the facts by which a later run settles a create, if a crash leaves its intent open."""
     unknown = set(unknown_names(request.planned))
     return {
@@ -318,26 +341,22 @@ def describe_create(request: CreateRequest, change: Change, dry_run_status: str)
     }
 
 
-def _request(
+def _to_request(
     step: Step, config: Values | None, planned: Values | None, private: bytes
-) -> CreateRequest | UpdateRequest:
+) -> WriteRequest | Outcome:
     """Return the request of a step that creates or updates, from its declaration and its plan."""
     change, config, planned = step.change, config or {}, planned or {}
     if step.kind is StepKind.CREATE:
         return CreateRequest(config, planned, private, change.address)
+    if same(change.before, planned):
+        # No value changes; only the sensitive paths do.
+        return Outcome(planned, private)
     return UpdateRequest(change.before or {}, config, planned, private, change.address)
 
 
-def _plan_request(step: Step, config: Values) -> PlanRequest:
-    change = step.change
-    if step.kind is StepKind.CREATE:
-        return PlanCreation(config, address=change.address)
-    return PlanChange(change.before or {}, config, change.private, address=change.address)
-
-
-def _fail(step: Step, diagnostics: tuple[Diagnostic, ...]) -> Outcome:
+def _fail(step: Step, *diagnostics: Diagnostic) -> Outcome:
     """Return the outcome of a step for which nothing is sent."""
-    prior = None if step.kind is StepKind.CREATE else step.change.before
+    prior = step.change.before if step.kind is StepKind.UPDATE else None
     return Outcome(prior, step.change.private if prior else b"", diagnostics)
 
 

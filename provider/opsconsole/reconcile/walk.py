@@ -10,25 +10,22 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import TopologicalSorter
+from typing import TYPE_CHECKING
 
-from opsconsole.diagnostics import Diagnostic, has_error, warning
+from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.language import Block, Evaluator, Graph, Instance, named_resources
-from opsconsole.reconcile.cascade import Cascade, Targets, deletes_owner, moves_away
-from opsconsole.reconcile.decisions import (
-    Decision,
-    PlanInput,
-    decide,
-    decide_removals,
-    is_triggered,
-    refuse_prevented,
-    removal,
-)
+from opsconsole.reconcile.decisions import Decision, PlanInput, decide, is_triggered
 from opsconsole.reconcile.plan import Action, Change, DataRead
 from opsconsole.reconcile.prior import PriorInstance
-from opsconsole.reconcile.workspace import Providers, provider_key_of
+from opsconsole.reconcile.providers import Providers
 from opsconsole.resources import RESOURCES, owners_above, owning_types
 from opsconsole.state import Address, config_address, instance_and_key, instance_of
 from opsconsole.values import UNKNOWN, Values, unknown_names
+
+# A plan of new instances without -target loads neither.
+if TYPE_CHECKING:
+    from opsconsole.reconcile.cascade import Cascade
+    from opsconsole.reconcile.targets import Targets
 
 
 def levels(graph: Graph, blocks: Mapping[str, Block]) -> Iterator[list[str]]:
@@ -54,7 +51,8 @@ class Walk:
     """One walk through a program.
 
     Attributes:
-        evaluator, graph, providers, targets: The program at hand.
+        evaluator, graph, providers: The program at hand.
+        targets: The addresses that the plan covers; None: all.
         known: The instances in state, by address.
         values: Present or planned values of instances, by address. The walk adds to them.
         data_for_imports: Values of the data sources that `import` blocks needed, by address; None
@@ -68,7 +66,7 @@ class Walk:
     evaluator: Evaluator
     graph: Graph
     providers: Providers
-    targets: Targets
+    targets: Targets | None
     known: Mapping[str, PriorInstance]
     values: dict[str, Values]
     data_for_imports: Mapping[str, Values | None]
@@ -97,7 +95,7 @@ class Walk:
             groups: dict[tuple[str, str], list[PlanInput]] = {}
             for address in level:
                 block = blocks[address]
-                if not self.targets.reach(address):
+                if self.targets is not None and not self.targets.reach(address):
                     # The number of its instances may not be known yet.
                     known = self._known_of_block.get(address, ())
                     self.declared.update(item.address for item in known)
@@ -107,16 +105,21 @@ class Walk:
                     continue
                 for instance in self.evaluator.instances(block).values():
                     self.declared.add(instance.address)
-                    if instance.address not in self.targets:
+                    if not self.covers(instance.address):
                         self._keep_value_in_state(instance.address)
                     elif block.mode == "data":
                         await self._read(instance)
                     else:
-                        wanted = self._plan_input(instance)
-                        if wanted is not None:
-                            groups.setdefault((block.provider, block.type_name), []).append(wanted)
+                        plan_input = self._plan_input(instance)
+                        if plan_input is not None:
+                            key = block.provider, block.type_name
+                            groups.setdefault(key, []).append(plan_input)
             for (provider, type_name), inputs in groups.items():
                 await self._decide(provider, type_name, inputs)
+
+    def covers(self, address: str) -> bool:
+        """Return whether the plan covers an instance or a deposed object."""
+        return self.targets is None or address in self.targets
 
     def _skip(self, address: str) -> None:
         """Plan nothing for a block that depends on one without a plan, as core does."""
@@ -147,26 +150,29 @@ class Walk:
             block,
             evaluated.values,
             frozenset(path for path in evaluated.sensitive if path),
-            item,
-            dependencies=self.graph.ancestors(block.address),
-            create_first=block.address in self._create_first,
-            reason="replace_by_request" if address in self.requested else reason,
-            import_id=item.import_id if item is not None else "",
+            item if item is not None and item.value is not None else None,
+            self.graph.ancestors(block.address),
+            block.address in self._create_first,
+            "replace_by_request" if address in self.requested else reason,
         )
 
     async def _decide(self, provider: str, type_name: str, inputs: list[PlanInput]) -> None:
         lifecycle = self.providers.of(provider).resources[type_name]
-        cascade = self.cascade()
-        inputs = [
-            replace(item, owner_first=True) if self._goes_first(item, cascade) else item
-            for item in inputs
-        ]
-        for decision in await decide(lifecycle, inputs, cascade.removal_of):
+        if any(item.prior is not None for item in inputs):
+            cascade = self.cascade()
+            inputs = [self._with_removal(item, cascade) for item in inputs]
+        for decision in await decide(lifecycle, inputs):
             self.add_decision(decision)
 
-    def _goes_first(self, wanted: PlanInput, cascade: Cascade) -> bool:
+    def _with_removal(self, item: PlanInput, cascade: Cascade) -> PlanInput:
+        """Return an instance to plan with what a cascade does to its object."""
+        if item.prior is None:
+            return item
+        goes_first = self._goes_first(item, cascade.owner_of(item.prior))
+        return replace(item, removal=cascade.removal_of(item.prior), owner_first=goes_first)
+
+    def _goes_first(self, item: PlanInput, owner: str) -> bool:
         """Return whether the owner of an instance may be deleted before its update can begin."""
-        owner = cascade.owner_of(wanted.prior) if wanted.prior else ""
         change = self.changes.get(owner)
         if not owner or (change is not None and change.create_first):
             return False
@@ -174,79 +180,15 @@ class Walk:
         # owner.
         return any(
             other.action is Action.REPLACE and not other.create_first
-            for needed in wanted.dependencies
+            for needed in item.dependencies
             for other in self._of_block.get(needed, ())
         )
 
-    async def remove(self, *, destroy: bool) -> None:
-        """Remove instances that are in state and not declared.
-
-        Args:
-            destroy: Whether every instance is removed, declared or not.
-        """
-        leaving = [
-            item
-            for item in self.known.values()
-            if item.value is not None
-            and item.address in self.targets
-            and (destroy or item.address not in self.declared)
-        ]
-        reasons = {} if destroy else {item.address: self._reason(item) for item in leaving}
-        groups: dict[tuple[str, str], list[PriorInstance]] = {}
-        for item in leaving:
-            is_kept = self.is_forgotten(item)
-            if destroy:
-                # Even a destroy only forgets an instance that is no longer declared, if state says
-                # so.
-                own = config_address(instance_and_key(item.address)[0])
-                is_kept = item.stored.skip_destroy and own not in self.evaluator.program.blocks
-            if is_kept:
-                reason = reasons.get(item.address, "")
-                self.changes[item.address] = removal(item, Action.FORGET, reason)
-                if item.stored.skip_destroy:
-                    forgotten = warning(
-                        f"{item.address} leaves management and is not deleted",
-                        "Its state says `skip_destroy`: OpenTofu noted "
-                        "`lifecycle { destroy = false }` there. To manage the object again, import "
-                        "it.",
-                    )
-                    self.diagnostics.append(forgotten.about(item.address))
-            else:
-                groups.setdefault(
-                    (provider_key_of(item.stored.provider), item.type_name), []
-                ).append(item)
-        cascade = self.cascade(item for items in groups.values() for item in items)
-        for (provider, type_name), items in groups.items():
-            lifecycle = self.providers.of(provider).resources[type_name]
-            for decision in await decide_removals(lifecycle, items, cascade.removal_of, reasons):
-                self.add_decision(decision)
-                address, deposed = instance_and_key(decision.change.address)
-                block = self.evaluator.program.blocks.get(config_address(address))
-                # prevent_destroy protects an instance; as in core, not what was put aside.
-                if not deposed and block is not None and block.lifecycle.prevent_destroy:
-                    self.diagnostics.append(refuse_prevented(address).about(address))
-
-    def _reason(self, item: PriorInstance) -> str:
-        address, deposed = instance_and_key(item.address)
-        if deposed:
-            return ""
-        block = self.evaluator.program.blocks.get(config_address(address))
-        key = Address.parse(address).key
-        if block is None:
-            if item.previous_address:
-                return "delete_because_no_move_target"
-            return "delete_because_no_resource_config"
-        if block.counted and isinstance(key, int):
-            return "delete_because_count_index"
-        if block.repeated and not block.counted and isinstance(key, str):
-            return "delete_because_each_key"
-        return "delete_because_wrong_repetition"
-
     def cascade(self, also: Iterable[PriorInstance] = ()) -> Cascade:
         """Return the cascade of the owners planned for deletion so far, and of those in `also`."""
-        going = [self.known[c.address] for c in self.changes.values() if deletes_owner(c)]
+        going = [self.known[c.address] for c in self.changes.values() if c.deletes_owner]
         owners = (item for item in also if item.type_name in owning_types())
-        moving = {change.address for change in self.changes.values() if moves_away(change)}
+        moving = {change.address for change in self.changes.values() if change.moves_to_other_owner}
         # Owners that are no longer declared are removed after the walk. The objects that they own
         # are planned during the walk.
         blocks = self.evaluator.program.blocks
@@ -254,14 +196,15 @@ class Walk:
             item
             for item in self.known.values()
             if item.type_name in owning_types()
-            and item.address in self.targets
+            and self.covers(item.address)
             and (instance_and_key(item.address)[1] or config_address(item.address) not in blocks)
             and not self.is_forgotten(item)
         ]
+        from opsconsole.reconcile.cascade import Cascade
+
         console_holding = self.providers.console_holding
-        return Cascade.of(
-            [*going, *orphaned, *owners], self.known.values(), console_holding, moving
-        )
+        leaving = [*going, *orphaned, *owners]
+        return Cascade(leaving, self.known.values(), console_holding, moving)
 
     def is_forgotten(self, item: PriorInstance) -> bool:
         """Return whether an instance that leaves the program stays on the console.
@@ -321,7 +264,7 @@ class Walk:
         # An instance that is no longer declared is removed, which is decided after the walk.
         return any(
             item.value is not None
-            and item.address in self.targets
+            and self.covers(item.address)
             and item.address not in self.declared
             for item in self._known_of_block.get(resource, ())
         )

@@ -23,7 +23,7 @@ from opsconsole.language import (
     lasting_values,
     readable_references,
 )
-from opsconsole.reconcile.workspace import full_source
+from opsconsole.reconcile.providers import full_source
 from opsconsole.reports.json_values import without_empty
 from opsconsole.resources import PROVIDER
 

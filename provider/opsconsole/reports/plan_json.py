@@ -22,7 +22,7 @@ from opsconsole.reconcile.plan import (
     OutputChange,
     Plan,
 )
-from opsconsole.reconcile.workspace import full_source
+from opsconsole.reconcile.providers import full_source
 from opsconsole.reports.configuration_json import (
     SCHEMA_VERSION,
     checks,

@@ -3,6 +3,7 @@
 import json
 import tempfile
 import zlib
+from datetime import UTC, datetime
 from pathlib import Path
 
 from opsconsole.errors import OpsconsoleError
@@ -22,7 +23,7 @@ _PLAN = Plan(
     ),
     drift=(Drift("opsconsole_host.a", "opsconsole_host", _HOST, None),),
     outputs=(OutputChange("o", Action.CREATE, None, [1]),),
-    planned_at="2026-01-01T00:00:00+00:00",
+    planned_at=datetime(2026, 1, 1, tzinfo=UTC),
 )
 
 

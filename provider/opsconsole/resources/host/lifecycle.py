@@ -46,7 +46,7 @@ class PlannedHostNames:
     """The names of hosts that Terraform has planned to create and to delete, call after call.
 
     The second plan gets the warning. The native engine sees a plan as a whole, and
-    names addresses (`reconcile.duplicates`).
+    names addresses (`reconcile.removals`).
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The workspace of one run: its program, variables and state, and its providers and reads."""
+"""The providers of one run and their reads, and the stack that the run works on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from opsconsole.lifecycle.interface import ReadRequest, Seen
 from opsconsole.reconcile.prior import Identity, PriorInstance
 from opsconsole.resources import RESOURCES, owners_above
 from opsconsole.resources.lifecycles import ConfiguredProvider
-from opsconsole.state import State
+from opsconsole.state import State, StateSession
 from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings
 from opsconsole.values import unknown_names
@@ -63,7 +63,6 @@ class Providers:
     make: MakeProvider = ConfiguredProvider
     stopped: bool = False
     opened: dict[str, ConfiguredProvider] = field(default_factory=dict)
-    _closed: Counter[str] = field(default_factory=Counter)
     _settings: dict[str, Settings] = field(default_factory=dict)
 
     def of(self, key: str) -> ConfiguredProvider:
@@ -136,7 +135,7 @@ class Providers:
     @property
     def calls(self) -> dict[str, int]:
         """How many requests were sent, by operation."""
-        total = Counter(self._closed)
+        total: Counter[str] = Counter()
         for provider in self.opened.values():
             total.update(provider.client.calls)
         return dict(total)
@@ -156,24 +155,25 @@ class Providers:
         if self.stopped:
             raise Stopped("The run was told to stop.")
 
-    async def close(self) -> None:
+    async def __aenter__(self) -> Providers:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        # They stay among the opened ones: a step that is late must not open another.
         for provider in self.opened.values():
             await provider.close()
-            # `calls` counts them after the end, too.
-            self._closed.update(provider.client.calls)
-        self.opened.clear()
 
 
 @dataclass
-class Workspace:
-    """The common inputs of the plans and applies of one run.
+class OpenedStack:
+    """A program with its opened state: the common inputs of the plans and applies of one run.
 
     Attributes:
         program, graph: The program and its dependencies.
         variables: The values of its variables.
-        state: The state, which planning leaves as it is.
+        session: The session on its state, which planning leaves as it is.
         environ: The environment that provider settings fall back on.
-        name: Terraform's workspace.
+        workspace: Terraform's workspace.
 
     Raises:
         UserError: The program has a reference to nothing, or a cycle of references.
@@ -181,19 +181,23 @@ class Workspace:
 
     program: Program
     variables: Mapping[str, Any]
-    state: State
+    session: StateSession
     environ: Mapping[str, str]
-    name: str = "default"
+    workspace: str = "default"
     make: MakeProvider = ConfiguredProvider
     graph: Graph = field(init=False)
 
     def __post_init__(self) -> None:
         self.graph = build_graph(self.program)
 
+    @property
+    def state(self) -> State:
+        return self.session.state
+
     def sensitive_paths(self, address: str) -> Iterable[AttributePath]:
         """Return the sensitive paths of an object in state."""
-        found = self.state.get(address)
-        return found.sensitive_paths if found is not None else ()
+        stored = self.state.get(address)
+        return stored.sensitive_paths if stored is not None else ()
 
     def evaluator(
         self,
@@ -202,19 +206,19 @@ class Workspace:
         applying: bool = False,
         planned_at: datetime | None = None,
     ) -> Evaluator:
-        """Return an evaluator of the program in this workspace; see `Evaluator`."""
+        """Return an evaluator of the program with the values that `lookup` gives of instances."""
         return Evaluator(
             self.program,
             self.variables,
             lookup,
             sensitive=self.sensitive_paths,
             applying=applying,
-            workspace=self.name,
+            workspace=self.workspace,
             planned_at=planned_at,
         )
 
     def providers(self, evaluator: Evaluator | None = None) -> Providers:
-        """Return the provider configurations; without `evaluator`, no instance is known to them."""
+        """Return the program's providers; without `evaluator`, they know no instance."""
         return Providers(self.program, evaluator or self.evaluator(), self.environ, self.make)
 
 

@@ -1,0 +1,182 @@
+"""Applies a plan to the state of an opened stack: state follows each step, outputs come last.
+
+Nothing is printed or asked here; the commands do that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.lifecycle.interface import ReadRequest
+from opsconsole.reconcile.decisions import keep_known_outputs, keep_outputs
+from opsconsole.reconcile.executor import ApplyListener, ApplyResult, Executor
+from opsconsole.reconcile.order import order_steps
+from opsconsole.reconcile.plan import Action, Change, Plan
+from opsconsole.reconcile.prior import Identity, read_prior, report_unsettled
+from opsconsole.reconcile.providers import OpenedStack, Providers, provider_in_state
+from opsconsole.reconcile.step_worker import StepWorker
+from opsconsole.state import InstanceObject, State, instance_and_key
+
+
+async def apply_plan(
+    stack: OpenedStack,
+    plan: Plan,
+    listener: ApplyListener,
+    watch: Callable[[Providers], None] = lambda providers: None,
+) -> ApplyResult:
+    """Apply a plan; successful changes are in state in any case.
+
+    Args:
+        watch: Receives the providers before the first request. Stopping them begins nothing more;
+            steps in flight are finished and kept.
+
+    Raises:
+        UserError: Changes cannot be made durable, or an output cannot be evaluated.
+    """
+    worker = StepWorker(stack, plan)
+    state, outputs = stack.state, [item.name for item in plan.outputs]
+    watch(worker.providers)
+    async with worker.providers:
+        _catch_up(stack, plan)
+        only_refreshes = plan.mode == "refresh-only"
+        applied = ApplyResult() if only_refreshes else await _carry_out(plan, worker, listener)
+        # With a creation whose outcome stays unknown, no run is complete.
+        applied.unsettled = plan.unsettled
+        applied.diagnostics += (report_unsettled(item).about(item) for item in plan.unsettled)
+        if applied.complete or only_refreshes:
+            left = any(item.mode == "managed" for item in state.addresses())
+            gone = plan.mode == "destroy" and not left
+            keep_outputs(None if gone else worker.evaluator, state, outputs)
+        elif plan.mode == "normal":
+            keep_known_outputs(worker.evaluator, state, outputs)
+        return applied
+
+
+def _catch_up(stack: OpenedStack, plan: Plan) -> None:
+    """Bring state to the plan's view: moves, the refresh, data sources."""
+    state = stack.state
+    if plan.moved:
+        from opsconsole.reconcile.moves import carry_out_moves
+
+        # Moves come first: the plan names what it read by the addresses after them.
+        carry_out_moves(state, plan.moved)
+    for item in plan.refreshed:
+        address, deposed = instance_and_key(item.address)
+        stored = state.get(address, deposed)
+        if item.value is None:
+            state.remove(address, deposed)
+        elif stored is not None:
+            refreshed = stored._replace(attributes=item.value, private=item.private)
+            state.put(address, refreshed, deposed)
+    for change in plan.changes:
+        # No step writes an instance without a change. Its dependencies, and the order of a
+        # replacement, reach state only here.
+        if change.action is Action.NO_OP and change.provider:
+            _keep_order(state, change)
+    for data in plan.data:
+        provider = provider_in_state(stack.program, data.provider)
+        state.put(data.address, InstanceObject(provider, data.value))
+    for address in plan.dropped:
+        state.remove(address)
+    stack.session.record()
+
+
+def _keep_order(state: State, change: Change) -> None:
+    """Put into state what an unchanged instance depends on, and how it would be replaced."""
+    stored = state.get(change.address)
+    if stored is None:
+        return
+    same_dependencies = set(change.depends_on) == set(stored.dependencies)
+    if same_dependencies and change.create_before_destroy == stored.create_before_destroy:
+        return
+    ordered = stored._replace(
+        dependencies=stored.dependencies if same_dependencies else change.depends_on,
+        create_before_destroy=change.create_before_destroy,
+    )
+    state.put(change.address, ordered)
+
+
+async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) -> ApplyResult:
+    """Carry out the steps of a plan, and keep what they changed beside their own instances."""
+    providers = worker.providers
+    for key in {change.provider for change in plan.acting() if change.provider}:
+        # After a crash between a write and its answer, the next run settles the write by its
+        # intent.
+        providers.of(key).session.before_write = worker.note_intents
+    # This precedes every creation, as no creation may get an object that is in state.
+    _introduce_state(worker)
+    limits = (item.session.settings.max_concurrency for item in providers.opened.values())
+    ordered = order_steps(plan.changes, providers.console_of)
+    applied = await Executor(ordered, worker, listener, min(limits, default=1)).run()
+    if applied.rerouted and not providers.stopped:
+        applied.diagnostics += await _read_rerouted(worker, applied.rerouted)
+    # Before the outputs, which may refer to these values.
+    _take_answers(worker)
+    applied.diagnostics += _report_unguarded(providers)
+    return applied
+
+
+def _introduce_state(worker: StepWorker) -> None:
+    """Tell every provider which objects of its console are in state."""
+    providers = worker.providers
+    for item in read_prior(worker.session.state).values():
+        console = providers.console_holding(item)
+        for key, provider in providers.opened.items():
+            if providers.console_of(key) == console:
+                provider.resources[item.type_name].note_existing(item.before, item.address)
+
+
+def _take_answers(worker: StepWorker) -> None:
+    """Keep values of other resources that the answers to writes showed."""
+    providers = worker.providers
+    answers = {
+        (providers.console_of(key), *identity): (provider, answer)
+        for key, provider in providers.opened.items()
+        for identity, answer in provider.session.answered_beside.items()
+    }
+    for item in read_prior(worker.session.state).values() if answers else ():
+        identity = providers.identity_of(item)
+        if identity not in answers:
+            continue
+        provider, answer = answers[identity]
+        request = ReadRequest(item.before, item.stored.private, item.address)
+        outcome = provider.resources[item.type_name].take_answer(request, answer)
+        if (outcome.state, outcome.private) != (item.before, item.stored.private):
+            values = outcome.state or {}
+            worker.put(
+                item.address, item.stored._replace(attributes=values, private=outcome.private)
+            )
+
+
+async def _read_rerouted(worker: StepWorker, rerouted: Collection[Identity]) -> list[Diagnostic]:
+    """Read rerouted hosts again, and keep their changes."""
+    providers = worker.providers
+    prior = read_prior(worker.session.state).values()
+    hosts = [item for item in prior if providers.identity_of(item) in rerouted]
+    refreshed = await providers.refresh(hosts)
+    diagnostics: list[Diagnostic] = []
+    for item in refreshed.values():
+        if item.value is None or item.value == item.before:
+            continue
+        worker.put(item.address, item.stored._replace(attributes=item.value, private=item.private))
+        names = [name for name in item.value if item.value[name] != item.before[name]]
+        changed = warning(
+            f"{item.address} was rerouted by the console",
+            f"Changed there: {', '.join(names)}. The next plan shows the difference.",
+        )
+        diagnostics.append(changed.about(item.address))
+    return diagnostics
+
+
+def _report_unguarded(providers: Providers) -> list[Diagnostic]:
+    """Fail a run whose dry runs were ignored."""
+    if not any(item.session.dry_runs.ignored for item in providers.opened.values()):
+        return []
+    # The error is about the run and names no host: on a host it would taint what exists.
+    diagnostic = error(
+        "The console imported what was sent as a dry run",
+        "What it created is kept in state, and no further host was sent. A dry run does not "
+        "protect imports on this console: ask its operator.",
+    )
+    return [diagnostic]

@@ -1,0 +1,276 @@
+"""The removals of a plan: what leaves state, what goes with its owner, and what blocks a deletion.
+
+The document: DELETE /api/v1/specialties/{id} answers 409 while an agent carries the specialty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from opsconsole.definition import ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.lifecycle.deletions import is_counted, refuse_too_many
+from opsconsole.reconcile.cascade import Cascade
+from opsconsole.reconcile.decisions import decide_removals, refuse_prevented, to_removal
+from opsconsole.reconcile.plan import Action, Change
+from opsconsole.reconcile.prior import Name, PriorInstance, name_of
+from opsconsole.reconcile.providers import Providers, provider_key_of
+from opsconsole.reconcile.walk import Walk
+from opsconsole.resources import RESOURCES, blockers_of, owner_of
+from opsconsole.state import Address, config_address, instance_and_key, instance_of
+
+_SHOWN: Final = 10
+
+
+async def plan_removals(walk: Walk, *, destroy: bool) -> list[Change]:
+    """Remove instances that are in state and not declared; return all changes of the walk.
+
+    Each change names the owner whose deletion takes its instance along.
+
+    Args:
+        destroy: Whether every instance is removed, declared or not.
+    """
+    known, providers = walk.known, walk.providers
+    await _remove(walk, destroy=destroy)
+    cascade = walk.cascade()
+    changes = [
+        replace(item, cascade=cascade.owner_of(known[item.address])) if item.removes else item
+        for item in walk.changes.values()
+    ]
+    walk.diagnostics += _refuse_taking_along(changes, cascade, known.values())
+    walk.diagnostics += _refuse_carried(changes, known.values(), providers)
+    return changes
+
+
+def refuse_undeclared_imports(walk: Walk) -> Iterator[Diagnostic]:
+    """Yield an error for each import that no instance of the program takes."""
+    for item in walk.known.values():
+        address = item.address
+        # The plan would destroy the object, as it does anything in state that is not declared.
+        if item.import_id and walk.covers(address) and address not in walk.declared:
+            summary = f"An import block names {address}, which the program does not declare"
+            yield error(summary, "The resource has no instance with this key.").about(address)
+
+
+async def _remove(walk: Walk, *, destroy: bool) -> None:
+    """Add the removals to a walk."""
+    blocks = walk.evaluator.program.blocks
+    groups: dict[tuple[str, str], list[PriorInstance]] = {}
+    reasons: dict[str, str] = {}
+    for item in walk.known.values():
+        address = item.address
+        if item.value is None or not walk.covers(address):
+            continue
+        if destroy:
+            # Even a destroy only forgets an instance that is no longer declared, if state says so.
+            own = config_address(instance_and_key(address)[0])
+            is_forgotten = item.stored.skip_destroy and own not in blocks
+        elif address in walk.declared:
+            continue
+        else:
+            reasons[address] = _reason(walk, item)
+            is_forgotten = walk.is_forgotten(item)
+        if not is_forgotten:
+            key = provider_key_of(item.stored.provider), item.type_name
+            groups.setdefault(key, []).append(item)
+            continue
+        walk.changes[address] = to_removal(item, Action.FORGET, reasons.get(address, ""))
+        if item.stored.skip_destroy:
+            forgotten = warning(
+                f"{address} leaves management and is not deleted",
+                "Its state says `skip_destroy`: OpenTofu noted `lifecycle { destroy = false }` "
+                "there. To manage the object again, import it.",
+            )
+            walk.diagnostics.append(forgotten.about(address))
+    cascade = walk.cascade(item for items in groups.values() for item in items)
+    for (provider, type_name), items in groups.items():
+        lifecycle = walk.providers.of(provider).resources[type_name]
+        leaving = [
+            (item, cascade.removal_of(item), reasons.get(item.address, "")) for item in items
+        ]
+        for decision in await decide_removals(lifecycle, leaving):
+            walk.add_decision(decision)
+            address, deposed = instance_and_key(decision.change.address)
+            block = blocks.get(config_address(address))
+            # prevent_destroy protects an instance; as in core, not what was put aside.
+            if not deposed and block is not None and block.lifecycle.prevent_destroy:
+                walk.diagnostics.append(refuse_prevented(address).about(address))
+
+
+def _reason(walk: Walk, item: PriorInstance) -> str:
+    address, deposed = instance_and_key(item.address)
+    if deposed:
+        return ""
+    block = walk.evaluator.program.blocks.get(config_address(address))
+    key = Address.parse(address).key
+    if block is None:
+        if item.previous_address:
+            return "delete_because_no_move_target"
+        return "delete_because_no_resource_config"
+    if block.counted and isinstance(key, int):
+        return "delete_because_count_index"
+    if block.repeated and not block.counted and isinstance(key, str):
+        return "delete_because_each_key"
+    return "delete_because_wrong_repetition"
+
+
+def _refuse_taking_along(
+    changes: Iterable[Change], cascade: Cascade, known: Iterable[PriorInstance]
+) -> list[Diagnostic]:
+    """Return an error for each owner whose deletion would take a kept instance along."""
+    by_address = {change.address: change for change in changes}
+    staying: dict[tuple[str, str], list[str]] = {}
+    for item in known if cascade.going else ():
+        owner = cascade.owner_of(item)
+        change = by_address.get(item.address)
+        leaves = change is not None and (
+            change.removes or change.action is Action.FORGET or change.moves_to_other_owner
+        )
+        if owner and not leaves:
+            verb = RESOURCES[item.type_name].owner_deletion
+            staying.setdefault((owner, verb), []).append(item.address)
+    return [
+        error(
+            f"{owner} cannot be deleted: the deletion would {verb} resources that the plan keeps",
+            f"The console would also {verb} {', '.join(sorted(names))}. Remove these too, "
+            f"give them another {RESOURCES[instance_of(owner).type].title}, or name them in "
+            f"-target too. If it is replaced, refer to it as {owner}.id, so that they move to its "
+            "replacement.",
+        ).about(owner)
+        for (owner, verb), names in staying.items()
+    ]
+
+
+def _refuse_carried(
+    changes: Sequence[Change], known: Collection[PriorInstance], providers: Providers
+) -> list[Diagnostic]:
+    """Refuse at plan time the deletion of an object that others in state continue to carry."""
+    by_address = {change.address: change for change in changes}
+    consoles = {item.address: providers.console_holding(item) for item in known}
+    diagnostics = []
+    for definition in RESOURCES.values():
+        leaving = [
+            (change, (consoles[change.address], change.before["id"]))
+            for change in changes
+            if change.type_name == definition.type_name
+            and change.removes
+            and change.before is not None
+            and not definition.is_abandoned(change.before)
+        ]
+        for blocker, name in blockers_of(definition) if leaving else ():
+            staying: dict[tuple[str, str], list[str]] = {}
+            for item in known:
+                if item.type_name == blocker.type_name and item.value is not None:
+                    change = by_address.get(item.address)
+                    goes = _can_delete(item, providers)
+                    carried = _carried_after(item.value.get(name), change, name, goes)
+                    key = (consoles[item.address], carried)
+                    staying.setdefault(key, []).append(item.address)
+            diagnostics += [
+                _refuse_deletion(change.address, definition, key[1], blocker, staying[key])
+                for change, key in leaving
+                if key in staying
+            ]
+    return diagnostics
+
+
+def _refuse_deletion(
+    address: str,
+    definition: ResourceDefinition,
+    object_id: str,
+    blocker: ResourceDefinition,
+    by: Sequence[str],
+) -> Diagnostic:
+    owner = owner_of(blocker)
+    away = (
+        f"Delete their {owner.plural} in the same run" if owner else "Delete them in the same run"
+    )
+    return error(
+        f"{address} cannot be deleted: {blocker.plural} still carry it",
+        f"{', '.join(sorted(by))} would still carry the {definition.title} {object_id}, and the "
+        f"console answers 409. {away}, give them another {definition.title}, or set "
+        'deletion_policy = "abandon".',
+    )
+
+
+def _can_delete(item: PriorInstance, providers: Providers) -> bool:
+    """Return whether its console can delete an instance by itself."""
+    opened = providers.opened.get(provider_key_of(item.stored.provider))
+    operation = RESOURCES[item.type_name].ways["delete"][0].operation
+    return opened is not None and opened.session.console.has(operation)
+
+
+def _carried_after(held: str | None, change: Change | None, name: str, can_delete: bool) -> str:
+    """Return the id that an instance in state carries as `name` once the plan is applied."""
+    if change is not None and change.removes:
+        # If the console cannot delete the instance, it only leaves state and still carries the
+        # object.
+        return "" if change.cascade or can_delete else held or ""
+    planned = (change.after or {}).get(name) if change is not None else None
+    return planned if isinstance(planned, str) else held or ""
+
+
+def refuse_too_many_deletions(
+    changes: Iterable[Change], providers: Providers
+) -> Iterator[Diagnostic]:
+    """Yield an error for each provider whose `max_deletions` a plan goes beyond."""
+    going: dict[str, list[str]] = {}
+    for change in changes:
+        if change.removes and is_counted(RESOURCES[change.type_name], change.before or {}):
+            going.setdefault(change.provider, []).append(change.address)
+    for provider, addresses in going.items():
+        settings = providers.of(provider).session.settings
+        refusal = refuse_too_many(addresses, settings.max_deletions)
+        if refusal is not None:
+            yield refusal
+
+
+def warn_apparent_moves(
+    changes: Iterable[Change], console_of: Callable[[str], str]
+) -> Iterator[Diagnostic]:
+    """Yield a warning where objects of one name are deleted and created, as if they had moved.
+
+    Args:
+        console_of: Returns the console behind the key of a provider configuration.
+    """
+    leaving: dict[Name, list[Change]] = {}
+    coming: dict[Name, list[Change]] = {}
+    for change in changes:
+        sides = {Action.DELETE: (leaving, change.before), Action.CREATE: (coming, change.after)}
+        if change.action in sides and not change.cascade:
+            side, values = sides[change.action]
+            name = name_of(console_of(change.provider), change.type_name, values)
+            if name is not None:
+                side.setdefault(name, []).append(change)
+    pairs = [
+        (old, new)
+        for name, old_ones in leaving.items()
+        for old in old_ones
+        for new in coming.get(name, ())
+    ]
+    if not pairs:
+        return
+    old, new = pairs[0]
+    plural = RESOURCES[new.type_name].plural
+    what = (
+        f"{old.address} and {new.address} look like one {RESOURCES[new.type_name].title} that moved"
+        if len(pairs) == 1
+        else f"{len(pairs):,} {plural} look as if they had moved"
+    )
+    shown = "\n\n".join(_moved_block(old, new) for old, new in pairs[:_SHOWN])
+    more = f"\n\nand {len(pairs) - _SHOWN:,} more." if len(pairs) > _SHOWN else ""
+    yield warning(
+        what,
+        "They have the same name. The old one is deleted with all that belongs to it, then the new "
+        "one is created. If they are the same, declare the move, and nothing is "
+        f"deleted:\n\n{shown}{more}",
+    )
+
+
+def _moved_block(old: Change, new: Change) -> str:
+    block = f"  moved {{\n    from = {old.address}\n    to   = {new.address}\n  }}"
+    if not new.construct_path or Address.parse(new.address).key is not None:
+        return block
+    return f"{block}\n  in Python, of {new.construct_path}: move_from_id({old.address!r})"

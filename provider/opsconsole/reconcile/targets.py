@@ -1,0 +1,142 @@
+"""The instances that `-target` and `-replace` name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.errors import UserError
+from opsconsole.language import Graph
+from opsconsole.reconcile.prior import PriorInstance
+from opsconsole.state import Address, config_address, instance_and_key
+from opsconsole.text import near_address
+
+_SHOWN: Final = 10
+
+
+class Targets:
+    """Decides whether a plan with `-target` covers an address."""
+
+    def __init__(
+        self,
+        wanted: Iterable[str],
+        graph: Graph,
+        known: Mapping[str, PriorInstance],
+        *,
+        destroy: bool,
+    ) -> None:
+        """Take the targets and what each brings along.
+
+        Args:
+            wanted: Addresses of resources or instances.
+            known: All instances in state, by address.
+            destroy: Whether dependants come along instead of dependencies.
+
+        Raises:
+            UserError: a target is not an address, or names nothing.
+        """
+        self._exact: set[str] = set()
+        self._of_exact: set[str] = set()
+        self._resources: set[str] = set()
+        # A target may name the former address of a move: `refuse_split_moves` asks for both.
+        former = {item.previous_address for item in known.values()} - {""}
+        addresses = {*graph.direct, *known, *former}
+        configured = set(map(config_address, addresses))
+        dependents = _dependents(known) if destroy else {}
+        for text in wanted:
+            address = str(Address.parse(text))
+            config = config_address(address)
+            if config not in configured:
+                raise UserError(
+                    f"-target names {text}, which is neither in the program nor in state.",
+                    near_address(text, sorted(addresses))
+                    or "Check the address: `opsconsole state list` shows those in state.",
+                )
+            if config == address:
+                self._resources.add(config)
+            else:
+                self._exact.add(address)
+                self._of_exact.add(config)
+            if destroy:
+                self._resources |= _reach(config, dependents)
+            elif config in graph.direct:
+                self._resources.update(graph.ancestors(config))
+
+    def __contains__(self, address: str) -> bool:
+        # A deposed object goes with its instance.
+        instance, _ = instance_and_key(address)
+        return instance in self._exact or config_address(address) in self._resources
+
+    def reach(self, config: str) -> bool:
+        """Return whether the plan covers any instance of a configuration address."""
+        return config in self._resources or config in self._of_exact
+
+    def outputs(self, graph: Graph, *, destroy: bool) -> frozenset[str]:
+        """Return the outputs that depend on targets alone."""
+        if destroy:
+            # As in core, a targeted destruction leaves every output as it is.
+            return frozenset()
+        wanted = self._resources | self._of_exact
+        # As in core, an output that refers to no resource stays as it is.
+        return frozenset(
+            name for name, needed in graph.outputs.items() if needed and wanted.issuperset(needed)
+        )
+
+
+def _dependents(known: Mapping[str, PriorInstance]) -> dict[str, set[str]]:
+    """Return, by configuration address, the resources that depend on it in state."""
+    dependents: dict[str, set[str]] = {}
+    for address, item in known.items():
+        for dependency in item.stored.dependencies:
+            dependents.setdefault(dependency, set()).add(config_address(address))
+    return dependents
+
+
+def _reach(start: str, edges: Mapping[str, set[str]]) -> set[str]:
+    reached: set[str] = set()
+    pending = [start]
+    while pending:
+        following = edges.get(pending.pop(), set()) - reached
+        reached |= following
+        pending += following
+    return reached
+
+
+def refuse_split_moves(
+    known: Iterable[PriorInstance], targets: Sequence[str]
+) -> Iterator[Diagnostic]:
+    """Yield an error where `-target` names one end of a move and not the other."""
+    wanted = {str(Address.parse(text)) for text in targets}
+    missing = sorted(
+        address
+        for item in known
+        if item.previous_address
+        for address in (item.previous_address, item.address)
+        if wanted.isdisjoint((address, config_address(address)))
+    )
+    if missing:
+        yield error(
+            "-target leaves out a resource that moves",
+            "A plan needs every move in it. Add "
+            + " ".join(f"-target='{address}'" for address in missing)
+            + ", or leave -target out.",
+        )
+
+
+def warn_undeclared_replacements(
+    requested: Iterable[str], declared: Collection[str]
+) -> Iterator[Diagnostic]:
+    """Warn of each `-replace` that names no declared instance."""
+    for address in requested:
+        if address in declared:
+            continue
+        config = config_address(str(Address.parse(address)))
+        like = [item for item in declared if config_address(item) == config]
+        like.sort(key=lambda item: (len(item), item))
+        remedy = "The program declares no such instance."
+        if like:
+            shown = "".join(f"\n  -replace='{item}'" for item in like[:_SHOWN])
+            more = f"\n  and {len(like) - _SHOWN:,} more" if len(like) > _SHOWN else ""
+            remedy = f"{remedy} It declares:{shown}{more}"
+        yield warning(f"-replace={address} replaces nothing", remedy)
