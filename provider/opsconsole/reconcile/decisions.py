@@ -7,6 +7,7 @@ creation with no prior value at all. The effects on other instances are decided 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -24,7 +25,6 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.reconcile.plan import Action, Change, OutputChange
 from opsconsole.reconcile.prior import PriorInstance
-from opsconsole.reconcile.providers import provider_key_of
 from opsconsole.state import State, StateOutput
 from opsconsole.values import Values, holds_unknown, same
 
@@ -99,7 +99,7 @@ async def _decide_one(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOutco
     if prior is not None and reason:
         # A replacement because of a changed attribute was judged when the change was planned.
         if reason != _CANNOT_UPDATE:
-            [removed] = await _plan_removals(lifecycle, [(prior, item.removal)])
+            [removed] = await plan_removals(lifecycle, [(prior, item.removal)])
             diagnostics += removed.diagnostics
         # The creation of a replacement ignores nothing: the object that it replaces is gone.
         [created] = await lifecycle.plan([PlanCreation(config, address=item.address)])
@@ -159,10 +159,10 @@ def without_ignored(block: Block, config: Values, prior: Values) -> Values:
     """Return a declaration with what `ignore_changes` names taken from `prior`, if both have it."""
     if block.lifecycle.ignore_all:
         return {name: prior[name] for name in config}
-    kept: Any = config
+    merged: Any = config
     for path in sorted(set(block.lifecycle.ignore_changes), key=str):
-        kept = _take_over(kept, prior, path)
-    return cast("Values", kept)
+        merged = _take_over(merged, prior, path)
+    return cast("Values", merged)
 
 
 def _take_over(value: Any, prior: Any, path: Path) -> Any:
@@ -179,43 +179,12 @@ def _take_over(value: Any, prior: Any, path: Path) -> Any:
     return [*value[:step], _take_over(value[step], prior[step], rest), *value[step + 1 :]]
 
 
-async def decide_removals(
-    lifecycle: BaseLifecycle, leaving: Sequence[tuple[PriorInstance, Removal, str]]
-) -> list[Decision]:
-    """Return what happens to instances of one type and provider that are to be removed.
-
-    Args:
-        leaving: Each instance, why its object is removed, and Terraform's reason.
-    """
-    plans = await _plan_removals(lifecycle, [(item, removal) for item, removal, _ in leaving])
-    return [
-        Decision(to_removal(item, Action.DELETE, reason, plan.private), plan.diagnostics)
-        for (item, _, reason), plan in zip(leaving, plans, strict=True)
-    ]
-
-
-async def _plan_removals(
+async def plan_removals(
     lifecycle: BaseLifecycle, leaving: Iterable[tuple[PriorInstance, Removal]]
 ) -> list[PlanOutcome]:
+    """Plan the removal of instances of one type and provider, each with why it is removed."""
     return await lifecycle.plan(
         [PlanRemoval(item.value or {}, item.private, why, item.address) for item, why in leaving]
-    )
-
-
-def to_removal(item: PriorInstance, action: Action, reason: str, private: bytes = b"") -> Change:
-    """Return the change that deletes an instance, or forgets it."""
-    return Change(
-        item.address,
-        item.type_name,
-        action,
-        item.value,
-        None,
-        reason=reason,
-        private=private,
-        sensitive=item.sensitive,
-        provider=provider_key_of(item.stored.provider),
-        previous_address=item.previous_address,
-        depends_on=tuple(item.stored.dependencies),
     )
 
 
@@ -303,8 +272,7 @@ def _evaluate_outputs(
     if names is None:
         return evaluator.outputs()
     declared = evaluator.program.outputs
-    wanted = (name for name in names if name in declared)
-    return {name: evaluator.output(name) for name in wanted}
+    return {name: evaluator.output(name) for name in names if name in declared}
 
 
 def keep_outputs(evaluator: Evaluator | None, state: State, names: Collection[str]) -> None:
@@ -313,27 +281,20 @@ def keep_outputs(evaluator: Evaluator | None, state: State, names: Collection[st
     Raises:
         UserError: an output cannot be evaluated.
     """
-    values = _evaluate_outputs(evaluator, names)
-    for name in {*state.outputs} & {*names} - {*values}:
-        state.set_output(name, None)
-    for output in values.values():
-        _keep_output(output, state)
+    outputs = _evaluate_outputs(evaluator, names)
+    for name in names:
+        output = outputs.get(name)
+        if output is None or output.value is None:
+            state.set_output(name, None)
+        elif not holds_unknown(output.value):
+            stored = StateOutput(output.value, output.stored_type, output.sensitive)
+            state.set_output(name, stored)
 
 
 def keep_known_outputs(evaluator: Evaluator, state: State, names: Collection[str]) -> None:
     """Put the known outputs among `names` into state after an incomplete run."""
     for name in names:
-        try:
-            found = _evaluate_outputs(evaluator, [name])
-        except UserError:
-            continue  # what it refers to was not done
-        for value in found.values():
-            _keep_output(value, state)
-
-
-def _keep_output(output: OutputValue, state: State) -> None:
-    if output.value is None:
-        state.set_output(output.name, None)
-    elif not holds_unknown(output.value):
-        kept = StateOutput(output.value, output.stored_type, output.sensitive)
-        state.set_output(output.name, kept)
+        # What an output refers to may not have been done.
+        with suppress(UserError):
+            if name in evaluator.program.outputs:
+                keep_outputs(evaluator, state, [name])

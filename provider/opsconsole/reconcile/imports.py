@@ -203,5 +203,5 @@ async def _read_import(
     item = (await providers.refresh([known]))[known.address]
     if item.value is None:
         return None, [refuse_missing_object(block.type_name, import_id)]
-    said = item.read.diagnostics if item.read is not None else ()
-    return replace(item, before=item.value), [*diagnostics, *said]
+    of_read = item.read.diagnostics if item.read is not None else ()
+    return replace(item, before=item.value), [*diagnostics, *of_read]

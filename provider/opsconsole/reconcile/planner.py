@@ -146,7 +146,7 @@ class Planner:
             from opsconsole.reconcile import removals
 
             self._diagnostics += removals.refuse_undeclared_imports(walk)
-            changes = await removals.plan_removals(walk, destroy=options.mode == "destroy")
+            changes = await removals.remove_undeclared(walk, destroy=options.mode == "destroy")
             changes += _leave_unsettled(walk.known, walk.changes)
             walk.diagnostics += removals.warn_apparent_moves(changes, self.providers.console_of)
             walk.diagnostics += removals.refuse_too_many_deletions(changes, self.providers)
@@ -335,8 +335,8 @@ def _data_in(state: State) -> Iterator[tuple[str, Values]]:
     """Yield the data sources in state, which a refresh-only plan does not read."""
     for address in state.addresses():
         definition = DATA_SOURCES.get(address.type)
-        if address.mode == "data" and definition and (held := state.get(address)) is not None:
-            yield str(address), from_state(definition, held.attributes)
+        if address.mode == "data" and definition and (stored := state.get(address)) is not None:
+            yield str(address), from_state(definition, stored.attributes)
 
 
 def _warn_shared_names(
@@ -410,7 +410,7 @@ async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
             judged[change.address] = replace(change, notes=(*change.notes, note))
         else:
             groups.setdefault((change.provider, change.type_name), []).append(change)
-    for (provider, type_name), changes in groups.items():
+    for (provider, type_name), created in groups.items():
         lifecycle = providers.of(provider).resources[type_name]
         requests = [
             CreateRequest(
@@ -418,18 +418,18 @@ async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
                 change.after or {},
                 address=change.address,
             )
-            for change in changes
+            for change in created
         ]
         outcomes = await lifecycle.preflight(requests)
         if outcomes is None:
             continue
-        for change, outcome in zip(changes, outcomes, strict=True):
+        for change, outcome in zip(created, outcomes, strict=True):
             judged[change.address] = replace(
                 change, notes=(*change.notes, _preflight_note(change, outcome))
             )
             diagnostics += (item.about(change.address) for item in outcome.diagnostics)
-    found = tuple(judged.get(change.address, change) for change in plan.changes)
-    return replace(plan, changes=found, diagnostics=tuple(diagnostics), calls=providers.calls)
+    changes = tuple(judged.get(change.address, change) for change in plan.changes)
+    return replace(plan, changes=changes, diagnostics=tuple(diagnostics), calls=providers.calls)
 
 
 def _preflight_note(change: Change, outcome: Outcome) -> str:

@@ -75,7 +75,7 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
     Raises:
         UserError: State holds an object of another provider, or of a newer schema.
     """
-    found = {}
+    instances = {}
     for address in state.addresses():
         if address.mode != "managed":
             continue
@@ -96,10 +96,10 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
                 "A newer release of opsconsole wrote it: use that release.",
             )
         text = str(address)
-        found[text] = PriorInstance(
+        instances[text] = PriorInstance(
             text, address.type, stored, from_state(definition, stored.attributes)
         )
-    return found
+    return instances
 
 
 def read_deposed(state: State, known: Mapping[str, PriorInstance]) -> dict[str, PriorInstance]:
@@ -109,7 +109,7 @@ def read_deposed(state: State, known: Mapping[str, PriorInstance]) -> dict[str, 
         known: The instances, under the addresses that `moved` blocks give them.
     """
     moved = {item.previous_address: item.address for item in known.values()}
-    found = {}
+    objects = {}
     for address in state.addresses():
         for key in state.deposed_keys(address):
             stored = state.get(address, key)
@@ -119,8 +119,8 @@ def read_deposed(state: State, known: Mapping[str, PriorInstance]) -> dict[str, 
             text = str(address)
             name = deposed_name(moved.get(text, text), key)
             value = from_state(definition, stored.attributes)
-            found[name] = PriorInstance(name, address.type, stored, value)
-    return found
+            objects[name] = PriorInstance(name, address.type, stored, value)
+    return objects
 
 
 def name_of(console: str, type_name: str, values: Values | None) -> Name | None:

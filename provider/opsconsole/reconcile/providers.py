@@ -129,8 +129,8 @@ class Providers:
     @property
     def waiting(self) -> HeldBack:
         """The longest wait that the consoles' limits on requests impose on the run."""
-        found = [provider.client.waiting for provider in self.opened.values()]
-        return max(found, key=lambda item: item.seconds, default=HeldBack(0, 0.0))
+        waits = [provider.client.waiting for provider in self.opened.values()]
+        return max(waits, key=lambda item: item.seconds, default=HeldBack(0, 0.0))
 
     @property
     def calls(self) -> dict[str, int]:
@@ -231,7 +231,7 @@ async def refresh(
         known: The instances; those whose provider is not configured are left unread.
         providers: The configured providers, by `stored.provider` of the instances.
     """
-    found = {item.address: item for item in known}
+    refreshed = {item.address: item for item in known}
     # Owners are read in earlier waves: if an owner is gone, its objects are gone too.
     waves: dict[int, dict[tuple[str, str], list[PriorInstance]]] = {}
     depth = {name: len(owners_above(definition)) for name, definition in RESOURCES.items()}
@@ -247,8 +247,8 @@ async def refresh(
             )
         )
         for group in done:
-            found.update((item.address, item) for item in group)
-    return found
+            refreshed.update((item.address, item) for item in group)
+    return refreshed
 
 
 async def _read(

@@ -13,7 +13,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.lifecycle.deletions import is_counted, refuse_too_many
 from opsconsole.reconcile.cascade import Cascade
-from opsconsole.reconcile.decisions import decide_removals, refuse_prevented, to_removal
+from opsconsole.reconcile.decisions import Decision, plan_removals, refuse_prevented
 from opsconsole.reconcile.plan import Action, Change
 from opsconsole.reconcile.prior import Name, PriorInstance, name_of
 from opsconsole.reconcile.providers import Providers, provider_key_of
@@ -24,7 +24,7 @@ from opsconsole.state import Address, config_address, instance_and_key, instance
 _SHOWN: Final = 10
 
 
-async def plan_removals(walk: Walk, *, destroy: bool) -> list[Change]:
+async def remove_undeclared(walk: Walk, *, destroy: bool) -> list[Change]:
     """Remove instances that are in state and not declared; return all changes of the walk.
 
     Each change names the owner whose deletion takes its instance along.
@@ -76,7 +76,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
             key = provider_key_of(item.stored.provider), item.type_name
             groups.setdefault(key, []).append(item)
             continue
-        walk.changes[address] = to_removal(item, Action.FORGET, reasons.get(address, ""))
+        walk.changes[address] = _to_removal(item, Action.FORGET, reasons.get(address, ""))
         if item.stored.skip_destroy:
             forgotten = warning(
                 f"{address} leaves management and is not deleted",
@@ -87,16 +87,33 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
     cascade = walk.cascade(item for items in groups.values() for item in items)
     for (provider, type_name), items in groups.items():
         lifecycle = walk.providers.of(provider).resources[type_name]
-        leaving = [
-            (item, cascade.removal_of(item), reasons.get(item.address, "")) for item in items
-        ]
-        for decision in await decide_removals(lifecycle, leaving):
-            walk.add_decision(decision)
-            address, deposed = instance_and_key(decision.change.address)
+        plans = await plan_removals(lifecycle, [(item, cascade.removal_of(item)) for item in items])
+        for item, plan in zip(items, plans, strict=True):
+            reason = reasons.get(item.address, "")
+            change = _to_removal(item, Action.DELETE, reason, plan.private)
+            walk.add_decision(Decision(change, plan.diagnostics))
+            address, deposed = instance_and_key(item.address)
             block = blocks.get(config_address(address))
             # prevent_destroy protects an instance; as in core, not what was put aside.
             if not deposed and block is not None and block.lifecycle.prevent_destroy:
                 walk.diagnostics.append(refuse_prevented(address).about(address))
+
+
+def _to_removal(item: PriorInstance, action: Action, reason: str, private: bytes = b"") -> Change:
+    """Return the change that deletes an instance, or forgets it."""
+    return Change(
+        item.address,
+        item.type_name,
+        action,
+        item.value,
+        None,
+        reason=reason,
+        private=private,
+        sensitive=item.sensitive,
+        provider=provider_key_of(item.stored.provider),
+        previous_address=item.previous_address,
+        depends_on=tuple(item.stored.dependencies),
+    )
 
 
 def _reason(walk: Walk, item: PriorInstance) -> str:
@@ -202,14 +219,14 @@ def _can_delete(item: PriorInstance, providers: Providers) -> bool:
     return opened is not None and opened.session.console.has(operation)
 
 
-def _carried_after(held: str | None, change: Change | None, name: str, can_delete: bool) -> str:
+def _carried_after(before: str | None, change: Change | None, name: str, can_delete: bool) -> str:
     """Return the id that an instance in state carries as `name` once the plan is applied."""
     if change is not None and change.removes:
         # If the console cannot delete the instance, it only leaves state and still carries the
         # object.
-        return "" if change.cascade or can_delete else held or ""
+        return "" if change.cascade or can_delete else before or ""
     planned = (change.after or {}).get(name) if change is not None else None
-    return planned if isinstance(planned, str) else held or ""
+    return planned if isinstance(planned, str) else before or ""
 
 
 def refuse_too_many_deletions(

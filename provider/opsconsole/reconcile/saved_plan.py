@@ -311,11 +311,11 @@ def shown_variables(stack: OpenedStack) -> dict[str, Any]:
 
 def _secrets(stack: OpenedStack) -> set[str]:
     evaluator = stack.evaluator()
-    found = set()
+    secrets = set()
     for key in stack.program.providers:
         values = evaluator.provider_config(key).values
-        found |= {values[name] for name in _CREDENTIALS if isinstance(values[name], str)}
-    return {secret for secret in found if secret}
+        secrets |= {values[name] for name in _CREDENTIALS if isinstance(values[name], str)}
+    return {secret for secret in secrets if secret}
 
 
 def _kept_variables(variables: Mapping[str, Any], secrets: set[str]) -> dict[str, Any]:
@@ -332,7 +332,7 @@ def _kept_variables(variables: Mapping[str, Any], secrets: set[str]) -> dict[str
 def _without_credentials(text: str) -> str:
     """Return a file of a program without literal credentials in its provider blocks."""
     document = decode(text)
-    found = False
+    removed = False
     for root in _bodies(document):
         for body in _bodies(root.get("provider")):
             for block in body.values():
@@ -341,9 +341,9 @@ def _without_credentials(text: str) -> str:
                         value = settings.get(name)
                         if isinstance(value, str) and "${" not in value:
                             del settings[name]
-                            found = True
+                            removed = True
     # If an object has a member twice, writing the file again would drop one of the two.
-    return lay_out(encode(document)).decode() if found and not says_twice(text) else text
+    return lay_out(encode(document)).decode() if removed and not says_twice(text) else text
 
 
 def _bodies(value: Any) -> list[dict[str, Any]]:

@@ -271,10 +271,10 @@ class Walk:
 
     @cached_property
     def _known_of_block(self) -> dict[str, list[PriorInstance]]:
-        found: dict[str, list[PriorInstance]] = {}
+        known: dict[str, list[PriorInstance]] = {}
         for item in self.known.values():
-            found.setdefault(config_address(item.address), []).append(item)
-        return found
+            known.setdefault(config_address(item.address), []).append(item)
+        return known
 
     def _defer_read(self, block: Block, address: str, values: Values, reason: str) -> None:
         after = {

@@ -76,11 +76,13 @@ def judge_replacement(
         error(
             f"The {name} cannot be replaced while its host stays",
             f"{happens}, which no operation does in place, and the API cannot delete the old "
-            "agent: a second one would run beside the first. Delete its host in the same run, "
-            'or set deletion_policy = "abandon" to leave the old one running. If its host is gone '
-            "already, the agent is archived: remove it and its attachments from state. "
-            "Where the console can change or delete agents, name the operation in "
-            "extra_endpoints as agent_update or agent_delete.",
+            "agent: a second one would run beside the first. Do one of these:\n"
+            "  Delete its host in the same run.\n"
+            '  Set deletion_policy = "abandon", which leaves the old agent running.\n'
+            "  If the console can change or delete agents, name the operation in extra_endpoints: "
+            "agent_update or agent_delete.\n"
+            "  If its host is gone already, the agent is archived: remove it and its attachments "
+            "from state.",
             path,
         )
     ]
