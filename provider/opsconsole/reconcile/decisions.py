@@ -68,12 +68,11 @@ class PlanInput:
     owner_first: bool = False
 
 
-async def decide(lifecycle: BaseLifecycle, inputs: Sequence[PlanInput]) -> list[Decision]:
+async def decide_changes(lifecycle: BaseLifecycle, inputs: Sequence[PlanInput]) -> list[Decision]:
     """Return what happens to declared instances of one type and provider, in order."""
     plans = await lifecycle.plan([_first_request(item) for item in inputs])
-    return [
-        await _decide_one(lifecycle, item, plan) for item, plan in zip(inputs, plans, strict=True)
-    ]
+    planned = zip(inputs, plans, strict=True)
+    return [await _decide_change(lifecycle, item, plan) for item, plan in planned]
 
 
 def _first_request(item: PlanInput) -> PlanRequest:
@@ -91,7 +90,7 @@ def _first_request(item: PlanInput) -> PlanRequest:
     )
 
 
-async def _decide_one(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOutcome) -> Decision:
+async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOutcome) -> Decision:
     """Return what happens to an instance, after the answer to its first request."""
     prior, block, config, planned = item.prior, item.block, item.config, plan.planned
     reason = _replacement_reason(item, plan)

@@ -161,8 +161,8 @@ class Executor:
         self._listener = listener
         self._limit = limit
         # Keyed by what the steps of one request share: provider, type and kind.
-        self._waiting: dict[tuple[str, str, StepKind], deque[int]] = {}
-        self._begun: dict[tuple[str, StepKind], tuple[int, float]] = {}
+        self._waiting: dict[tuple[str, str, StepKind], deque[Step]] = {}
+        self._begun: dict[int, float] = {}
         self._running: set[asyncio.Task[None]] = set()
         self._bulk_creates = 0
         self._saving: asyncio.Task[None] | None = None
@@ -212,10 +212,10 @@ class Executor:
             room = max(self._limit, self._worker.session.calls_at_once)
             providers = self._worker.providers
             while not providers.stopped and self._problem is None and len(self._running) < room:
-                numbers = self._take_next()
-                if not numbers:
+                steps = self._take_next()
+                if not steps:
                     break
-                self._start(numbers)
+                self._start(steps)
         except BaseException as problem:
             # In the callback of a task, an exception would only be logged, and `run` would wait
             # forever.
@@ -225,51 +225,49 @@ class Executor:
 
     def _queue_ready_steps(self) -> None:
         """Queue the ready steps by request; skip blocked ones, take those without a request."""
-        for number in self._order.take_ready():
-            step = self._order.steps[number]
+        for step in self._order.take_ready():
             blocker = self._failures.blocker(step, self._worker.config_of)
             if blocker:
-                self._skip(number, step, blocker)
+                self._skip(step, blocker)
                 continue
             outcome = self._worker.carry_out_without_request(step)
             if outcome is not None:
-                self._note_start(number, step)
+                self._note_start(step)
                 self._record_outcome(step, outcome)
                 continue
             key = (step.change.provider, step.change.type_name, step.kind)
-            self._waiting.setdefault(key, deque()).append(number)
+            self._waiting.setdefault(key, deque()).append(step)
 
-    def _skip(self, number: int, step: Step, blocker: str) -> None:
+    def _skip(self, step: Step, blocker: str) -> None:
         reported = step.change.address in self._failures
         self._failures.add(step, blocker)
         if not reported:
             self._applied.skipped[step.change.address] = blocker
         self._listener.skip_step(step, "" if reported else blocker)
-        self._order.finish(number)
+        self._order.finish(step)
 
-    def _take_next(self) -> list[int]:
+    def _take_next(self) -> list[Step]:
         """Take the steps that can begin together: one, or the hosts of one import; or none."""
-        for numbers in self._waiting.values():
-            if not numbers:
+        for steps in self._waiting.values():
+            if not steps:
                 continue
-            limit = self._worker.creates_together(self._order.steps[numbers[0]])
+            limit = self._worker.creates_together(steps[0])
             if limit > 1 and self._bulk_creates >= BULK_CREATES_AT_A_TIME:
                 continue
-            return [numbers.popleft() for _ in range(min(limit, len(numbers)))]
+            return [steps.popleft() for _ in range(min(limit, len(steps)))]
         return []
 
-    def _start(self, numbers: Sequence[int]) -> None:
-        steps = [self._order.steps[number] for number in numbers]
+    def _start(self, steps: Sequence[Step]) -> None:
         is_bulk = self._worker.creates_together(steps[0]) > 1
         self._bulk_creates += is_bulk
-        for number, step in zip(numbers, steps, strict=True):
-            self._note_start(number, step)
+        for step in steps:
+            self._note_start(step)
         task = asyncio.create_task(self._worker.carry_out(steps, self._end_step))
         self._running.add(task)
         task.add_done_callback(lambda task: self._end_task(task, is_bulk))
 
-    def _note_start(self, number: int, step: Step) -> None:
-        self._begun[step.change.address, step.kind] = number, time.monotonic()
+    def _note_start(self, step: Step) -> None:
+        self._begun[step.number] = time.monotonic()
         self._listener.begin_step(step)
 
     def _end_task(self, task: asyncio.Task[None], is_bulk: bool) -> None:
@@ -290,7 +288,7 @@ class Executor:
 
     def _record_outcome(self, step: Step, outcome: Outcome) -> None:
         """Note the outcome of a step; steps that wait for it may become ready."""
-        number, begun = self._begun.pop((step.change.address, step.kind))
+        begun = self._begun.pop(step.number)
         # The run was stopped before this step, which stays among the steps that were not started.
         if not outcome.begun:
             return
@@ -306,7 +304,7 @@ class Executor:
         else:
             self._applied.done.append(step)
         self._listener.end_step(step, outcome, seconds)
-        self._order.finish(number)
+        self._order.finish(step)
 
     def _save_if_due(self) -> None:
         """Write state if a write is due, while changes go on."""

@@ -44,6 +44,8 @@ class Step:
     kind: StepKind
     console: str = ""
     """The key of its console, as ids are compared within one console only."""
+    number: int = 0
+    """Its place among the steps of its order."""
 
     @property
     def is_up(self) -> bool:
@@ -78,15 +80,15 @@ class Order:
         self._ready = deque[int]()
         self._collect_ready()
 
-    def take_ready(self) -> Iterator[int]:
-        """Yield the numbers of steps that have become ready, once each."""
+    def take_ready(self) -> Iterator[Step]:
+        """Yield the steps that have become ready, once each."""
         while self._ready:
-            yield self._ready.popleft()
+            yield self.steps[self._ready.popleft()]
 
-    def finish(self, number: int) -> None:
+    def finish(self, step: Step) -> None:
         """Note that a step is over, with any outcome; waiting steps may become ready."""
-        self._unfinished.discard(number)
-        self._sorter.done(number)
+        self._unfinished.discard(step.number)
+        self._sorter.done(step.number)
         self._collect_ready()
 
     def _collect_ready(self) -> None:
@@ -115,18 +117,18 @@ def order_steps(changes: Iterable[Change], console_of: Callable[[str], str]) -> 
     Raises:
         UserError: The dependencies form a cycle.
     """
+    kinds = ((change, kind) for change in changes for kind in _kinds(change))
     steps = [
-        Step(change, kind, console_of(change.provider))
-        for change in changes
-        for kind in _kinds(change)
+        Step(change, kind, console_of(change.provider), number)
+        for number, (change, kind) in enumerate(kinds)
     ]
     edges = _Edges(steps)
-    for number, step in enumerate(steps):
+    for step in steps:
         if step.is_up:
-            edges.add_up(number, step)
+            edges.add_up(step)
         else:
-            edges.add_down(number, step)
-        edges.add_soft(number, step)
+            edges.add_down(step)
+        edges.add_soft(step)
     for graph in edges.graphs():
         with suppress(CycleError):
             return Order(steps, graph)
@@ -205,12 +207,12 @@ class _Edges:
         yield graph
         yield _union(self.graph, _outside_of_cycles(self.soft, graph), by_name)
 
-    def add_up(self, number: int, step: Step) -> None:
+    def add_up(self, step: Step) -> None:
         """Let a step wait for the dependencies of its instance, and a creation for deletions.
 
         It waits for those of its own instance, and of its name: a console may confuse the objects.
         """
-        change = step.change
+        change, number = step.change, step.number
         for gate in ((dependency, "up") for dependency in change.depends_on):
             if gate in self.graph:
                 self.graph[number].add(gate)
@@ -223,9 +225,9 @@ class _Edges:
         for deletion in self._leaving.get(name, ()) if name else ():
             self.by_name.setdefault(number, set()).add(deletion)
 
-    def add_down(self, number: int, step: Step) -> None:
+    def add_down(self, step: Step) -> None:
         """Let the dependencies wait for a deletion, or let the deletion follow that of its host."""
-        change = step.change
+        change, number = step.change, step.number
         if change.cascade:
             host = self._numbers.get((change.cascade, StepKind.DELETE))
             if host is not None:
@@ -241,9 +243,9 @@ class _Edges:
         if change.create_first:
             self.graph[number].add(self._numbers[change.address, StepKind.CREATE])
 
-    def add_soft(self, number: int, step: Step) -> None:
+    def add_soft(self, step: Step) -> None:
         """Let a deletion wait for the updates that end references to it."""
-        change = step.change
+        change, number = step.change, step.number
         if step.kind is StepKind.DELETE and not change.cascade:
             # The deletion also waits for the deletions of instances that carry its object, as a
             # literal id makes no dependency.

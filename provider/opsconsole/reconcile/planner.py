@@ -133,10 +133,10 @@ class Planner:
         program, options = self._stack.program, self._options
         if options.mode == "normal":
             await walk.run()
-        if options.mode == "normal" and options.replace:
-            from opsconsole.reconcile.targets import warn_undeclared_replacements
+            if options.replace:
+                from opsconsole.reconcile.targets import warn_undeclared_replacements
 
-            self._diagnostics += warn_undeclared_replacements(options.replace, walk.declared)
+                self._diagnostics += warn_undeclared_replacements(options.replace, walk.declared)
         if program.moved or program.removed:
             from opsconsole.reconcile.moves import refuse_declared_sources
 

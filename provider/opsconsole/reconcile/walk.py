@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.language import Block, Evaluator, Graph, Instance, named_resources
-from opsconsole.reconcile.decisions import Decision, PlanInput, decide, is_triggered
+from opsconsole.reconcile.decisions import Decision, PlanInput, decide_changes, is_triggered
 from opsconsole.reconcile.plan import Action, Change, DataRead
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.providers import Providers
@@ -115,7 +115,7 @@ class Walk:
                             key = block.provider, block.type_name
                             groups.setdefault(key, []).append(plan_input)
             for (provider, type_name), inputs in groups.items():
-                await self._decide(provider, type_name, inputs)
+                await self._decide_group(provider, type_name, inputs)
 
     def covers(self, address: str) -> bool:
         """Return whether the plan covers an instance or a deposed object."""
@@ -156,12 +156,12 @@ class Walk:
             "replace_by_request" if address in self.requested else reason,
         )
 
-    async def _decide(self, provider: str, type_name: str, inputs: list[PlanInput]) -> None:
+    async def _decide_group(self, provider: str, type_name: str, inputs: list[PlanInput]) -> None:
         lifecycle = self.providers.of(provider).resources[type_name]
         if any(item.prior is not None for item in inputs):
             cascade = self.cascade()
             inputs = [self._with_removal(item, cascade) for item in inputs]
-        for decision in await decide(lifecycle, inputs):
+        for decision in await decide_changes(lifecycle, inputs):
             self.add_decision(decision)
 
     def _with_removal(self, item: PlanInput, cascade: Cascade) -> PlanInput:
@@ -186,6 +186,8 @@ class Walk:
 
     def cascade(self, also: Iterable[PriorInstance] = ()) -> Cascade:
         """Return the cascade of the owners planned for deletion so far, and of those in `also`."""
+        from opsconsole.reconcile.cascade import Cascade
+
         going = [self.known[c.address] for c in self.changes.values() if c.deletes_owner]
         owners = (item for item in also if item.type_name in owning_types())
         moving = {change.address for change in self.changes.values() if change.moves_to_other_owner}
@@ -200,8 +202,6 @@ class Walk:
             and (instance_and_key(item.address)[1] or config_address(item.address) not in blocks)
             and not self.is_forgotten(item)
         ]
-        from opsconsole.reconcile.cascade import Cascade
-
         console_holding = self.providers.console_holding
         leaving = [*going, *orphaned, *owners]
         return Cascade(leaving, self.known.values(), console_holding, moving)
