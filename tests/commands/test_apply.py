@@ -13,6 +13,10 @@ from commands import write_stacks
 from consoles import call_api
 from declarations import agent_on, host_with_agent, hosts
 from left_calls import calls_left
+from opsconsole import resources
+from opsconsole.language import Evaluator
+from opsconsole.language.reading import load_directory
+from opsconsole.reconcile.providers import Providers
 from opsconsole.resources.agent.lifecycle import AgentLifecycle
 from text_groups import read_rows
 
@@ -273,3 +277,13 @@ def test_state_is_written_while_changes_go_on(native, fleet, monkeypatch):
     monkeypatch.setattr("opsconsole.state.session.StateSession.checkpoint", fail)
     native.console.fault(operation="agent_create", delay=0.4)
     assert "OverflowError" in native.apply(fleet(5), expect=1).text
+
+
+async def test_a_step_that_is_late_opens_no_connection(native):
+    """The providers of a run stay closed once it is over."""
+    native.write(hosts(web={"name": "web"}))
+    program = load_directory(native.folder, resources)
+    evaluator = Evaluator(program, {}, lambda address: None)
+    async with Providers(program, evaluator, native.console.environment) as providers:
+        opened = providers.of("opsconsole")
+    assert providers.of("opsconsole") is opened

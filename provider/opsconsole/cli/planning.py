@@ -52,7 +52,7 @@ def plan_options(args: argparse.Namespace) -> PlanOptions:
 def opened_stack(
     args: argparse.Namespace, program: Program, variables: dict[str, object], session: StateSession
 ) -> OpenedStack:
-    """Return what plan and apply of this command share.
+    """Return the stack that plan and apply of this command work on.
 
     Raises:
         UserError: The program has a reference to nothing, or references in a cycle.

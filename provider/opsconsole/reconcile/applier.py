@@ -83,7 +83,7 @@ def _catch_up(stack: OpenedStack, plan: Plan) -> None:
 
 
 def _keep_order(state: State, change: Change) -> None:
-    """Put into state what an unchanged instance depends on, and how it would be replaced."""
+    """Put the dependencies of an unchanged instance, and the order of a replacement, into state."""
     stored = state.get(change.address)
     if stored is None:
         return
@@ -144,7 +144,7 @@ def _take_answers(worker: StepWorker) -> None:
         outcome = provider.resources[item.type_name].take_answer(request, answer)
         if (outcome.state, outcome.private) != (item.before, item.stored.private):
             values = outcome.state or {}
-            worker.put(
+            worker.keep_instance(
                 item.address, item.stored._replace(attributes=values, private=outcome.private)
             )
 
@@ -159,7 +159,9 @@ async def _read_rerouted(worker: StepWorker, rerouted: Collection[Identity]) -> 
     for item in refreshed.values():
         if item.value is None or item.value == item.before:
             continue
-        worker.put(item.address, item.stored._replace(attributes=item.value, private=item.private))
+        worker.keep_instance(
+            item.address, item.stored._replace(attributes=item.value, private=item.private)
+        )
         names = [name for name in item.value if item.value[name] != item.before[name]]
         changed = warning(
             f"{item.address} was rerouted by the console",

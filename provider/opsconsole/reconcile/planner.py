@@ -193,7 +193,7 @@ class Planner:
     async def _refresh_instances(
         self, prior: Mapping[str, PriorInstance]
     ) -> dict[str, PriorInstance]:
-        """Return the instances after their reads; report what the reads and state show."""
+        """Return the instances after their reads; report the problems of the reads."""
         targets = self._targets
         planned = [item for item in prior.values() if targets is None or item.address in targets]
         # An import names an id only: without a read there are no values to plan with.

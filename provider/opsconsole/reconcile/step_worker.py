@@ -46,7 +46,7 @@ OnEnd = Callable[[Step, Outcome], None]
 
 
 class StepWorker:
-    """Carries out the steps of one apply, and knows what the instances hold by now.
+    """Carries out the steps of one apply, and knows the present values of instances.
 
     Attributes:
         session: The session on the state that follows each step.
@@ -101,7 +101,7 @@ class StepWorker:
             return values
         return without_ignored(block, values, step.change.before)
 
-    def put(self, address: str, instance: InstanceObject) -> None:
+    def keep_instance(self, address: str, instance: InstanceObject) -> None:
         """Put an instance into state and among the values that declarations refer to."""
         self.session.state.put(address, instance)
         self._values[address] = instance.attributes
@@ -324,7 +324,7 @@ class StepWorker:
             sensitive_attributes=paths_to_state(change.sensitive_paths),
             create_before_destroy=change.create_before_destroy,
         )
-        self.put(change.address, instance)
+        self.keep_instance(change.address, instance)
 
     def _provider_in_state(self, change: Change) -> str:
         return provider_in_state(self.evaluator.program, change.provider)

@@ -165,7 +165,7 @@ class Walk:
             self.add_decision(decision)
 
     def _with_removal(self, item: PlanInput, cascade: Cascade) -> PlanInput:
-        """Return an instance to plan with what a cascade does to its object."""
+        """Return an instance to plan with the effects of a cascade on its object."""
         if item.prior is None:
             return item
         goes_first = self._goes_first(item, cascade.owner_of(item.prior))

@@ -131,7 +131,7 @@ class Servicer:
             )
         self._claims.add(claim)
 
-    def _configured(self) -> ConfiguredProvider:
+    def _require_provider(self) -> ConfiguredProvider:
         """Return the configured provider.
 
         Raises:
@@ -148,7 +148,7 @@ class Servicer:
             NotServedError: There is no such resource, or no configuration.
         """
         self.codec("resource", type_name)  # refuses a resource that does not exist
-        return self._configured().resources[type_name]
+        return self._require_provider().resources[type_name]
 
     def codec(self, kind: str, type_name: str = "") -> ObjectCodec:
         """Return the codec of a `resource`, a `data source` or the `provider`.
@@ -311,7 +311,7 @@ class Servicer:
         name = request.type_name
         codec = self.codec("data source", name)
         config = codec.decode(request.config) or DATA_SOURCES[name].empty()
-        outcome = await self._configured().read_data(name, config)
+        outcome = await self._require_provider().read_data(name, config)
         return pb.ReadDataSource.Response(
             state=codec.encode(outcome.state),
             diagnostics=self._render(_diagnostics_of(outcome), codec),
