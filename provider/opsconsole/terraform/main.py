@@ -94,24 +94,18 @@ def main(make: Callable[[Redaction], Service] = make_service) -> int:
     _outlive_the_terminal()
     listener = SocketListener(socket_parents(os.environ))
     try:
-        _serve(make, listener, client_pem, parent)
+        from opsconsole.terraform.certificate import make_certificate
+
+        certificate = make_certificate()
+        _announce(handshake_line(listener.path, certificate.der))
+        from opsconsole.terraform.serving import serve_process
+
+        serve_process(make, listener, certificate, client_pem, parent)
     finally:
         listener.remove()
         # Terraform waits for the exit, and Python would scan everything for garbage once more.
         gc.freeze()
     return 0
-
-
-def _serve(
-    make: Callable[[Redaction], Service], listener: SocketListener, client_pem: str, parent: int
-) -> None:
-    from opsconsole.terraform.certificate import make_certificate
-
-    certificate = make_certificate()
-    _announce(handshake_line(listener.path, certificate.der))
-    from opsconsole.terraform.serving import serve_process
-
-    serve_process(make, listener, certificate, client_pem, parent)
 
 
 def _outlive_the_terminal() -> None:
