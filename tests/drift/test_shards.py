@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from opsconsole.drift.merging import merge_reports
-from opsconsole.drift.report import DriftReport, Shard, Share, read_shard
+from opsconsole.drift.model import DriftReport, Shard, ShardResult, read_shard
 from opsconsole.errors import UserError
 from published_schemas import follows_schema
 
@@ -134,8 +134,8 @@ def test_reports_that_do_not_belong_together_are_refused(states):
 
 def test_a_merge_names_what_no_shard_has():
     def report(number: int, count: int, method: str = "", *, unused: Any = (), **share: Any) -> Any:
-        shared = Share(number, count, baseline_unused=tuple(unused), **share)
-        return DriftReport((), "2026-03-01T02:00:00Z", method=method, share=shared)
+        result = ShardResult(number, count, baseline_unused=tuple(unused), **share)
+        return DriftReport((), "2026-03-01T02:00:00Z", method=method, shard=result)
 
     def told(*reports: DriftReport) -> list[str]:
         return [item.summary for item in merge_reports(reports).diagnostics]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from opsconsole.diagnostics import error
-from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding, Scope
+from opsconsole.drift.model import Bucket, Difference, DriftReport, Finding, Scope
 from opsconsole.drift.since import compare
 from opsconsole.reports.formats import FORMATS
 from posts import Posts, serve_posts

@@ -126,7 +126,7 @@ APPLY: Options = (
 
 
 _KINDS = ", ".join(drift.unmanaged_kinds())
-_COUNTED = ",".join(drift.COUNTED)
+_COUNTED = ",".join(drift.COUNTED_BY_DEFAULT)
 _REQUIRED = join_words([item.plural for item in RESOURCES.values() if reads_whole(item)])
 DRIFT_PROGRAM = Group(
     "program",

@@ -42,10 +42,10 @@ def read_per_cent(text: str) -> float:
 
 
 def read_shard(text: str) -> Any:
-    from opsconsole.drift import report
+    from opsconsole.drift import model
 
     try:
-        return report.read_shard(text)
+        return model.read_shard(text)
     except UserError as problem:
         raise argparse.ArgumentTypeError(str(problem)) from problem
 

@@ -168,17 +168,17 @@ def write_reports(args: argparse.Namespace, plan: Plan, title: str) -> None:
     """
     if args.html is None and args.markdown is None:
         return
-    from opsconsole.reports.plan_report import to_report
+    from opsconsole.reports.plan_view import make_view
 
     if args.html is not None:
         from opsconsole.reports.html import page  # loads the templates
 
         at = utc_now().isoformat()
-        write_named(args.html, page.render(to_report(plan, title=title, timestamp=at)))
+        write_named(args.html, page.render(make_view(plan, title=title, timestamp=at)))
     if args.markdown is not None:
         from opsconsole.reports import markdown
 
-        write_named(args.markdown, markdown.render(to_report(plan)))
+        write_named(args.markdown, markdown.render(make_view(plan)))
 
 
 def as_json(plan: Plan, program: Program, variables: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from opsconsole.definition import ChangeRule, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, has_error
-from opsconsole.drift.report import Bucket, Difference, Finding
+from opsconsole.drift.model import Bucket, Difference, Finding
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import Cause, ProblemKind
 from opsconsole.lifecycle.answers import PrivateState

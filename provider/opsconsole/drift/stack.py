@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from opsconsole.address import LOCAL_NAME
 from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
-from opsconsole.drift.report import Bucket, Finding
+from opsconsole.drift.model import Bucket, Finding
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator, Program
 from opsconsole.lifecycle.interface import Outcome, Seen
@@ -69,12 +69,8 @@ class Stack:
         """Return an evaluator of its program; `values` are those in state, by address."""
         return Evaluator(program, self.variables, values.get, workspace=self.workspace)
 
-    def locate(self, finding: Finding, root: Path) -> Finding:
-        """Return a finding with the construct and the source location of its resource.
-
-        Args:
-            root: The directory to which source locations are relative.
-        """
+    def locate(self, finding: Finding) -> Finding:
+        """Return a finding with the construct and the source location of its resource."""
         # The id of an unmanaged object may look like an address.
         if self.program is None or finding.bucket is Bucket.UNMANAGED:
             return finding
@@ -82,7 +78,7 @@ class Stack:
         if block is None:
             return finding
         origin = block.origin
-        return replace(finding, construct_path=origin.path, location=origin.place(root))
+        return replace(finding, construct_path=origin.path, location=origin.place(Path.cwd()))
 
     def find_pending(self, values: Mapping[str, Values]) -> tuple[list[Finding], list[Diagnostic]]:
         """Return the declared resources that state lacks, and diagnostics of unknown ones.
@@ -255,23 +251,23 @@ class StackState:
         return self.absent and self.stack.program is not None and not self.stack.pending
 
 
-class StatesRead(NamedTuple):
-    """The states of one check.
+class StackStates(NamedTuple):
+    """The states of the stacks of one check.
 
     Attributes:
         stacks: All stacks, also those whose state is unreadable.
-        states: The readable states.
+        read: The states that were read.
         diagnostics: About all states.
         began: The start of the check, on the monotonic clock.
     """
 
     stacks: Sequence[Stack]
-    states: Sequence[StackState]
+    read: Sequence[StackState]
     diagnostics: Sequence[Diagnostic]
     began: float
 
 
-def read_states(stacks: Sequence[Stack], *, whole: bool) -> StatesRead:
+def read_states(stacks: Sequence[Stack], *, whole: bool) -> StackStates:
     """Read the states of stacks.
 
     Args:
@@ -289,7 +285,7 @@ def read_states(stacks: Sequence[Stack], *, whole: bool) -> StatesRead:
             states.append(state)
         diagnostics += remarks
     diagnostics += _report_absent(states, whole=whole)
-    return StatesRead(stacks, states, diagnostics, began)
+    return StackStates(stacks, states, diagnostics, began)
 
 
 def _read_state(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
