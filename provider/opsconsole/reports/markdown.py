@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from opsconsole.reports.terminal import body_of
-from opsconsole.reports.value_diff import Line
+from opsconsole.reports.value_diff import Line, fold_unknown
 from opsconsole.reports.view import Row, View
-from opsconsole.text import KNOWN_AFTER_APPLY, plural, printable
+from opsconsole.text import plural, printable
 
 LIMIT: Final = 1_000_000
 """Bytes that a whole document may take: GitHub refuses a step summary above 1 MiB."""
@@ -183,20 +183,8 @@ def _item(row: Row, reason: str) -> str:
         return f"- {' · '.join([headline, *remarks])}\n"
     parts = [" · ".join(remarks)]
     if row.diff:
-        parts.append(fence(diff_texts(_declared_lines(row.diff))))
+        parts.append(fence(diff_texts(fold_unknown(row.diff))))
     if row.children:
         parts.append(f"Archived with it, without a call: {plural(len(row.children), 'resource')}")
         parts.append("".join(f"- {code(address)}\n" for address, _ in row.children))
     return fold(headline, "\n\n".join(filter(None, parts)))
-
-
-def _declared_lines(lines: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines of a diff; in a new resource, attributes known after apply are counted."""
-    unknown = 0
-    for line in lines:
-        if line.sign == "+" and line.text.endswith(KNOWN_AFTER_APPLY):
-            unknown += 1
-        else:
-            yield line
-    if unknown:
-        yield Line(1, "", "", f"# ({plural(unknown, 'attribute')} known after apply)")

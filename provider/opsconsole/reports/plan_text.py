@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.plan import Action, Change, Drift, OutputChange, Plan
@@ -23,7 +24,14 @@ from opsconsole.reports.labels import (
     sensitive_of,
     symbol,
 )
-from opsconsole.reports.value_diff import TO_NULL, Line, changed_value, diff_lines, lines_of_value
+from opsconsole.reports.value_diff import (
+    TO_NULL,
+    Line,
+    changed_value,
+    diff_lines,
+    fold_unknown,
+    lines_of_value,
+)
 from opsconsole.state import print_key
 from opsconsole.text import (
     PLAIN,
@@ -36,24 +44,32 @@ from opsconsole.text import (
     scalar,
     wrap_lines,
 )
-from opsconsole.values import UNKNOWN
+from opsconsole.values import UNKNOWN, holds_unknown
 
 RULE = "─" * 77
 _WIDTH = 100
 _NAMED = (Action.CREATE, Action.ADOPT, Action.DELETE, Action.READ, Action.FORGET, Action.NO_OP)
-"""The changes that the short form of a plan only counts and names."""
+"""The changes of which `Detail` hides a part. Readers need every attribute of the others."""
 _LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)", re.ASCII | re.DOTALL)
 _RUN = 4
 """From this length, a run of names that count up by one is written as its first and last name."""
 
 
-def render(plan: Plan, pen: Pen = PLAIN, *, compact: bool = False) -> str:
-    """Return the whole plan as text, diagnostics last.
+_MOST_LINES = 100
+"""Up to this length, a plan that does not fit the screen shows more than counts and names."""
 
-    Args:
-        compact: Whether created and removed resources are only counted and named.
-    """
-    parts = [_drift(plan, pen), _changes(plan, pen, compact), render_outputs(plan.outputs, pen)]
+
+class Detail(Enum):
+    """How much a plan shows of the resources that it creates, adopts, reads or removes."""
+
+    FULL = "every attribute"
+    KNOWN = "the attributes that are known; the others are counted"
+    NAMES = "counts and names"
+
+
+def render(plan: Plan, pen: Pen = PLAIN, detail: Detail = Detail.FULL) -> str:
+    """Return the whole plan as text, diagnostics last."""
+    parts = [_drift(plan, pen), _changes(plan, pen, detail), render_outputs(plan.outputs, pen)]
     if plan.empty:
         parts.insert(1, _nothing(plan, pen))
     elif plan.unsettled:
@@ -64,10 +80,14 @@ def render(plan: Plan, pen: Pen = PLAIN, *, compact: bool = False) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def fits(plan: Plan, rows: int) -> bool:
-    """Return whether the whole plan as text has at most `rows` lines."""
-    # A change has at least three lines, so a plan with many changes need not be rendered.
-    return 3 * len(visible_changes(plan)) <= rows and render(plan).count("\n") <= rows
+def choose_detail(plan: Plan, rows: int) -> Detail:
+    """Return the detail with which a plan is shown on a screen of `rows` lines."""
+    for detail, most in ((Detail.FULL, rows), (Detail.KNOWN, max(rows, _MOST_LINES))):
+        # A change has at least three lines, so a plan with many changes need not be rendered.
+        long = 3 * len(visible_changes(plan)) > most
+        if not long and render(plan, detail=detail).count("\n") <= most:
+            return detail
+    return Detail.NAMES
 
 
 def _unsettled_text(plan: Plan, pen: Pen) -> str:
@@ -126,7 +146,7 @@ def diff_of(change: Change | Drift) -> list[Line]:
     )
 
 
-def _changes(plan: Plan, pen: Pen, compact: bool) -> str:
+def _changes(plan: Plan, pen: Pen, detail: Detail) -> str:
     shown = visible_changes(plan)
     if not shown:
         return ""
@@ -135,16 +155,16 @@ def _changes(plan: Plan, pen: Pen, compact: bool) -> str:
         f"{' ' * (3 - len(sign))}{pen.sign(sign)} {word}" for sign, word in LEGEND if sign in used
     ]
     blocks = cascades(plan)
-    # For created and removed resources, counts and names are enough. For a change in place, readers
-    # need the attributes.
-    named = [change for change in shown if compact and change.action in _NAMED]
-    bodies = [
-        _block(change, blocks.get(change.address, ()), pen)
-        for change in shown
-        if not (compact and change.action in _NAMED)
-    ]
-    if named:
-        bodies += _brief(named, blocks, pen)
+    named, in_blocks = [], shown
+    if detail is Detail.NAMES:
+        named = [change for change in shown if change.action in _NAMED]
+        in_blocks = [change for change in shown if change.action not in _NAMED]
+    bodies = [_block(change, blocks.get(change.address, ()), pen, detail) for change in in_blocks]
+    bodies += _brief(named, blocks, pen)
+    folds = detail is Detail.KNOWN and any(
+        change.action in _NAMED and holds_unknown(change.after) for change in shown
+    )
+    if named or folds:
         bodies += [pen.paint("Run with --full to see every attribute.", "dim"), ""]
     intro = "Actions are marked with these symbols:\n" + "\n".join(legend) if legend else ""
     opening = "These actions will be performed:"
@@ -182,10 +202,11 @@ def _brief(
 
 
 def _name(change: Change) -> str:
-    place = parse_address(change.address, change.type_name)
-    name = change.address.partition(f"{place.type}.")[2] or change.address
+    name = change.address
     if change.construct_path:
-        name = f"{change.construct_path}{print_key(place.key)}"
+        # The address of a construct ends with a hash.
+        key = parse_address(change.address, change.type_name).key
+        name = f"{change.construct_path}{print_key(key)}"
     origin = change.previous_address or change.import_id
     return printable(f"{name} (from {origin})" if origin else name)
 
@@ -214,14 +235,17 @@ def _shorten(run: Sequence[str]) -> Sequence[str]:
     return run if len(run) < _RUN else [f"{run[0]} … {run[-1]}"]
 
 
-def _block(change: Change, cascaded: Sequence[Change], pen: Pen) -> str:
+def _block(change: Change, cascaded: Sequence[Change], pen: Pen, detail: Detail) -> str:
     verb = describe_change(change)
     start, _, last = verb.rpartition(" ")
     if change.action is Action.DELETE or last == "replaced":
         verb = f"{start} {pen.paint(last, 'bold', 'red')}"
     lines = [f"  {pen.bold(f'# {printable(change.address)}')} {verb}"]
     lines += [f"  # ({remark})" for remark in remarks_on(change)]
-    lines += _body(change, symbol(change), diff_of(change), pen)
+    diff: Iterable[Line] = diff_of(change)
+    if detail is Detail.KNOWN and change.action in _NAMED:
+        diff = fold_unknown(diff)
+    lines += _body(change, symbol(change), diff, pen)
     if cascaded:
         lines += _cascade_text(change, cascaded, pen)
     return "\n".join([*lines, ""])

@@ -79,6 +79,18 @@ def lines_of_value(
     return lines
 
 
+def fold_unknown(lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield the lines of a diff; added attributes that are known after apply are only counted."""
+    unknown = 0
+    for line in lines:
+        if line.sign == "+" and line.text.endswith(KNOWN_AFTER_APPLY):
+            unknown += 1
+        else:
+            yield line
+    if unknown:
+        yield Line(1, "", "", f"# ({plural(unknown, 'attribute')} known after apply)")
+
+
 def changed_value(
     old: Value, new: Value, depth: int, head: str, kind: Kind | None, tail: str, remark: str = ""
 ) -> Iterator[Line]:
