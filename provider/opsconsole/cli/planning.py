@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.opening import stands_in
-from opsconsole.cli.option_groups import FEWEST_GUARDED
+from opsconsole.cli.options import FEWEST_GUARDED
 from opsconsole.cli.progress import waiting
 from opsconsole.cli.standard_streams import columns, pen_for, use_colour
 from opsconsole.cli.table import FAILED

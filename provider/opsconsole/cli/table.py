@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from opsconsole.cli.option_groups import (
+from opsconsole.cli.options import (
     ACCEPTANCE,
     APPLY,
     DRIFT_CHECK,
@@ -32,8 +32,10 @@ from opsconsole.cli.option_groups import (
     TERRAFORM_JSON,
     VARIABLES,
     WORKSPACES,
+    Group,
+    Option,
+    read_port,
 )
-from opsconsole.cli.options import Group, Option, read_port
 from opsconsole.errors import TRY_LATER
 from opsconsole.resources import RESOURCES
 from opsconsole.v1.operations import OPERATIONS

@@ -10,7 +10,7 @@ from enum import Enum
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.plan import Action, Change, Drift, OutputChange, Plan
 from opsconsole.reports import terminal
-from opsconsole.reports.labels import (
+from opsconsole.reports.plan_words import (
     LEGEND,
     cascade_effect,
     describe_change,

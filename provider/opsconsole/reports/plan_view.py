@@ -7,7 +7,14 @@ from typing import Final
 
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.plan import Action, Change, Drift, Plan
-from opsconsole.reports.labels import (
+from opsconsole.reports.plan_text import (
+    cascades,
+    diff_of,
+    label_of,
+    output_lines,
+    visible_changes,
+)
+from opsconsole.reports.plan_words import (
     describe_change,
     describe_no_changes,
     describe_no_requests,
@@ -15,13 +22,6 @@ from opsconsole.reports.labels import (
     plan_summary,
     remarks_on,
     sensitive_of,
-)
-from opsconsole.reports.plan_text import (
-    cascades,
-    diff_of,
-    label_of,
-    output_lines,
-    visible_changes,
 )
 from opsconsole.reports.terminal import dedupe_diagnostics
 from opsconsole.reports.view import (

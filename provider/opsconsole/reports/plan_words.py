@@ -1,8 +1,4 @@
-"""The names of resources and changes in all renderings of a plan.
-
-These are words, symbols, the parts of an address, and the order of addresses. The state parses and
-prints addresses, and this module only uses that.
-"""
+"""The words of a plan that its formats share: symbols, reasons, counts, and masked names."""
 
 from __future__ import annotations
 
