@@ -139,6 +139,7 @@ def test_text_has_a_section_for_each_bucket_and_the_verdict_last(report: DriftRe
     text = FORMATS["terminal"](report)
     for heading in ("Missing (2)", "Archived (1)", "Changed (4)", "Unmanaged (1)", "Pending (1)"):
         assert f"\n{heading}\n" in f"\n{text}"
+    assert "\nPending (1)\nDeclared in the program, not yet applied.\n\n  * " in text
     assert "In sync (" not in text
     assert "accepted: port moved for the audit, ticket 12" in text
     assert "Drift. 8 resources drifted." in text.partition("╵")[2]
@@ -156,6 +157,17 @@ def test_the_end_of_the_text_repeats_no_number(report: DriftReport) -> None:
         "No drift. 211 resources in state checked.",
         "Checked 2026-03-01 02:00:00 UTC · Coverage 100 % · Requests 120 · Took 1.2 s",
     ]
+
+
+def test_a_reason_that_resources_share_is_shown_once() -> None:
+    kinds = [HOST.type_name] * 8 + ["opsconsole_agent"] * 4
+    findings = tuple(
+        Finding("s", f"{kind}.x[{number}]", kind, Bucket.UNCHECKED, reason="the key is refused")
+        for number, kind in enumerate(kinds)
+    )
+    text = FORMATS["terminal"](DriftReport(findings, ""))
+    assert text.count("the key is refused") == 1
+    assert "and 9 more resources; the other formats list all" in text
 
 
 def test_several_stacks_are_distinguished(report: DriftReport) -> None:

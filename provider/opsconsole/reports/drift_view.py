@@ -178,12 +178,13 @@ def _row(finding: Finding, number: int, stacks: bool) -> Row:
     return replace(
         row,
         verb=printable(new_text(finding)) if finding.counted else "shown only",
-        reason=printable(finding.reason),
+        # The meaning of the section says why a resource is pending.
+        reason="" if finding.bucket is Bucket.PENDING else printable(finding.reason),
         remarks=tuple(_remarks(finding)),
         id=printable(finding.id),
         diff=tuple(difference_lines(finding)),
         differences=finding.differences,
-        alike=None if finding.bucket.is_drift and finding.counted else (finding.type_name, gist),
+        alike=None if finding.bucket.is_drift and finding.counted else gist,
     )
 
 

@@ -164,8 +164,8 @@ def _on_one_line(body: str) -> str:
 
 def _items(rows: Sequence[Row]) -> Iterator[str]:
     """Yield resources with the same reason, which stands above the first of several."""
-    if len(rows) == 1:
-        yield _item(rows[0], rows[0].reason)
+    if len(rows) == 1 or not rows[0].reason:
+        yield from (_item(row, row.reason) for row in rows)
         return
     first, *rest = rows
     reason = first.reason.removesuffix(".")

@@ -210,7 +210,8 @@ def render(view: View, pen: Pen = PLAIN) -> str:
     for section in view.sections:
         if not section.quiet:
             heading = f"{section.title} ({len(section.rows):,})"
-            lines += [pen.paint(heading, "bold", section.style.colour), ""]
+            meaning = [pen.paint(line, "dim") for line in pen.wrap(section.meaning)]
+            lines += [pen.paint(heading, "bold", section.style.colour), *meaning, ""]
             for group in section.groups:
                 lines += _group(group, pen)
             lines.append("")
@@ -235,7 +236,9 @@ def _group(rows: Sequence[Row], pen: Pen) -> Iterator[str]:
         for text in row.remarks:
             yield from _remark(text, pen)
     if len(shown) < len(rows):
-        more = plural(len(rows) - _SHOWN, f"more {rows[0].kind.replace('_', ' ')}")
+        kinds = {row.kind.replace("_", " ") for row in rows}
+        noun = kinds.pop() if len(kinds) == 1 else "resource"
+        more = plural(len(rows) - _SHOWN, f"more {noun}")
         yield f"  and {more}; the other formats list all"
     yield from _remark(rows[0].reason, pen)
     for line in rows[0].diff:
