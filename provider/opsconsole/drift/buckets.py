@@ -104,10 +104,10 @@ def _unseen_reason(definition: ResourceDefinition, before: Values, unseen: tuple
             f"no documented operation reads {definition.plural}, and no "
             f"{operation_to_name(definition, 'read')} is named: it exists, its fields were not seen"
         )
-    held = [name for name in unseen if before.get(name) is not None]
-    if not held:
+    in_state = [name for name in unseen if before.get(name) is not None]
+    if not in_state:
         return ""
-    return f"the console did not show {', '.join(held)}, which state holds"
+    return f"the console did not show {', '.join(in_state)}, which state holds"
 
 
 def _with_owner(item: StateObject, addresses: Addresses) -> str:
@@ -177,7 +177,7 @@ def _explain_group(group: Sequence[StateObject], tolerant: bool, several: bool) 
     is_grave = any(_is_grave(item.outcome, tolerant) for item in group)
     types = Counter(item.instance.type_name for item in group)
     counted = [plural(count, RESOURCES[type_name].title) for type_name, count in types.items()]
-    found = (
+    explanations = (
         Diagnostic(
             Severity.ERROR if is_grave else Severity.WARNING,
             f"{join_words(counted)} could not be checked",
@@ -188,7 +188,7 @@ def _explain_group(group: Sequence[StateObject], tolerant: bool, several: bool) 
         for detail, cause in _details(item.outcome)
     )
     # One of the diagnostics explains the cause in full; the others only refer to it.
-    fullest = max(found, key=lambda item: len(item.text))
+    fullest = max(explanations, key=lambda diagnostic: len(diagnostic.text))
     addresses = (item.instance.address if several else item.address for item in group)
     return replace(fullest, addresses=tuple(addresses))
 

@@ -30,7 +30,7 @@ def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
         UserError: A report is not from a shard, two reports are from the same shard, or the reports
             have different numbers of shards.
     """
-    shards = [item.shard for item in reports if item.shard is not None]
+    shards = [report.shard for report in reports if report.shard is not None]
     if len(shards) < len(reports):
         raise UserError(
             "A report to merge is not of a shard, so it does not say what its states manage.",
@@ -39,24 +39,24 @@ def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
     missing = _report_missing(shards)
     findings = list(_findings(reports, shards, complete=not missing))
     return DriftReport(
-        findings=tuple(sorted(findings, key=lambda item: item.stack)),
-        checked_at=min(item.checked_at for item in reports),
-        read_only=all(item.read_only for item in reports),
-        method=" ".join(dict.fromkeys(item.method for item in reports if item.method)),
+        findings=tuple(sorted(findings, key=lambda finding: finding.stack)),
+        checked_at=min(report.checked_at for report in reports),
+        read_only=all(report.read_only for report in reports),
+        method=" ".join(dict.fromkeys(report.method for report in reports if report.method)),
         diagnostics=(
             *missing,
             *_report_no_state(shards),
             # Shards of one console meet the same problems.
-            *dict.fromkeys(diagnostics for item in reports for diagnostics in item.diagnostics),
+            *dict.fromkeys(diagnostic for report in reports for diagnostic in report.diagnostics),
         ),
         baseline=_baseline(reports, shards, certain=not missing),
-        calls=sum((Counter(item.calls) for item in reports), Counter()),
-        seconds=sum(item.seconds for item in reports),
-        required=tuple(dict.fromkeys(name for item in reports for name in item.required)),
-        min_coverage=max(item.min_coverage for item in reports),
+        calls=sum((Counter(report.calls) for report in reports), Counter()),
+        seconds=sum(report.seconds for report in reports),
+        required=tuple(dict.fromkeys(name for report in reports for name in report.required)),
+        min_coverage=max(report.min_coverage for report in reports),
         scope=Scope(
-            tuple(dict.fromkeys(stack for item in reports for stack in item.scope.stacks)),
-            tuple(sorted(set.intersection(*(set(item.scope.listed) for item in reports)))),
+            tuple(dict.fromkeys(stack for report in reports for stack in report.scope.stacks)),
+            tuple(sorted(set.intersection(*(set(report.scope.listed) for report in reports)))),
         ),
     )
 

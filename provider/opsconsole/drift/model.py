@@ -212,8 +212,8 @@ def read_shard(text: str) -> Shard:
     Raises:
         UserError: The text has another form, or K is not from 1 to N.
     """
-    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
-    shard = Shard(int(found[1]), int(found[2])) if found else None
+    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+    shard = Shard(int(match[1]), int(match[2])) if match else None
     if shard is None or not 1 <= shard.number <= shard.count:
         raise UserError(
             f"{text!r} is not a shard.", "Write K/N with K from 1 to N, such as --shard 1/4."
@@ -282,8 +282,8 @@ class DriftReport:
     @property
     def counts(self) -> Mapping[Bucket, int]:
         """How many resources ended in each bucket, accepted ones included."""
-        found = Counter(finding.bucket for finding in self.findings)
-        return {bucket: found[bucket] for bucket in Bucket}
+        counts = Counter(finding.bucket for finding in self.findings)
+        return {bucket: counts[bucket] for bucket in Bucket}
 
     def coverage(self, *types: str) -> float:
         """Return the percentage of resources in state (all, or of `types`) that were checked."""

@@ -40,16 +40,16 @@ def unseen_text(finding: Finding) -> str:
 
 def since_text(report: DriftReport) -> str:
     """Return the changes since the earlier report in one sentence; empty if not compared."""
-    found = report.comparison
-    if found is None:
+    comparison = report.comparison
+    if comparison is None:
         return ""
-    if not found.checked_at:
+    if not comparison.checked_at:
         return "There is no earlier report, so all drift is new."
-    unseen = sum(not entry.seen for entry in found.open)
+    unseen = sum(not entry.seen for entry in comparison.open)
     note = f" ({unseen:,} not seen by this check)" if unseen else ""
     return (
-        f"Since {printable(moment(found.checked_at))}: {len(found.new):,} new, "
-        f"{len(found.resolved):,} resolved, {len(found.open):,} still open{note}."
+        f"Since {printable(moment(comparison.checked_at))}: {len(comparison.new):,} new, "
+        f"{len(comparison.resolved):,} resolved, {len(comparison.open):,} still open{note}."
     )
 
 
