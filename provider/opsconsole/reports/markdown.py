@@ -185,6 +185,7 @@ def _item(row: Row, reason: str) -> str:
     if row.diff:
         parts.append(fence(diff_texts(fold_unknown(row.diff))))
     if row.children:
-        parts.append(f"Archived with it, without a call: {plural(len(row.children), 'resource')}")
+        count = plural(len(row.children), "resource")
+        parts.append(f"{row.fate.capitalize()} with it, without a call: {count}")
         parts.append("".join(f"- {code(address)}\n" for address, _ in row.children))
     return fold(headline, "\n\n".join(filter(None, parts)))

@@ -15,6 +15,7 @@ from opsconsole.reports.plan_text import (
     visible_changes,
 )
 from opsconsole.reports.plan_words import (
+    cascade_effect,
     describe_change,
     describe_no_changes,
     describe_no_requests,
@@ -160,6 +161,7 @@ def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> Row:
         remarks=tuple(remarks_on(change)),
         diff=tuple(diff_of(change)),
         children=tuple((printable(item.address), label_of(item)) for item in cascaded),
+        fate=cascade_effect(*(item.type_name for item in cascaded)),
     )
 
 

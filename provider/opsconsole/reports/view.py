@@ -121,6 +121,7 @@ class Row:
         diff: The attributes that differ, as lines.
         differences: The same attributes in a drift report, with state and console side by side.
         children: Address and label of the resources that go with it.
+        fate: The words for what becomes of the children, such as `archived`.
         alike: Rows with an equal value share a reason, which is shown once; None for a single row.
     """
 
@@ -136,6 +137,7 @@ class Row:
     diff: tuple[Line, ...] = ()
     differences: tuple[Difference, ...] = ()
     children: tuple[tuple[str, str], ...] = ()
+    fate: str = ""
     alike: Hashable = None
 
     @property
