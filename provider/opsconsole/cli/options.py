@@ -311,8 +311,8 @@ DRIFT_CHECK = Group(
         f"with a comma between, or none (default {_COUNTED})",
         default=_COUNTED,
     ),
-    "--shard K/N  check only the stacks of share K of N, chosen by a hash of their names; "
-    "`opsconsole drift merge REPORT…` makes one report of the JSON reports of all shares",
+    "--shard K/N  check only the stacks of shard K of N, chosen by a hash of their names; "
+    "`opsconsole drift merge REPORT…` makes one report of the JSON reports of all shards",
 )
 ACCEPTANCE = Group(
     "accept",

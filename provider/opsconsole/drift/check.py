@@ -49,7 +49,7 @@ class CheckOptions:
         min_coverage: Per cent of the required resources that must be checked.
         baseline: The entries of the accepted drift.
         count_unmanaged: Kinds of unmanaged objects that count as drift, of `unmanaged_kinds`.
-        shard: The share of all stacks that these are; None if these are all stacks.
+        shard: The part of all stacks that these are; None if these are all stacks.
     """
 
     read_only: bool = False

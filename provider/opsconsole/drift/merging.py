@@ -65,7 +65,7 @@ def _report_missing(shards: Sequence[ShardResult]) -> tuple[Diagnostic, ...]:
     counts = {shard.count for shard in shards}
     if len(counts) > 1:
         raise UserError(
-            f"The reports are not shares of one whole: {', '.join(map(str, shards))}.",
+            f"The reports are not the shards of one check: {', '.join(map(str, shards))}.",
             "Merge reports that were made with the same N of --shard K/N.",
         )
     numbers = Counter(shard.number for shard in shards)

@@ -191,7 +191,7 @@ def console_digest(base_url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Share `number` (from 1) of `count` shares of the stacks, for machines that work together."""
+    """Part `number` (from 1) of `count` parts of the stacks, for machines that work together."""
 
     number: int
     count: int
