@@ -139,7 +139,7 @@ def test_text_has_a_section_for_each_bucket_and_the_verdict_last(report: DriftRe
     text = FORMATS["terminal"](report)
     for heading in ("Missing (2)", "Archived (1)", "Changed (4)", "Unmanaged (1)", "Pending (1)"):
         assert f"\n{heading}\n" in f"\n{text}"
-    assert "\nPending (1)\nDeclared in the program, not yet applied.\n\n  * " in text
+    assert "\nPending (1)\nDeclared in the program, not applied yet.\n\n  * " in text
     assert "In sync (" not in text
     assert "accepted: port moved for the audit, ticket 12" in text
     assert "Drift. 8 resources drifted." in text.partition("╵")[2]

@@ -159,11 +159,14 @@ def explain_unread(objects: Iterable[StateObject], *, tolerant: bool) -> tuple[D
     A failed call (401, 5xx, HTML, no answer) is an error. A limit of the console (truncated lists,
     hosts that cannot be read) is a warning. A 403 is an error too, unless `tolerant`.
     """
+    unread = [item for item in objects if item.is_unread]
+    # The console refused one object; the next was then not read for the same reason.
+    gists = {item.outcome.reason: item.outcome.cause.gist for item in unread if item.outcome.cause}
     groups: dict[tuple[object, ...], list[StateObject]] = {}
-    for item in objects:
-        if item.is_unread:
-            cause = item.outcome.cause
-            groups.setdefault((item.outcome.reason, cause and cause.gist), []).append(item)
+    for item in unread:
+        reason, cause = item.outcome.reason, item.outcome.cause
+        key = (reason, cause.gist if cause else gists.get(reason))
+        groups.setdefault(key, []).append(item)
     several = len({item.stack for group in groups.values() for item in group}) > 1
     return tuple(_explain_group(group, tolerant, several) for group in groups.values())
 

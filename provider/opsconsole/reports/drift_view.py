@@ -173,13 +173,14 @@ def _row(finding: Finding, number: int, stacks: bool) -> Row:
     )
     if finding.bucket is Bucket.IN_SYNC:
         return row
+    # The section shows its meaning above all rows.
+    says_more = finding.reason.lower() != row.style.meaning.removesuffix(".").lower()
     # The reason names the call and its request id, which differ even if the cause is the same.
     gist = finding.cause.gist if finding.cause else finding.reason
     return replace(
         row,
         verb=printable(new_text(finding)) if finding.counted else "shown only",
-        # The meaning of the section says why a resource is pending.
-        reason="" if finding.bucket is Bucket.PENDING else printable(finding.reason),
+        reason=printable(finding.reason) if says_more else "",
         remarks=tuple(_remarks(finding)),
         id=printable(finding.id),
         diff=tuple(difference_lines(finding)),

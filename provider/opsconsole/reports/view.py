@@ -90,7 +90,7 @@ BUCKET_STYLES: Final[Mapping[Bucket, Style]] = MappingProxyType(
             "Not seen by this check, so neither in sync nor drifted.",
         ),
         Bucket.PENDING: Style(
-            "info", "*", "pending", 60, "blue", "Declared in the program, not yet applied."
+            "info", "*", "pending", 60, "blue", "Declared in the program, not applied yet."
         ),
         Bucket.IN_SYNC: Style("same", "=", "in sync", 90, "green", "State and console agree."),
     }
