@@ -146,7 +146,7 @@ def test_a_webhook_is_told_of_news_only(kind, native, world, webhook, monkeypatc
         assert SECRET not in ran.text
         return ran.code, ran.err
 
-    assert check() == (0, "No drift. 8 resources in state checked.\n")
+    assert check() == (0, "No drift. 8 of 11 resources in state checked.\n")
     assert webhook.kept == []
     native.console.change("hosts", native.id_of(WEB), tags=["owner:me"])
     assert check()[0] == 2

@@ -404,9 +404,10 @@ def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
     if drifted:
         return CheckOutcome.DRIFT, "Drift", f"{seen[0].upper()}{seen[1:]}.{note}"
     in_state = [item.bucket for item in report.findings if item.bucket.is_in_state]
-    checked = len(in_state) - in_state.count(Bucket.UNCHECKED)
-    text = f"{plural(checked, 'resource')} in state checked." if in_state else "State is empty."
-    return CheckOutcome.CLEAN, "No drift", f"{text}{note}"
+    unchecked = in_state.count(Bucket.UNCHECKED)
+    part = f"{len(in_state) - unchecked:,} of " if unchecked else ""
+    text = f"{part}{plural(len(in_state), 'resource')} in state checked."
+    return CheckOutcome.CLEAN, "No drift", f"{text if in_state else 'State is empty.'}{note}"
 
 
 def percent(value: float) -> str:
