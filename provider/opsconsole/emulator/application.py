@@ -201,6 +201,23 @@ class Application:
             # 500.
             await _wait_for_disconnect(receive)
             return 0
+        status, headers, content = self._spoil(fault, entry, scope, status, content)
+        if fault.endless:
+            await _send_endless(send, receive, status, headers)
+            return status
+        if fault.truncate is None or fault.truncate >= len(content):
+            await _send(send, status, content, headers)
+            return status
+        await _send(send, status, content, headers, upto=fault.truncate)
+        # Unlike `abort`, this first sends the buffer: the part of the body that shall arrive.
+        transport.close()
+        await _wait_for_disconnect(receive)
+        return status
+
+    def _spoil(
+        self, fault: Fault, entry: LoggedRequest, scope: Scope, status: int, content: bytes
+    ) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+        """Return the status, the headers and the body of an answer as a fault changes them."""
         headers = _fault_headers(fault)
         if fault.redirect is not None:
             status, content = 307, b""
@@ -210,9 +227,6 @@ class Application:
             content = encode(fault.problem(entry.request_id))
         if fault.has_other_body:
             entry.request_id = ""
-        if fault.endless:
-            await _send_endless(send, receive, status, headers)
-            return status
         if fault.text is not None:
             content = fault.text.encode("utf-8", "surrogatepass")
         elif fault.garbage:
@@ -223,14 +237,7 @@ class Application:
         elif (fault.answer or fault.ids) and status < 300:
             body = spoil_answer(self.console, entry.operation, fault, json.loads(content))
             content = encode(body)
-        if fault.truncate is None or fault.truncate >= len(content):
-            await _send(send, status, content, headers)
-            return status
-        await _send(send, status, content, headers, upto=fault.truncate)
-        # Unlike `abort`, this first sends the buffer: the part of the body that shall arrive.
-        transport.close()
-        await _wait_for_disconnect(receive)
-        return status
+        return status, headers, content
 
 
 def find_operation(
