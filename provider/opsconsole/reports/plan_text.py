@@ -82,10 +82,10 @@ def render(plan: Plan, pen: Pen = PLAIN, detail: Detail = Detail.FULL) -> str:
 
 def choose_detail(plan: Plan, rows: int) -> Detail:
     """Return the detail with which a plan is shown on a screen of `rows` lines."""
+    # A change has at least three lines, so a plan with many changes need not be rendered.
+    least = 3 * len(visible_changes(plan))
     for detail, most in ((Detail.FULL, rows), (Detail.KNOWN, max(rows, _MOST_LINES))):
-        # A change has at least three lines, so a plan with many changes need not be rendered.
-        long = 3 * len(visible_changes(plan)) > most
-        if not long and render(plan, detail=detail).count("\n") <= most:
+        if least <= most and render(plan, detail=detail).count("\n") <= most:
             return detail
     return Detail.NAMES
 
