@@ -23,7 +23,7 @@ from opsconsole.adopt.reading import (
     read_objects,
 )
 from opsconsole.cli import opening
-from opsconsole.cli.hosts_import import read_rows
+from opsconsole.cli.host_rows import read_rows
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.drift.stack import state_objects
 from opsconsole.errors import UserError
