@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.plan import Action, Change, Drift, OutputChange, Plan
 from opsconsole.reports import terminal
-from opsconsole.reports.plan_words import (
+from opsconsole.reports.plan_parts import (
     LEGEND,
     cascade_effect,
+    cascades,
     describe_change,
     describe_no_changes,
     describe_no_requests,
-    kinds_of,
-    label_attribute,
+    diff_of,
+    label_of,
+    output_lines,
     parse_address,
     plan_summary,
     remarks_on,
-    sensitive_of,
     symbol,
+    visible_changes,
 )
 from opsconsole.reports.value_diff import (
-    TO_NULL,
     Line,
-    changed_value,
-    diff_lines,
     fold_unknown,
-    lines_of_value,
 )
 from opsconsole.state import print_key
 from opsconsole.text import (
     PLAIN,
-    SENSITIVE,
     SIGN_COLOURS,
     Pen,
     natural_order,
@@ -44,7 +40,7 @@ from opsconsole.text import (
     scalar,
     wrap_lines,
 )
-from opsconsole.values import UNKNOWN, holds_unknown
+from opsconsole.values import holds_unknown
 
 RULE = "─" * 77
 _WIDTH = 100
@@ -53,8 +49,6 @@ _NAMED = (Action.CREATE, Action.ADOPT, Action.DELETE, Action.READ, Action.FORGET
 _LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)", re.ASCII | re.DOTALL)
 _RUN = 4
 """From this length, a run of names that count up by one is written as its first and last name."""
-
-
 _MOST_LINES = 100
 """Up to this length, a plan that does not fit the screen shows more than counts and names."""
 
@@ -94,56 +88,6 @@ def _unsettled_text(plan: Plan, pen: Pen) -> str:
     what = plural(len(plan.unsettled), "creation")
     said = f"The outcome of {what} is not known. Until it is settled, no apply is complete."
     return pen.paint(said, "bold", "yellow") + "\n"
-
-
-def visible_changes(plan: Plan) -> list[Change]:
-    """Return the changes that deserve a block of their own, ordered by address.
-
-    Changes that follow from the deletion of a host are listed under that host instead.
-    """
-    cascaded = {id(change) for group in cascades(plan).values() for change in group}
-    acting = (change for change in plan.acting() if id(change) not in cascaded)
-    return sorted(acting, key=lambda change: natural_order(change.address))
-
-
-def cascades(plan: Plan) -> Mapping[str, Sequence[Change]]:
-    """Return the resources deleted with each host, by the host's address, ordered by address."""
-    hosts = {
-        change.address
-        for change in plan.changes
-        if change.action in (Action.DELETE, Action.REPLACE)
-    }
-    by_host: defaultdict[str, list[Change]] = defaultdict(list)
-    for change in plan.changes:
-        if change.cascade in hosts and change.action is Action.DELETE:
-            by_host[change.cascade].append(change)
-    for group in by_host.values():
-        group.sort(key=lambda change: natural_order(change.address))
-    return by_host
-
-
-def label_of(change: Change, show: Callable[[str], str] = printable) -> str:
-    """Return the label of the instance of `change`, masked if sensitive."""
-    name = label_attribute(change.type_name)
-    value = (change.after or {}).get(name)
-    if value is None or value is UNKNOWN:
-        value = (change.before or {}).get(name)
-    if not isinstance(value, str):
-        return ""
-    hidden = sensitive_of(change.address, change.type_name, change.sensitive)
-    return SENSITIVE if name in hidden else show(value)
-
-
-def diff_of(change: Change | Drift) -> list[Line]:
-    """Return the lines that show the values of `change`."""
-    return diff_lines(
-        change.before,
-        change.after,
-        kinds=kinds_of(change.address, change.type_name),
-        sensitive=sensitive_of(change.address, change.type_name, change.sensitive),
-        forcing=change.replace_paths if isinstance(change, Change) else (),
-        shown=("id", "name", label_attribute(change.type_name)),
-    )
 
 
 def _changes(plan: Plan, pen: Pen, detail: Detail) -> str:
@@ -332,18 +276,3 @@ def render_outputs(outputs: Iterable[OutputChange], pen: Pen = PLAIN) -> str:
         for line in output_lines(output, width):
             lines.append(_paint(line, pen))
     return "\n".join([*lines, ""])
-
-
-def output_lines(output: OutputChange, width: int = 0) -> Iterator[Line]:
-    """Yield the lines that show how one output changes."""
-    head = f"{printable(output.name):{width}} = "
-    if output.sensitive:
-        sign = {Action.CREATE: "+", Action.DELETE: "-"}.get(output.action, "~")
-        tail = TO_NULL if output.action is Action.DELETE else ""
-        yield Line(0, sign, f"{head}{SENSITIVE}{tail}")
-    elif output.action is Action.CREATE:
-        yield from lines_of_value(output.after, 0, "+", head)
-    elif output.action is Action.DELETE:
-        yield from lines_of_value(output.before, 0, "-", head, TO_NULL)
-    else:
-        yield from changed_value(output.before, output.after, 0, head, None, "")

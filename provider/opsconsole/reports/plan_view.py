@@ -7,22 +7,20 @@ from typing import Final
 
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.plan import Action, Change, Drift, Plan
-from opsconsole.reports.plan_text import (
-    cascades,
-    diff_of,
-    label_of,
-    output_lines,
-    visible_changes,
-)
-from opsconsole.reports.plan_words import (
+from opsconsole.reports.plan_parts import (
     cascade_effect,
+    cascades,
     describe_change,
     describe_no_changes,
     describe_no_requests,
+    diff_of,
+    label_of,
+    output_lines,
     parse_address,
     plan_summary,
     remarks_on,
     sensitive_of,
+    visible_changes,
 )
 from opsconsole.reports.terminal import dedupe_diagnostics
 from opsconsole.reports.view import (

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final
 
-from opsconsole.reports.plan_words import parse_address
+from opsconsole.reports.plan_parts import parse_address
 from opsconsole.reports.view import ELSEWHERE, SAME, GraphItem, Style
 from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST, RESOURCES, SPECIALTY, referred_to
 from opsconsole.text import natural_order, printable
