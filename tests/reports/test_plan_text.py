@@ -216,3 +216,13 @@ def test_outputs_that_go() -> None:
         "  - b = (sensitive value) -> null\n"
         "  + c = {\n      + x = [\n          + true,\n        ]\n    }\n"
     )
+
+
+def test_sentences_of_a_plan_are_wrapped_to_the_terminal(plan: Plan) -> None:
+    creation = replace(make_creation(1), drift=plan.drift)
+    text = plan_text.render(creation, Pen(width=60))
+    note = text[text.index("No request was sent") :].partition("\n\n")[0]
+    intro = text[text.index("Objects were changed") :].partition("\n\n")[0]
+    lines = [*note.splitlines(), *intro.splitlines()]
+    assert len(lines) == 6
+    assert max(map(len, lines)) <= 60

@@ -69,7 +69,7 @@ def render(plan: Plan, pen: Pen = PLAIN, detail: Detail = Detail.FULL) -> str:
     elif plan.unsettled:
         parts.append(_unsettled_text(plan, pen))
     if note := describe_no_requests(plan):
-        parts.append("\n".join(wrap_lines(note, _WIDTH)) + "\n")
+        parts.append("\n".join(_wrap(note, pen)) + "\n")
     parts.append(terminal.render_diagnostics(plan.diagnostics, pen))
     return "\n".join(part for part in parts if part)
 
@@ -82,6 +82,11 @@ def choose_detail(plan: Plan, rows: int) -> Detail:
         if least <= most and render(plan, detail=detail).count("\n") <= most:
             return detail
     return Detail.NAMES
+
+
+def _wrap(text: str, pen: Pen) -> list[str]:
+    """Return the lines of a text, wrapped to the terminal, and to a width that is easy to read."""
+    return wrap_lines(text, min(pen.width or _WIDTH, _WIDTH))
 
 
 def _unsettled_text(plan: Plan, pen: Pen) -> str:
@@ -136,7 +141,7 @@ def _brief(
         count = f"{len(group):,} {kind}" if len(group) > 1 else kind
         mark = f"{pen.sign(sign)} " if sign else ""
         yield f"  {mark}{pen.bold(count)} {verb}"
-        yield from wrap_lines(f"      {', '.join(_runs(map(_name, group)))}", _WIDTH)
+        yield from _wrap(f"      {', '.join(_runs(map(_name, group)))}", pen)
         for note in notes:
             yield f"      ({printable(note)})"
         along = [item.type_name for change in group for item in cascades.get(change.address, ())]
@@ -233,8 +238,11 @@ def _drift(plan: Plan, pen: Pen) -> str:
     lines = [
         f"{pen.paint('Note:', 'bold', 'cyan')} {pen.bold('The console differs from state')}",
         "",
-        "Objects were changed or deleted outside of this program since the last apply, or the",
-        "console keeps other values than were declared. Some planned changes may follow from this:",
+        *_wrap(
+            "Objects were changed or deleted outside of this program since the last apply, or "
+            f"{_KEPT}. Some planned changes may follow from this:",
+            pen,
+        ),
         "",
     ]
     for drift in sorted(plan.drift, key=lambda item: natural_order(item.address)):
