@@ -1,4 +1,4 @@
-"""What a command tells other software: Terraform's messages, one line of JSON each."""
+"""Messages of a command for other software, in Terraform's form: one line of JSON each."""
 
 from __future__ import annotations
 

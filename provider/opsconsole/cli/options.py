@@ -1,4 +1,4 @@
-"""What an option of a command is, readers of values, and the options that commands share."""
+"""The form of an option, readers of values, and the options that several commands share."""
 
 from __future__ import annotations
 

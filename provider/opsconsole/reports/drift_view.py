@@ -119,7 +119,7 @@ def _facts(report: DriftReport, stacks: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _coverage_facts(report: DriftReport) -> Iterator[tuple[str, str]]:
-    """Yield the coverage of all resources, and of those that the verdict demands if it differs."""
+    """Yield the coverage of all resources, and of the required ones if it differs."""
     # 100 % of nothing would look like a complete check.
     if not any(finding.bucket.is_in_state for finding in report.findings):
         return

@@ -1,4 +1,4 @@
-"""The parts of a plan that its formats share: what is shown, in which words, and the diffs."""
+"""The parts of a plan that its formats share: visible changes, their words and their diffs."""
 
 from __future__ import annotations
 
