@@ -4,9 +4,8 @@ import json
 
 import pytest
 
+from opsconsole.adopt.declarations import AdoptedObject, ObjectReference
 from opsconsole.adopt.fleet_rows import fleet_rows
-from opsconsole.adopt.found import ConsoleObject
-from opsconsole.adopt.plan import AdoptedObject, ObjectReference
 
 
 @pytest.fixture
@@ -258,9 +257,9 @@ def test_ids_without_a_prefix(adopt, tmp_path, native) -> None:
 
 @pytest.mark.parametrize(("org", "is_row"), [("org_lab", True), (" org_lab", False)])
 def test_an_agent_whose_texts_a_row_would_change_is_a_statement(org, is_row):
-    host = AdoptedObject(ConsoleObject("opsconsole_host", "hst_1", {}), "web", {"name": "web"})
+    host = AdoptedObject("opsconsole_host", "hst_1", "web", {"name": "web"})
     ties = {"host_id": ObjectReference(host), "specialty_id": "spc_linux"}
-    found = ConsoleObject("opsconsole_agent", "agt_1", {})
-    agent = AdoptedObject(found, "ops", {"org_id": org, "name": "ops", **ties})
+    values = {"org_id": org, "name": "ops", **ties}
+    agent = AdoptedObject("opsconsole_agent", "agt_1", "ops", values)
     [row] = fleet_rows([host, agent])
     assert (bool(agent.place), "agents" in row) == (is_row, is_row)

@@ -160,7 +160,7 @@ def test_help_and_completion_import_no_command(words):
     )
     modules = set(python("-c", script).err.splitlines())
     loaded = {name for name in modules if name.startswith("opsconsole.cli.")}
-    shared = {"main", "option_groups", "options", "parser", "standard_streams", "table"}
+    shared = {"main", "options", "parser", "standard_streams", "table"}
     own = shared | ({*words} & {"completion"})
     assert loaded == {f"opsconsole.cli.{name}" for name in own}
     engines = ("opsconsole.reconcile", "opsconsole.language", "opsconsole.state", "pydantic")

@@ -211,7 +211,7 @@ def test_plan_in_a_pipe_is_whole_unless_compact(words, short, many):
 def test_plan_on_a_small_terminal_is_compact_unless_full(words, short, many):
     said = many.run_on_terminal("plan", "-no-color", *words)
     assert (COUNT in said, ATTRIBUTE in said) == (short, not short)
-    assert "web[0] … web[29]" in said or not short
+    assert "opsconsole_host.web[0] … opsconsole_host.web[29]" in said or not short
 
 
 def test_verdicts_stand_in_the_plan(native):

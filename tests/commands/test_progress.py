@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from rich.progress import Progress, TaskID
 
-from opsconsole.cli import events, progress
-from opsconsole.cli.progress import FEW, ApplyMessages, Lines
+from opsconsole.cli import events
+from opsconsole.cli.events import ApplyMessages
+from opsconsole.cli.progress import FEW, Lines
 from opsconsole.cli.progress_bar import Rate
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.order import Step, StepKind
@@ -27,7 +28,7 @@ def step(name: str, kind: StepKind = StepKind.CREATE, **facts: Any) -> Step:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take everything that has begun as under way for long."""
-    monkeypatch.setattr(progress, "TICK", -1.0)
+    monkeypatch.setattr(events, "TICK", -1.0)
 
 
 def test_what_takes_long_is_spoken_of_until_it_ends(at_once):

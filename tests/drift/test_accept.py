@@ -11,7 +11,7 @@ import yaml
 from opsconsole.drift import BASELINE_FILE
 from opsconsole.drift.accepting import add_entries, entries_for
 from opsconsole.drift.baseline import Entry, apply_baseline, read_baseline
-from opsconsole.drift.report import Bucket, Difference, Finding
+from opsconsole.drift.model import Bucket, Difference, Finding
 from opsconsole.errors import UserError
 from published_schemas import follows_schema
 from text_groups import read_rows

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from opsconsole.drift import BASELINE_FILE
 from opsconsole.drift.baseline import BaselineFile, Entry, apply_baseline, fits, read_baseline
-from opsconsole.drift.report import Bucket, Difference, Finding
+from opsconsole.drift.model import Bucket, Difference, Finding
 from opsconsole.errors import UserError
 from published_schemas import follows_schema
 from text_groups import read_rows

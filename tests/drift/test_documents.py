@@ -10,7 +10,7 @@ import yaml
 from opsconsole.cli.parser import build_parser
 from opsconsole.drift import unmanaged_kinds
 from opsconsole.drift.baseline import read_baseline
-from opsconsole.drift.report import Bucket
+from opsconsole.drift.model import Bucket
 from opsconsole.reports.formats import FORMATS
 from published_schemas import follows_schema
 

@@ -56,6 +56,7 @@ def hosts_unchecked(native: Any, found: Any) -> None:
     assert hosts <= found.addresses("unchecked")
     assert found.drifted == set()
     assert "empty update" in found.of("opsconsole_host.jump")["reason"]
+    assert f"{len(hosts)} hosts could not be checked" in found.told
     assert "name it in extra_endpoints as host_get" in found.told
 
 

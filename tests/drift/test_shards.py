@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from opsconsole.drift.merging import merge_reports
-from opsconsole.drift.report import DriftReport, Shard, Share, read_shard
+from opsconsole.drift.model import DriftReport, Shard, ShardResult, read_shard
 from opsconsole.errors import UserError
 from published_schemas import follows_schema
 
@@ -127,15 +127,15 @@ def test_reports_that_do_not_belong_together_are_refused(states):
     assert "two reports of shard 1/2" in refusal(one, one)
     Path(one).rename("other.json")
     shards(states, 3)
-    assert "not shares of one whole: 1/2, 2/3." in refusal("other.json", "2.json")
+    assert "not the shards of one check: 1/2, 2/3." in refusal("other.json", "2.json")
     states.run("drift", "states", "--format=json=plain.json")
     assert "not of a shard" in refusal("plain.json")
 
 
 def test_a_merge_names_what_no_shard_has():
-    def report(number: int, count: int, method: str = "", *, unused: Any = (), **share: Any) -> Any:
-        shared = Share(number, count, baseline_unused=tuple(unused), **share)
-        return DriftReport((), "2026-03-01T02:00:00Z", method=method, share=shared)
+    def report(number: int, count: int, method: str = "", *, unused: Any = (), **facts: Any) -> Any:
+        result = ShardResult(number, count, baseline_unused=tuple(unused), **facts)
+        return DriftReport((), "2026-03-01T02:00:00Z", method=method, shard=result)
 
     def told(*reports: DriftReport) -> list[str]:
         return [item.summary for item in merge_reports(reports).diagnostics]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from opsconsole.diagnostics import error
-from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding, Scope
+from opsconsole.drift.model import Bucket, Difference, DriftReport, Finding, Scope
 from opsconsole.drift.since import compare
 from opsconsole.reports.formats import FORMATS
 from posts import Posts, serve_posts
@@ -146,7 +146,7 @@ def test_a_webhook_is_told_of_news_only(kind, native, world, webhook, monkeypatc
         assert SECRET not in ran.text
         return ran.code, ran.err
 
-    assert check() == (0, "No drift. 8 resources in state checked.\n")
+    assert check() == (0, "No drift. 8 of 11 resources in state checked.\n")
     assert webhook.kept == []
     native.console.change("hosts", native.id_of(WEB), tags=["owner:me"])
     assert check()[0] == 2

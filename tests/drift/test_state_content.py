@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from opsconsole.drift.check import CheckOptions, check
-from opsconsole.drift.report import Bucket
+from opsconsole.drift.model import Bucket, CheckOutcome, judge
 from opsconsole.drift.stack import Stack, read_states
 from opsconsole.errors import Stopped
 from opsconsole.lifecycle.answers import PrivateState
-from opsconsole.reports.drift_report import CheckOutcome, judge
 from opsconsole.reports.formats import FORMATS
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.opening import open_state

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from consoles import call_api
+from opsconsole.cli.drift_stacks import stack_names, state_files
 from opsconsole.cli.main import main
-from opsconsole.drift.state_files import stack_names, state_files
 from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS
 from text_groups import read_rows

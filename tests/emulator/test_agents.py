@@ -1,3 +1,5 @@
+"""Agents and the plugins that they carry, by the rules of the emulated console."""
+
 from collections.abc import Callable
 from typing import Any
 

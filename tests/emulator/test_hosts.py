@@ -1,3 +1,5 @@
+"""Hosts of the emulated console: updates, deletions, and the values that it keeps."""
+
 from collections.abc import Callable
 from typing import Any
 

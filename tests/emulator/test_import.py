@@ -1,3 +1,5 @@
+"""The bulk import of the emulated console, row by row."""
+
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,8 @@
 import json
 
 from opsconsole.emulator import profiles, serve
-from opsconsole.emulator.application import Load
 from opsconsole.emulator.bodies import Refusal
+from opsconsole.emulator.traffic import RateLimit
 
 
 def profile(**switches):
@@ -24,12 +24,12 @@ def accepted(load, limited, moments):
 
 
 def test_a_bucket_fills_at_its_rate_up_to_what_it_holds():
-    load, limited = Load(), profile(requests_per_second=10, requests_at_once=3)
+    load, limited = RateLimit(), profile(requests_per_second=10, requests_at_once=3)
     assert accepted(load, limited, [0.0] * 5) == 3
     assert accepted(load, limited, [0.05, 0.1, 0.11]) == 1
     assert accepted(load, limited, [60.0] * 5) == 3
-    assert accepted(Load(), profile(requests_per_second=10), [0.0] * 50) == 10
-    assert accepted(Load(), profile(), [0.0] * 50) == 50
+    assert accepted(RateLimit(), profile(requests_per_second=10), [0.0] * 50) == 10
+    assert accepted(RateLimit(), profile(), [0.0] * 50) == 50
 
 
 def test_refusals_are_answered_and_logged(call):

@@ -1,3 +1,5 @@
+"""The profiles and the switches of the emulated console, and the guide that lists them."""
+
 import typing
 from pathlib import Path
 from typing import Any

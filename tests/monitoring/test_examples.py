@@ -11,7 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from engines import Run, run_program
-from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.drift.model import Bucket, DriftReport, Finding
 from opsconsole.reports import prometheus
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "monitoring"

@@ -4,7 +4,7 @@ import pytest
 
 from fleet_reports import make_plan, make_report
 from opsconsole.diagnostics import Diagnostic, error
-from opsconsole.drift.report import DriftReport
+from opsconsole.drift.model import DriftReport
 from opsconsole.reconcile.plan import Plan
 
 

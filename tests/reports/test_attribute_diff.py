@@ -6,7 +6,7 @@ import pytest
 
 from opsconsole.definition import Kind
 from opsconsole.reports import value_diff
-from opsconsole.reports.value_diff import diff_lines
+from opsconsole.reports.value_diff import diff_lines, fold_unknown
 from opsconsole.values import UNKNOWN
 
 KINDS = {"tags": Kind.STRING_SET, "jumps": Kind.STRING_LIST, "text": Kind.STRING}
@@ -164,3 +164,21 @@ def test_what_is_too_long_is_compared_from_both_ends(
 ) -> None:
     monkeypatch.setattr(value_diff, "_COMPARABLE", -1)
     assert value_diff.edit_script(left, right) == expected
+
+
+def test_what_is_known_after_apply_is_counted_and_takes_no_room() -> None:
+    values = {"a": "x", "created_at": UNKNOWN, "port": 22, "tags": ["k:v"], "updated_at": UNKNOWN}
+    lines = fold_unknown(diff_lines(None, values, kinds=KINDS))
+    assert [line.plain.removeprefix("    ") for line in lines] == [
+        '  + a    = "x"',
+        "  + port = 22",
+        "  + tags = [",
+        '      + "k:v",',
+        "    ]",
+        "    # (2 attributes known after apply)",
+    ]
+    lines = fold_unknown(diff_lines({"a": "x", "id": None}, {"a": "y", "id": UNKNOWN}))
+    assert [line.plain.strip() for line in lines] == [
+        '~ a  = "x" -> "y"',
+        "# (1 attribute known after apply)",
+    ]

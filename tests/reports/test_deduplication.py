@@ -6,7 +6,7 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, Problem, Unauthorized
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.reconcile.plan import Plan
-from opsconsole.reports import markdown, plan_report, terminal
+from opsconsole.reports import markdown, plan_view, terminal
 from opsconsole.reports.html import page
 from opsconsole.reports.terminal import FEWEST, body_of, dedupe_diagnostics
 
@@ -36,9 +36,9 @@ def test_many_are_reported_once_and_named() -> None:
 def test_pages_say_once_what_holds_for_many() -> None:
     """What changes must not stand behind thousands of messages."""
     told = Plan((), diagnostics=tuple(refused(number) for number in range(4000)))
-    assert len(plan_report.to_report(told).diagnostics) == 1
-    assert page.render(plan_report.to_report(told)).count("no such thing") == 1
-    assert markdown.render(plan_report.to_report(told)).count("no such thing") == 1
+    assert len(plan_view.make_view(told).diagnostics) == 1
+    assert page.render(plan_view.make_view(told)).count("no such thing") == 1
+    assert markdown.render(plan_view.make_view(told)).count("no such thing") == 1
 
 
 def test_what_differs_stays_apart() -> None:

@@ -15,19 +15,26 @@ from prometheus_client.parser import text_string_to_metric_families
 from pydantic import ValidationError
 
 from opsconsole.diagnostics import error
-from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding
+from opsconsole.drift.model import (
+    Bucket,
+    CheckOutcome,
+    Difference,
+    DriftReport,
+    Finding,
+    judge,
+    percent,
+)
 from opsconsole.errors import Forbidden, Problem
 from opsconsole.reports import (
     drift_json,
     junit,
     markdown,
     plan_json,
-    plan_report,
     plan_text,
+    plan_view,
     prometheus,
 )
 from opsconsole.reports.drift_document import DriftDocument
-from opsconsole.reports.drift_report import CheckOutcome, judge, percent
 from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.html import page
 from opsconsole.resources.host.definition import HOST
@@ -60,7 +67,7 @@ def test_plan_formats_but_terraforms_show_no_sensitive_value(plan: Any) -> None:
     assert "hush-hush" in json.dumps(plan_json.document(plan))
     assert "hush-hush" not in plan_text.render(plan)
     for module in (markdown, page):
-        assert "hush-hush" not in module.render(plan_report.to_report(plan))
+        assert "hush-hush" not in module.render(plan_view.make_view(plan))
 
 
 @pytest.mark.parametrize("name", [*FORMATS])
@@ -85,15 +92,27 @@ UNDER = {"required": ("opsconsole_host",), "min_coverage": 100.0}
 
 
 @pytest.mark.parametrize(
-    ("facts", "outcome"),
+    ("facts", "outcome", "explanation"),
     [
-        ({}, CheckOutcome.DRIFT),
-        (UNDER, CheckOutcome.UNDETERMINED),
-        (UNDER | {"required": ("opsconsole_agent",)}, CheckOutcome.DRIFT),
+        ({}, CheckOutcome.DRIFT, "8 resources drifted. 1 accepted."),
+        (
+            UNDER,
+            CheckOutcome.UNDETERMINED,
+            "Required coverage is 98.4 %, below the minimum of 100 %; 8 resources drifted.",
+        ),
+        (
+            UNDER | {"required": ("opsconsole_agent",)},
+            CheckOutcome.DRIFT,
+            "8 resources drifted. 1 accepted.",
+        ),
+        ({"findings": ()}, CheckOutcome.CLEAN, "State is empty."),
     ],
 )
-def test_verdicts(report: DriftReport, facts: dict[str, Any], outcome: CheckOutcome) -> None:
-    assert judge(replace(report, **facts)).outcome is outcome
+def test_verdicts(
+    report: DriftReport, facts: dict[str, Any], outcome: CheckOutcome, explanation: str
+) -> None:
+    verdict = judge(replace(report, **facts))
+    assert (verdict.outcome, verdict.explanation) == (outcome, explanation)
 
 
 def test_errors_outweigh_drift_and_accepted_drift_is_none(
@@ -120,11 +139,35 @@ def test_text_has_a_section_for_each_bucket_and_the_verdict_last(report: DriftRe
     text = FORMATS["terminal"](report)
     for heading in ("Missing (2)", "Archived (1)", "Changed (4)", "Unmanaged (1)", "Pending (1)"):
         assert f"\n{heading}\n" in f"\n{text}"
+    assert "\nPending (1)\nDeclared in the program, not applied yet.\n\n  * " in text
     assert "In sync (" not in text
     assert "accepted: port moved for the audit, ticket 12" in text
     assert "Drift. 8 resources drifted." in text.partition("╵")[2]
     assert "\x1b" not in text
     assert re.sub(r"\x1b\[[0-9;]*m", "", FORMATS["terminal"](report, pen=Pen(colour=True))) == text
+
+
+def test_the_end_of_the_text_repeats_no_number(report: DriftReport) -> None:
+    text = FORMATS["terminal"](replace(report, **UNDER))
+    assert "Coverage 99.5 % · Required coverage 98.4 % (minimum 100 %) · Requests" in text
+    assert "\n2 missing, 1 archived, 4 changed, 1 unmanaged, 1 unchecked, 1 pending, 211" in text
+    in_sync = tuple(item for item in report.findings if item.bucket is Bucket.IN_SYNC)
+    text = FORMATS["terminal"](replace(report, findings=in_sync, diagnostics=(), baseline=()))
+    assert text.splitlines()[:2] == [
+        "No drift. 211 resources in state checked.",
+        "Checked 2026-03-01 02:00:00 UTC · Coverage 100 % · Requests 120 · Took 1.2 s",
+    ]
+
+
+def test_a_reason_that_resources_share_is_shown_once() -> None:
+    kinds = [HOST.type_name] * 8 + ["opsconsole_agent"] * 4
+    findings = tuple(
+        Finding("s", f"{kind}.x[{number}]", kind, Bucket.UNCHECKED, reason="the key is refused")
+        for number, kind in enumerate(kinds)
+    )
+    text = FORMATS["terminal"](DriftReport(findings, ""))
+    assert text.count("the key is refused") == 1
+    assert "and 9 more resources; the other formats list all" in text
 
 
 def test_several_stacks_are_distinguished(report: DriftReport) -> None:

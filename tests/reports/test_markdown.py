@@ -9,9 +9,9 @@ import pytest
 
 from fleet_reports import make_creation, make_report
 from opsconsole.diagnostics import warning
-from opsconsole.drift.report import BaselineProblem, Bucket, Difference, DriftReport
+from opsconsole.drift.model import BaselineProblem, Bucket, Difference, DriftReport
 from opsconsole.reconcile.plan import Action, Plan
-from opsconsole.reports import drift_report, plan_report
+from opsconsole.reports import drift_view, plan_view
 from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.markdown import LIMIT, MarkdownSection, code, fence, fit, plain, render
 
@@ -19,7 +19,7 @@ STEP_SUMMARY = 1024 * 1024
 
 
 def test_the_drift_report_has_its_sections(report: DriftReport) -> None:
-    text = render(drift_report.to_report(report))
+    text = render(drift_view.make_view(report))
     assert text.startswith("## ❌ Drift\n")
     assert "| Missing | 2 |" in text
     assert "| In sync | 211 |" in text
@@ -30,23 +30,23 @@ def test_the_drift_report_has_its_sections(report: DriftReport) -> None:
 
 
 def test_the_plan_has_its_sections_gravest_first(plan: Plan) -> None:
-    text = render(plan_report.to_report(plan))
+    text = render(plan_view.make_view(plan))
     assert text.startswith("## ⚠️ Plan: 1 to import, 6 to add, 4 to change, 6 to destroy\n")
     words = ("Destroy (1)", "Replace (2)", "Change (4)", "Create (4)", "Stop managing (1)")
     places = [text.index(f"### {word}") for word in words]
     assert places == sorted(places)
     assert "Archived with it, without a call: 3 resources" in text
     assert ("### Outputs" in text) == any(item.action is not Action.NO_OP for item in plan.outputs)
-    assert "### Outputs" not in render(plan_report.to_report(replace(plan, outputs=())))
+    assert "### Outputs" not in render(plan_view.make_view(replace(plan, outputs=())))
     assert "hush" not in text
 
 
 def test_an_empty_and_a_failed_plan(failure: Any) -> None:
-    assert render(plan_report.to_report(Plan(()))).startswith("## ✅ No changes")
-    failed = render(plan_report.to_report(Plan((), diagnostics=(failure, warning("w")))))
+    assert render(plan_view.make_view(Plan(()))).startswith("## ✅ No changes")
+    failed = render(plan_view.make_view(Plan((), diagnostics=(failure, warning("w")))))
     assert failed.startswith("## ❌ Planning failed")
     said = warning("It is gone", "The console answers 404.")
-    told = render(plan_report.to_report(Plan((), diagnostics=(said, warning("Alone")))))
+    told = render(plan_view.make_view(Plan((), diagnostics=(said, warning("Alone")))))
     assert "It is gone. The console answers 404.\n" in told
     assert "The console refuses the key" in failed
 
@@ -66,8 +66,8 @@ def test_a_large_fleet_stays_under_the_limit_and_counts_what_was_cut() -> None:
         for finding in report.findings
     )
     for text in (
-        render(drift_report.to_report(replace(report, findings=drifted))),
-        render(plan_report.to_report(make_creation(4 * hosts))),
+        render(drift_view.make_view(replace(report, findings=drifted))),
+        render(plan_view.make_view(make_creation(4 * hosts))),
     ):
         assert LIMIT * 0.9 < len(text.encode()) <= LIMIT < STEP_SUMMARY
         cut = re.search(r"_… and ([\d,]+) more resources, cut to keep this page small._", text)
@@ -78,7 +78,7 @@ def test_a_large_fleet_stays_under_the_limit_and_counts_what_was_cut() -> None:
         assert shown + number(cut[1]) >= number(total[1])
     assert 60_000 < len(FORMATS["github-issue"](replace(report, findings=drifted))) <= 65_536
     # The smaller sections keep everything.
-    text = render(drift_report.to_report(replace(report, findings=drifted)))
+    text = render(drift_view.make_view(replace(report, findings=drifted)))
     assert "### Missing (2)" in text
     assert "agt_00010/plg_metrics" in html.unescape(text)
 
@@ -136,7 +136,5 @@ def test_baseline_entries_that_are_cut_are_counted(report: DriftReport) -> None:
     problems = tuple(
         BaselineProblem(f"opsconsole_host.h{number}", "x" * 99) for number in range(99)
     )
-    text = render(
-        drift_report.to_report(replace(report, findings=(), baseline=problems)), limit=5000
-    )
+    text = render(drift_view.make_view(replace(report, findings=(), baseline=problems)), limit=5000)
     assert re.search(r"and \d+ more problems, cut", text)

@@ -11,7 +11,7 @@ from opsconsole.diagnostics import warning
 from opsconsole.reconcile.executor import ApplyResult
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reconcile.plan import Action, Change, Counts, OutputChange, Plan
-from opsconsole.reports import labels, plan_text, terminal
+from opsconsole.reports import plan_parts, plan_text, terminal
 from opsconsole.state import StateOutput
 from opsconsole.text import Pen
 
@@ -23,7 +23,7 @@ def test_summary_line_counts_as_terraform_does(plan: Plan) -> None:
     assert "Plan: 1 to import, 6 to add, 4 to change, 6 to destroy." in text
     assert "3 of them go with their host, without a call. 1 to leave management." in text
     along = [replace(item, cascade="opsconsole_agent.a") for item in plan.changes if item.cascade]
-    assert labels.plan_summary(Counts(), along[:1]).endswith(
+    assert plan_parts.plan_summary(Counts(), along[:1]).endswith(
         "1 of them goes with its agent, without a call."
     )
 
@@ -216,3 +216,13 @@ def test_outputs_that_go() -> None:
         "  - b = (sensitive value) -> null\n"
         "  + c = {\n      + x = [\n          + true,\n        ]\n    }\n"
     )
+
+
+def test_sentences_of_a_plan_are_wrapped_to_the_terminal(plan: Plan) -> None:
+    creation = replace(make_creation(1), drift=plan.drift)
+    text = plan_text.render(creation, Pen(width=60))
+    note = text[text.index("No request was sent") :].partition("\n\n")[0]
+    intro = text[text.index("Objects were changed") :].partition("\n\n")[0]
+    lines = [*note.splitlines(), *intro.splitlines()]
+    assert len(lines) == 6
+    assert max(map(len, lines)) <= 60

@@ -138,7 +138,10 @@ async def test_a_scope_that_was_refused_only_at_the_second_try_is_read(steps_of,
 @pytest.mark.parametrize(
     ("declared", "said"),
     [
-        ({}, ("leaves the row as it is", "pattern: 'rm -rf' → 'rm -rf'")),
+        (
+            {},
+            ("leaves the row as it is", "pattern: 'rm -rf', unchanged\nscope: org org_main, unch"),
+        ),
         ({"pattern": "rm"}, ("changes a row", "pattern: 'rm -rf' → 'rm'")),
         ({"description": "why"}, ("changes a row", "description: null → 'why'")),
         ({"pattern": UNKNOWN, "org_id": UNKNOWN}, ("changes a row", "→ a scope known after apply")),

@@ -76,7 +76,7 @@ def test_a_plan_of_many_is_short(standin, console_of) -> None:
     many = {"opsconsole_host": {"many": {"count": 60, "name": "n${count.index}"}}}
     said = standin({"resource": many}, console_of("strict"), init=False).run("plan").out
     assert "60 opsconsole_host will be created" in said
-    assert "many[0] … many[59]" in said
+    assert "opsconsole_host.many[0] … opsconsole_host.many[59]" in said
     assert len(said.splitlines()) < 30
     assert "Plan: 60 to add" in said
 

@@ -19,7 +19,7 @@ from fleet import (
     with_host,
 )
 from opsconsole.diagnostics import warning
-from opsconsole.drift.report import BaselineProblem, Bucket, Difference, DriftReport, Finding
+from opsconsole.drift.model import BaselineProblem, Bucket, Difference, DriftReport, Finding
 from opsconsole.reconcile.plan import Action, Change, Drift, OutputChange, Plan
 from opsconsole.resources import AGENT_PLUGIN
 from opsconsole.values import UNKNOWN

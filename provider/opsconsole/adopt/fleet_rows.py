@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference
+from opsconsole.adopt.declarations import AdoptedObject, Lookup, ObjectReference
 from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST
 from opsconsole.text import escape_template
 
@@ -44,7 +44,7 @@ def fleet_rows(items: Iterable[AdoptedObject]) -> list[Row]:
     rows: dict[str, Row] = {}
     """The rows of hosts and of agents, by import id."""
     for item in items:
-        import_id, type_name = item.found.import_id, item.found.type_name
+        import_id, type_name = item.import_id, item.type_name
         if type_name == HOST.type_name and _fits_host(item):
             rows[import_id] = _host_row(item)
             hosts.append(rows[import_id])
@@ -53,12 +53,12 @@ def fleet_rows(items: Iterable[AdoptedObject]) -> list[Row]:
             # Owners come before the objects that they own, so the host's row exists already.
             host = item.values["host_id"].item
             rows[import_id] = _agent_row(item)
-            rows[host.found.import_id].setdefault("agents", []).append(rows[import_id])
+            rows[host.import_id].setdefault("agents", []).append(rows[import_id])
             item.place = f'{host.place}.agents["{item.name}"]'
         elif type_name == AGENT_PLUGIN.type_name and _fits_attachment(item):
             agent = item.values["agent_id"].item
             plugin = {"plugin_id": literal(item.values["plugin_id"]), "import_id": import_id}
-            rows[agent.found.import_id].setdefault("attachments", []).append(plugin)
+            rows[agent.import_id].setdefault("attachments", []).append(plugin)
             item.place = f"an attachment of {agent.place}"
     return hosts
 
@@ -111,7 +111,7 @@ def _row(item: AdoptedObject, **own: Any) -> Row:
     values = {
         name: literal(value) for name, value in item.values.items() if name not in _REFERENCES
     }
-    return {"key": item.name, "import_id": item.found.import_id, **own, **values}
+    return {"key": item.name, "import_id": item.import_id, **own, **values}
 
 
 def _host_row(item: AdoptedObject) -> Row:
@@ -122,7 +122,7 @@ def _host_row(item: AdoptedObject) -> Row:
 def _key(jump: Any) -> str:
     if not isinstance(jump, ObjectReference):
         return str(jump)
-    return jump.item.name if jump.item.place else jump.item.found.import_id
+    return jump.item.name if jump.item.place else jump.item.import_id
 
 
 def _agent_row(item: AdoptedObject) -> Row:

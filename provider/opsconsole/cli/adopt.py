@@ -11,20 +11,19 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from opsconsole.adopt.declarations import declare_objects
 from opsconsole.adopt.fleet_rows import fleet_rows
-from opsconsole.adopt.found import (
-    Findings,
+from opsconsole.adopt.programs import hcl_program, python_program, remarks_of
+from opsconsole.adopt.reading import (
+    ConsoleContents,
     ObjectId,
     list_ids,
     match_inventory,
     parse_object_id,
     read_objects,
 )
-from opsconsole.adopt.hcl_program import hcl_program
-from opsconsole.adopt.plan import declare_objects
-from opsconsole.adopt.python_program import python_program
 from opsconsole.cli import opening
-from opsconsole.cli.hosts_import import read_rows
+from opsconsole.cli.host_rows import read_rows
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.drift.stack import state_objects
 from opsconsole.errors import UserError
@@ -59,33 +58,34 @@ def run(args: argparse.Namespace) -> int:
     if rows is not None and settings.org_id:
         rows = rows.of_org(settings.org_id)
     with make_runner() as runner:
-        findings = run_stoppable(
+        contents = run_stoppable(
             runner, lambda interrupts: _look(settings, ids, rows, managed, interrupts)
         )
-    for remark in findings.remarks:
+    for remark in contents.remarks:
         sys.stderr.write(f"{remark}\n")
-    if not findings.objects:
+    if not contents.objects:
         sys.stderr.write("There is nothing to import, and no program is written.\n")
         return 0
-    declared = declare_objects(findings)
+    declared = declare_objects(contents)
     if not declared:
-        reasons = "".join(f"\n  {item.import_id}: {item.reason}" for item in findings.objects[:20])
+        reasons = "".join(f"\n  {item.import_id}: {item.reason}" for item in contents.objects[:20])
         raise UserError(f"None of the objects could be read:{reasons}", "No program is written.")
+    remarks = remarks_of(contents)
     if args.hcl:
-        text = hcl_program(findings, declared, settings.base_url)
+        text = hcl_program(declared, remarks, settings.base_url)
     elif data is not None:
         table = fleet_rows(declared)
         write_named(data, json.dumps(table, indent=2, ensure_ascii=False) + "\n")
-        text = python_program(findings, declared, settings.base_url, args.framework, data.name)
+        text = python_program(declared, remarks, settings.base_url, args.framework, data.name)
     else:
-        text = python_program(findings, declared, settings.base_url, args.framework)
+        text = python_program(declared, remarks, settings.base_url, args.framework)
     if str(path) == "-":
         sys.stdout.write(text)
     else:
         write_named(path, text)
-    unread = sum(bool(item.reason) for item in findings.objects)
+    unread = sum(bool(item.reason) for item in contents.objects)
     sys.stderr.write(
-        f"{_counts(item.found.type_name for item in declared)} to import."
+        f"{_counts(item.type_name for item in declared)} to import."
         f"{f' {unread} could not be read.' if unread else ''}\n"
     )
     if str(path) != "-":
@@ -155,7 +155,7 @@ async def _look(
     rows: Rows | None,
     managed: set[tuple[str, str]],
     interrupts: Interrupts,
-) -> Findings:
+) -> ConsoleContents:
     provider = ConfiguredProvider(settings)
     interrupts.on_stop(provider.stop)
     try:
@@ -172,12 +172,12 @@ async def _look(
             ids, remarks = await list_ids(provider)
         wanted = [one for one in dict.fromkeys(ids) if one not in managed]
         _announce(provider, wanted)
-        findings = await read_objects(provider, wanted)
+        contents = await read_objects(provider, wanted)
         # Reading an agent also finds its plugins, and some of the plugins may be managed.
         objects = [
-            item for item in findings.objects if (item.type_name, item.import_id) not in managed
+            item for item in contents.objects if (item.type_name, item.import_id) not in managed
         ]
-        return Findings(objects, findings.specialties, [*remarks, *findings.remarks])
+        return ConsoleContents(objects, contents.specialties, [*remarks, *contents.remarks])
     finally:
         await provider.close()
 

@@ -14,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from opsconsole.cli import events, opening, planning
+from opsconsole.cli.events import TICK, ApplyMessages
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
-from opsconsole.cli.progress import TICK, ApplyMessages, show_progress
+from opsconsole.cli.progress import show_progress
 from opsconsole.cli.standard_streams import pen_for, use_colour, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.diagnostics import has_error

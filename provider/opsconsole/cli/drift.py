@@ -7,44 +7,22 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from opsconsole import resources
+from opsconsole.cli.drift_stacks import find_stacks
 from opsconsole.cli.interrupts import make_runner, run_stoppable
-from opsconsole.cli.opening import is_synthesised, program_form, variables_of, warn_of_files
 from opsconsole.cli.standard_streams import pen_for
 from opsconsole.clock import utc_now
-from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift import BASELINE_FILE
 from opsconsole.drift.baseline import Entry, apply_baseline, read_baseline
 from opsconsole.drift.check import CheckOptions, check
-from opsconsole.drift.report import DriftReport
+from opsconsole.drift.model import DriftReport, judge
 from opsconsole.drift.since import compare
-from opsconsole.drift.stack import Stack, read_states
-from opsconsole.drift.state_files import stack_names, state_files, workspace_of_state
+from opsconsole.drift.stack import read_states
 from opsconsole.errors import UserError
-from opsconsole.language import (
-    Program,
-    find_output,
-    load_directory,
-    load_stack,
-    readable_part,
-    stacks_of,
-)
 from opsconsole.named_files import write_whole
-from opsconsole.reports.drift_report import judge, several_stacks
 from opsconsole.reports.formats import FORMATS
-from opsconsole.state import (
-    Backend,
-    LocalBackend,
-    Locking,
-    RunOptions,
-    UnreadableBackend,
-    backend_for,
-    workspace_of,
-)
 from opsconsole.text import Pen, plural
 
 _NOTIFY_URL = "OPSCONSOLE_NOTIFY_URL"
@@ -57,21 +35,21 @@ def run(args: argparse.Namespace) -> int:
         UserError: A state, program or baseline cannot be found or read, or a file cannot be
             written.
     """
-    check_acceptance(args)
+    _check_acceptance(args)
     if args.shard and args.since:
         raise UserError(
             "--since does not go with --shard: one shard does not know what the others found.",
             "Give --since to `opsconsole drift merge`.",
         )
-    write = make_writer(args)
+    write = _make_writer(args)
     options = CheckOptions(
         read_only=args.read_only,
         min_coverage=args.min_coverage,
         baseline=_baseline(args),
-        counted=args.count_unmanaged,
+        count_unmanaged=args.count_unmanaged,
         shard=args.shard,
     )
-    stacks, diagnostics = _stacks_to_check(args)
+    stacks, diagnostics = find_stacks(args)
     stacks = [item for item in stacks if args.shard is None or args.shard.takes(item.name)]
     # Before the event loop, which would take an interrupt only after a read that hangs.
     states = read_states(stacks, whole=args.shard is None)
@@ -81,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         )
     report = replace(report, diagnostics=(*diagnostics, *report.diagnostics))
     if args.accept is not None:
-        report = accept(args, report)
+        report = _accept(args, report)
     return write(report)
 
 
@@ -94,7 +72,7 @@ def run_merge(args: argparse.Namespace) -> int:
     from opsconsole.drift.merging import merge_reports
     from opsconsole.reports.drift_json import read_report
 
-    write = make_writer(args)
+    write = _make_writer(args)
     return write(merge_reports([read_report(file) for file in args.reports]))
 
 
@@ -106,7 +84,7 @@ def _baseline(args: argparse.Namespace) -> tuple[Entry, ...]:
     return read_baseline(path)
 
 
-def check_acceptance(args: argparse.Namespace) -> None:
+def _check_acceptance(args: argparse.Namespace) -> None:
     """Refuse options that conflict with --accept, before any request to the console.
 
     Raises:
@@ -124,7 +102,7 @@ def check_acceptance(args: argparse.Namespace) -> None:
         raise UserError(f"--until {args.until} has passed.", "Name today or a later day.")
 
 
-def accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
+def _accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
     """Write the drift that --accept names into the baseline; return the report with it accepted.
 
     Raises:
@@ -135,7 +113,7 @@ def accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
     path = args.baseline or Path(BASELINE_FILE)
     findings = select_findings(report, args.accept)
     # A check of one stack or shard does not show the others, which may share its addresses.
-    name_stacks = bool(args.stack or args.shard) or several_stacks(report)
+    name_stacks = bool(args.stack or args.shard) or report.has_several_stacks
     entries = entries_for(findings, args.reason, args.until, name_stacks=name_stacks)
     if not entries:
         sys.stderr.write("There is no drift to accept.\n")
@@ -147,114 +125,14 @@ def accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
     return replace(report, findings=tuple(marked))
 
 
-def _stacks_to_check(args: argparse.Namespace) -> tuple[list[Stack], Sequence[Diagnostic]]:
-    """Return the stacks that the command line names, and remarks on how they were found.
-
-    Raises:
-        UserError: There is no such state or program, or a program cannot be read.
-    """
-    programs = _find_programs(args)
-    if programs and not args.places:
-        return [_of_program(args, program) for program in programs], ()
-    files = state_files(args.places or [Path()])
-    return _of_files(files, [_of_program(args, program) for program in programs])
-
-
-def _find_programs(args: argparse.Namespace) -> list[Program]:
-    """Return the programs that --dir or --program names; look here if no state is named either."""
-    if args.dir is not None or (args.program is None and args.places):
-        _refuse_stack_names(args)
-        return [] if args.dir is None else _readable(lambda: load_directory(args.dir, resources))
-    directory = args.program or Path()
-    if not directory.is_dir():
-        raise UserError(
-            f"There is no directory {directory}, where a program was expected.",
-            "Name it as --program=DIR; states come before --program, or behind `--`.",
-        )
-    form = program_form(directory)
-    if form != "app":
-        _refuse_stack_names(args)
-        must_be = form == "files" or args.program is not None
-        return _readable(lambda: load_directory(directory, resources)) if must_be else []
-    if not args.stack:
-        warn_of_files(directory)
-    run_app = args.program is not None or not is_synthesised(directory)
-    output = find_output(directory, run_app=run_app)
-    names = sorted({*args.stack}) or stacks_of(output)
-    loads = (partial(load_stack, output, resources, name) for name in names)
-    return [program for load in loads for program in _readable(load)]
-
-
-def _refuse_stack_names(args: argparse.Namespace) -> None:
-    if args.stack:
-        raise UserError(
-            "--stack names a stack of an app, and no app is checked.",
-            "Leave --stack out, or name the directory of the app as --program=DIR.",
-        )
-
-
-def _readable(load: Callable[[], Program]) -> list[Program]:
-    """Return the readable part of a program, whichever engine applies the program."""
-    program = readable_part(load)
-    return [] if program is None else [program]
-
-
-def _of_program(args: argparse.Namespace, program: Program) -> Stack:
-    """Return the stack of a program; an error in its backend is reported when the state is read."""
-    block, name = program.backend, program.stack or program.root.name
-    settings = None if block is None else {block.type: block.settings}
-    try:
-        backend: Backend = backend_for(settings, RunOptions(program.root, "drift"), given={})
-    except UserError as problem:
-        backend = UnreadableBackend(name, problem)
-    workspace, pending = workspace_of(program.root), args.program is not None
-    return Stack(name, backend, program, variables_of(args, program), workspace, pending)
-
-
-def _of_files(
-    files: Sequence[Path], declared: Sequence[Stack]
-) -> tuple[list[Stack], Sequence[Diagnostic]]:
-    """Return the stacks of state files, each with the program that belongs to it, if any.
-
-    A single program belongs to every state. Of several, it is the one whose backend names the state
-    file, or whose stack has the state's name.
-    """
-    by_path = {
-        item.backend.path: item for item in declared if isinstance(item.backend, LocalBackend)
-    }
-    by_name = {item.name: item for item in declared}
-    stacks = []
-    alone = []
-    for path, name in zip(files, stack_names(files), strict=True):
-        backend = LocalBackend(path, RunOptions(locking=Locking(lock=False)))
-        stack = by_path.get(backend.path) or by_name.get(name)
-        if len(declared) == 1:
-            stack = declared[0]
-        if stack is not None:
-            workspace = workspace_of_state(path)
-            stacks.append(replace(stack, name=name, backend=backend, workspace=workspace))
-            continue
-        stacks.append(Stack(name, backend))
-        if declared:
-            alone.append(str(path))
-    if not alone:
-        return stacks, ()
-    belong = "belongs" if len(alone) == 1 else "belong"
-    unpaired = warning(
-        f"{plural(len(alone), 'state')} {belong} to no stack of the program",
-        f"The settings of the environment are used for {', '.join(alone)}.",
-    )
-    return stacks, (unpaired,)
-
-
-class Target(NamedTuple):
+class OutputTarget(NamedTuple):
     """One format, and the file it goes to; None is stdout."""
 
     format: str
     file: Path | None = None
 
 
-def make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
+def _make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
     """Return the function that compares a report, writes it, notifies, and returns the exit code.
 
     Invalid options are refused here, before a check begins.
@@ -265,11 +143,11 @@ def make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
         ModuleNotFoundError: A format needs an extra that is not installed.
     """
     targets = [
-        *(Target(*given) for given in args.format),
-        *([Target("json")] if args.json else []),
-    ] or [Target("terminal")]
+        *(OutputTarget(*given) for given in args.format),
+        *([OutputTarget("json")] if args.json else []),
+    ] or [OutputTarget("terminal")]
     if args.out is not None:
-        targets = [item if item.file else Target(item.format, args.out) for item in targets]
+        targets = [item if item.file else OutputTarget(item.format, args.out) for item in targets]
     _check_targets(targets)
     if args.notify and args.since is None:
         raise UserError(
@@ -300,7 +178,7 @@ def make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
     return write
 
 
-def _check_targets(targets: Sequence[Target]) -> None:
+def _check_targets(targets: Sequence[OutputTarget]) -> None:
     for item in targets:
         FORMATS[item.format].load()
     places = [None if item.file is None else item.file.absolute() for item in targets]
@@ -312,7 +190,7 @@ def _check_targets(targets: Sequence[Target]) -> None:
             )
 
 
-def _write_all(report: DriftReport, targets: Sequence[Target], pen: Pen) -> None:
+def _write_all(report: DriftReport, targets: Sequence[OutputTarget], pen: Pen) -> None:
     """Write every report."""
     failures = []
     # Files first, so that all are there when stdout ends.

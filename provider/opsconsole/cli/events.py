@@ -1,17 +1,22 @@
-"""Terraform's machine-readable messages, one line of JSON each, for other software."""
+"""Messages of a command for other software, in Terraform's form: one line of JSON each."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable
 
 from opsconsole.cli.table import FAILED
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, diagnostics_of
 from opsconsole.errors import TRY_LATER, OpsconsoleError, Stopped
-from opsconsole.reconcile.plan import Plan
+from opsconsole.lifecycle.interface import Outcome
+from opsconsole.reconcile.order import Step, StepKind
+from opsconsole.reconcile.plan import Action, Plan
 from opsconsole.reports import messages
-from opsconsole.reports.messages import Message
+from opsconsole.reports.messages import Hook, Message
+from opsconsole.text import plural
+from opsconsole.v1.limiter import HeldBack
 
 
 def emit(message: Message) -> None:
@@ -51,3 +56,103 @@ def emit_plan(plan: Plan) -> None:
     if plan.outputs:
         emit(messages.planned_outputs(plan.outputs))
     emit_diagnostics(plan.diagnostics)
+
+
+TICK = 10.0
+"""Seconds after which a step that is still running is reported again, as in Terraform."""
+
+_ACTIONS = {
+    StepKind.CREATE: Action.CREATE,
+    StepKind.DELETE: Action.DELETE,
+    StepKind.UPDATE: Action.UPDATE,
+    StepKind.READ: Action.READ,
+}
+
+
+def _action_of(step: Step) -> Action:
+    if step.change.action is Action.ADOPT:
+        return Action.ADOPT
+    return _ACTIONS.get(step.kind, step.change.action)
+
+
+def is_address_change_only(step: Step) -> bool:
+    """Return whether a step only changes the address of an object."""
+    return _action_of(step) is Action.NO_OP and not step.change.import_id
+
+
+def _id(value: object) -> str:
+    """Return the console's id of an object, or an empty text."""
+    found = value.get("id") if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def describe_rate_limit_wait(waiting: HeldBack) -> str:
+    """Return the text about a wait that the console requests; empty for less than a second."""
+    if waiting.seconds < 1:
+        return ""
+    count = plural(waiting.callers, "request")
+    return f"the console limits requests: next in {waiting.seconds:.0f} s, {count} held back"
+
+
+class ApplyMessages:
+    """Sends one of Terraform's messages when a change begins, takes long, and ends.
+
+    Attributes:
+        waiting: Returns how long the console makes the run wait.
+    """
+
+    _most: int | None = None
+    """How many slow changes are named each time; None names all of them."""
+
+    def __init__(self, send: Callable[[Message], None]) -> None:
+        self.waiting: Callable[[], HeldBack] = lambda: HeldBack(0, 0.0)
+        self._send = send
+        self._since: dict[str, tuple[Step, float]] = {}
+
+    def begin(self, steps: int) -> None:
+        """Send nothing."""
+
+    def begin_step(self, step: Step) -> None:
+        """Report the start of a step."""
+        if is_address_change_only(step):
+            return
+        address = step.change.address
+        self._since[address] = (step, time.monotonic())
+        before = "" if step.kind is StepKind.CREATE else _id(step.change.before)
+        self._tell(messages.apply_start(address, _action_of(step), before))
+
+    def end_step(self, step: Step, outcome: Outcome, seconds: float) -> None:
+        """Report the end of a step."""
+        address, action = step.change.address, _action_of(step)
+        self._since.pop(address, None)
+        if is_address_change_only(step):
+            return
+        if outcome.failed:
+            self._tell(messages.apply_errored(address, action, seconds))
+        else:
+            self._tell(messages.apply_complete(address, action, seconds, _id(outcome.state)))
+
+    def skip_step(self, step: Step, because: str) -> None:
+        """Report a skipped step, and why."""
+        if because:
+            self._say(f"{step.change.address}: Skipped, because {because} failed")
+
+    def tick(self) -> None:
+        """Report the steps that have run for about ten seconds or more."""
+        if held := describe_rate_limit_wait(self.waiting()):
+            self._say(f"Waiting: {held}")
+        now = time.monotonic()
+        long = [(step, now - since) for step, since in self._since.values()]
+        # With the full time, the next tick would leave out a step that began just after this tick.
+        long = [(step, seconds) for step, seconds in long if seconds > TICK * 0.9]
+        shown = long[: self._most]
+        for step, seconds in shown:
+            self._tell(messages.apply_progress(step.change.address, _action_of(step), seconds))
+        if len(long) > len(shown):
+            self._say(f"… and {len(long) - len(shown):,} more")
+
+    def _tell(self, hook: Hook) -> None:
+        self._send(hook.message())
+
+    def _say(self, text: str) -> None:
+        self._send(messages.log(text))

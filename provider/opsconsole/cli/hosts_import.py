@@ -7,37 +7,28 @@ kept in state.
 from __future__ import annotations
 
 import argparse
-import csv
 import dataclasses
-import io
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from opsconsole.cli import opening
+from opsconsole.cli.host_rows import read_rows, warn_of_override
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.standard_streams import pen_for, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.errors import Stopped, UserError
-from opsconsole.named_files import read_named
-from opsconsole.resources import HOST
 from opsconsole.resources.host.file_import import (
     CsvRows,
     FileImport,
-    JsonRows,
     Report,
     ReportedRow,
     Rows,
 )
 from opsconsole.resources.lifecycles import ConfiguredProvider
-from opsconsole.text import did_you_mean, plural, printable
+from opsconsole.text import plural, printable
 from opsconsole.v1.settings import Settings
-
-_ON_ERROR: Final = ("stop", "continue")
-_ENVELOPE: Final = ("rows", "on_error", "dry_run")
-"""The documented members of the JSON body of an import."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
             "row that fails, and CSV has no other place for it.",
             "Name it with --on-error-parameter, leave --on-error out, or import JSON rows.",
         )
-    _outrank(args.file, "dry_run", rows.dry_run, args.dry_run)
+    warn_of_override(args.file, "dry_run", rows.dry_run, args.dry_run)
     if args.dry_run is None:
         args.dry_run = bool(rows.dry_run)
     settings, _ = opening.settings_of(args)
@@ -89,105 +80,6 @@ async def _import_file(
         return work
     finally:
         await provider.close()
-
-
-def read_rows(path: Path, on_error: str | None = None, parameter: str | None = None) -> Rows:
-    """Return the rows of a file, whose format follows from its extension.
-
-    Args:
-        path: FILE.csv or FILE.json.
-        on_error: `stop` or `continue` after a row that fails; with None the console decides.
-        parameter: The query parameter that carries `on_error` for CSV.
-
-    Raises:
-        UserError: The file cannot be read, or has no rows.
-    """
-    try:
-        # Excel begins a CSV file in UTF-8 with a byte order mark.
-        text = read_named(path).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
-        raise UserError(f"Cannot read {path}: {reason}.") from problem
-    return parse_rows(path, text, on_error, parameter)
-
-
-def parse_rows(
-    path: Path, text: str, on_error: str | None = None, parameter: str | None = None
-) -> Rows:
-    """Return the rows in the text of a file, as `read_rows` does."""
-    if path.suffix.lower() == ".csv":
-        return _csv(path, text, on_error, parameter)
-    return _json(path, text, on_error)
-
-
-def _json(path: Path, text: str, on_error: str | None) -> JsonRows:
-    if path.suffix.lower() != ".json":
-        raise UserError(
-            f"{path} is neither a .csv nor a .json file.", "Rename it to match its content."
-        )
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as problem:
-        raise UserError(f"{path} is not JSON: {problem}.") from problem
-    envelope = document if isinstance(document, dict) else {"rows": document}
-    for name in envelope:
-        if name not in _ENVELOPE:
-            raise UserError(f"{path}: {name!r} is no part of it.", did_you_mean(name, _ENVELOPE))
-    rows, in_file, dry_run = (envelope.get(name) for name in _ENVELOPE)
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise UserError(f"{path} holds no list of rows.", 'Write [{"name": …}, …].')
-    if not rows:
-        raise UserError(f"{path} holds no rows.")
-    if in_file not in (None, *_ON_ERROR):
-        raise UserError(f'{path}: on_error is "stop" or "continue", not {in_file!r}.')
-    if not isinstance(dry_run, bool | None):
-        raise UserError(f"{path}: dry_run is true or false, not {dry_run!r}.")
-    _outrank(path, "on_error", in_file, on_error)
-    return JsonRows(rows, on_error or in_file, dry_run)
-
-
-def _outrank(path: Path, name: str, in_file: Any, given: Any) -> None:
-    """Warn that an option overrides a different value in the file."""
-    if None not in (in_file, given) and in_file != given:
-        option = f"--{name.replace('_', '-')}={json.dumps(given)}".replace('"', "")
-        sys.stderr.write(f"{path} says {name} {json.dumps(in_file)}; {option} outranks it.\n")
-
-
-def _csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> CsvRows:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    cells: list[list[str]] = []
-    try:
-        for row in reader:
-            # Consoles may differ in counting empty lines, so no empty line is sent.
-            if any(cell.strip() for cell in row):
-                cells.append(row)
-                if len(row) != len(cells[0]):
-                    raise UserError(
-                        f"{path}:{reader.line_num}: this row has {plural(len(row), 'cell')}, and "
-                        f"the first line names {plural(len(cells[0]), 'column')}."
-                    )
-    except csv.Error as problem:
-        raise UserError(f"{path}:{reader.line_num}: this is not CSV: {problem}.") from problem
-    if not cells:
-        raise UserError(f"{path} holds no rows.")
-    columns = [item.strip().lower() for item in cells.pop(0)]
-    fields = [attribute.name for attribute in HOST if attribute.creatable]
-    unknown = [name for name in columns if name not in fields]
-    if unknown or "name" not in columns:
-        wrong = f"an import does not set {', '.join(map(repr, unknown))}"
-        raise UserError(
-            f"{path}:1: {wrong if unknown else 'there is no column name'}.",
-            f"The first line names the columns, separated by commas: name, and of "
-            f"{', '.join(sorted({*fields} - {'name'}))} those that the file holds. For a console "
-            "that takes another layout, write JSON rows.",
-        )
-    twice = next((name for name in columns if columns.count(name) > 1), None)
-    if twice is not None:
-        raise UserError(f"{path}:1: duplicate column {twice!r}.", "Keep one of the two.")
-    if not cells:
-        raise UserError(f"{path} holds no rows.")
-    rows = [dict(zip(columns, row, strict=True)) for row in cells]
-    return CsvRows(rows, on_error, on_error_parameter=parameter)
 
 
 class _Lines:

@@ -23,15 +23,15 @@ from opsconsole.text import plural
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make, show and save a plan, or one for each stack of a share; return the exit code."""
+    """Make, show and save a plan, or one for each stack of a shard; return the exit code."""
     if getattr(args, "shard", None) is None:
         return _plan(args, opening.open_checked(args))
-    _check_share(args)
+    _check_shard_options(args)
     output = find_output(Path.cwd())
     codes: dict[str, int] = {}
     for name in stacks_of(output):
         if args.shard.takes(name):
-            codes[name] = _plan_of_share(args, output, name)
+            codes[name] = _plan_of_shard(args, output, name)
     count = Counter(codes.values())
     sys.stdout.write(
         f"Shard {args.shard}: {plural(len(codes), 'stack')}, {count[CHANGES]} with changes,"
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 _FILES: Final = ("out", "html", "markdown")
 
 
-def _check_share(args: argparse.Namespace) -> None:
+def _check_shard_options(args: argparse.Namespace) -> None:
     """Refuse options that are for one stack only.
 
     Raises:
@@ -67,10 +67,10 @@ def _check_share(args: argparse.Namespace) -> None:
             )
 
 
-def _plan_of_share(args: argparse.Namespace, output: Path, name: str) -> int:
+def _plan_of_shard(args: argparse.Namespace, output: Path, name: str) -> int:
     """Plan one stack; an error does not stop the planning of the other stacks."""
     stack_args = argparse.Namespace(**vars(args))
-    # The line about the whole share counts the stacks with changes by their exit codes.
+    # The line about the whole shard counts the stacks with changes by their exit codes.
     stack_args.stack, stack_args.detailed_exitcode = name, True
     for option in _FILES:
         path = getattr(args, option)
@@ -81,7 +81,7 @@ def _plan_of_share(args: argparse.Namespace, output: Path, name: str) -> int:
     try:
         return _plan(stack_args, load_stack(output, resources, name))
     except Stopped:
-        # An interrupt ends the whole share, not this stack alone.
+        # An interrupt ends the whole shard, not this stack alone.
         raise
     except OpsconsoleError as failure:
         planning.show_diagnostics(args, diagnostics_of(failure))

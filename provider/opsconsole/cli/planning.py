@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.opening import stands_in
-from opsconsole.cli.option_groups import FEWEST_GUARDED
+from opsconsole.cli.options import FEWEST_GUARDED
 from opsconsole.cli.progress import waiting
 from opsconsole.cli.standard_streams import columns, pen_for, use_colour
 from opsconsole.cli.table import FAILED
@@ -27,6 +27,7 @@ from opsconsole.reconcile.plan import Plan, PlanOptions, checksum, guard_objecti
 from opsconsole.reconcile.planner import make_plan
 from opsconsole.reconcile.providers import OpenedStack, Providers
 from opsconsole.reports import plan_text, terminal
+from opsconsole.reports.plan_text import Detail
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import State, StateSession, workspace_of
 from opsconsole.v1.settings import Settings
@@ -134,7 +135,7 @@ def guard_objection_to(args: argparse.Namespace, plan: Plan) -> Diagnostic | Non
 
 def show(args: argparse.Namespace, plan: Plan) -> None:
     """Print a plan as text, with its checksum."""
-    sys.stdout.write(plan_text.render(plan, pen_for(args), compact=_is_compact(args, plan)))
+    sys.stdout.write(plan_text.render(plan, pen_for(args), _detail_of(args, plan)))
     if not plan.empty and not has_error(plan.diagnostics):
         sys.stdout.write(f"\nChecksum of this plan: {checksum(plan)}\n")
     sys.stdout.flush()
@@ -146,13 +147,15 @@ _AROUND: Final = 4
 """Lines that a command writes around its plan: the checksum, a question."""
 
 
-def _is_compact(args: argparse.Namespace, plan: Plan) -> bool:
-    """Return whether a plan is shown in its short form: on request, or if it is too long."""
-    if args.compact or args.full:
-        return bool(args.compact)
-    if columns():
-        return not plan_text.fits(plan, shutil.get_terminal_size().lines - _AROUND)
-    return stands_in(args) and not plan_text.fits(plan, _CLIENT_ROWS)
+def _detail_of(args: argparse.Namespace, plan: Plan) -> Detail:
+    """Return how much of a plan is shown: as requested, or as much as fits."""
+    if args.compact:
+        return Detail.NAMES
+    is_terminal = columns() > 0
+    if args.full or not (is_terminal or stands_in(args)):
+        return Detail.FULL
+    rows = shutil.get_terminal_size().lines - _AROUND if is_terminal else _CLIENT_ROWS
+    return plan_text.choose_detail(plan, rows)
 
 
 def show_diagnostics(args: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> None:
@@ -168,17 +171,17 @@ def write_reports(args: argparse.Namespace, plan: Plan, title: str) -> None:
     """
     if args.html is None and args.markdown is None:
         return
-    from opsconsole.reports.plan_report import to_report
+    from opsconsole.reports.plan_view import make_view
 
     if args.html is not None:
         from opsconsole.reports.html import page  # loads the templates
 
         at = utc_now().isoformat()
-        write_named(args.html, page.render(to_report(plan, title=title, timestamp=at)))
+        write_named(args.html, page.render(make_view(plan, title=title, timestamp=at)))
     if args.markdown is not None:
         from opsconsole.reports import markdown
 
-        write_named(args.markdown, markdown.render(to_report(plan)))
+        write_named(args.markdown, markdown.render(make_view(plan)))
 
 
 def as_json(plan: Plan, program: Program, variables: Mapping[str, Any]) -> str:

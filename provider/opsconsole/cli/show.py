@@ -9,7 +9,7 @@ import sys
 from opsconsole.cli import opening
 from opsconsole.cli.standard_streams import pen_for
 from opsconsole.errors import UserError
-from opsconsole.reports import state_report, terminal
+from opsconsole.reports import state_formats, terminal
 from opsconsole.reports.value_diff import lines_of_value
 from opsconsole.state import StateOutput, read_state
 
@@ -19,9 +19,9 @@ def run(args: argparse.Namespace) -> int:
     if args.planfile is None:
         state = read_state(opening.state_backend(args, "show"))
         if args.json:
-            sys.stdout.write(state_report.render_json(state))
+            sys.stdout.write(state_formats.render_json(state))
         else:
-            sys.stdout.write(state_report.render_text(state, pen_for(args)))
+            sys.stdout.write(state_formats.render_text(state, pen_for(args)))
         return 0
     # Showing the state does not need the modules for plans.
     from opsconsole.cli import planning
@@ -44,7 +44,7 @@ def run_output(args: argparse.Namespace) -> int:
     if args.name is not None:
         sys.stdout.write(_one(args, outputs))
     elif args.json:
-        sys.stdout.write(json.dumps(state_report.outputs_json(outputs), indent=2) + "\n")
+        sys.stdout.write(json.dumps(state_formats.outputs_json(outputs), indent=2) + "\n")
     elif outputs:
         text = terminal.outputs_text(outputs, pen_for(args))
         sys.stdout.write(text.partition("\n\n")[2])

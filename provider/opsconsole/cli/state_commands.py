@@ -40,13 +40,13 @@ def list_addresses(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    from opsconsole.reports import state_report
+    from opsconsole.reports import state_formats
 
     state = read_state(opening.state_backend(args, "state show"))
     address = Address.parse(args.address)
     if address not in state:
         raise UserError(f"{address} is not in the state.", _near(state, args.address))
-    sys.stdout.write(state_report.instance(state, address, pen_for(args)))
+    sys.stdout.write(state_formats.instance(state, address, pen_for(args)))
     return 0
 
 

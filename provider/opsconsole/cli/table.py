@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from opsconsole.cli.option_groups import (
+from opsconsole.cli.options import (
     ACCEPTANCE,
     APPLY,
     DRIFT_CHECK,
@@ -32,8 +32,10 @@ from opsconsole.cli.option_groups import (
     TERRAFORM_JSON,
     VARIABLES,
     WORKSPACES,
+    Group,
+    Option,
+    read_port,
 )
-from opsconsole.cli.options import Group, Option, read_port
 from opsconsole.errors import TRY_LATER
 from opsconsole.resources import RESOURCES
 from opsconsole.v1.operations import OPERATIONS
@@ -205,7 +207,7 @@ HELP: Final = {
             "--json  print the plan in Terraform's JSON format",
             "--input=false  nothing is ever asked by a plan",
             PLACE,
-            "--shard K/N  plan the stacks of share K of N, chosen by a hash of their names, one "
+            "--shard K/N  plan the stacks of shard K of N, chosen by a hash of their names, one "
             "after the other; a file to write must have {stack} in its name",
             *(VARIABLES, PLANNING, GUARD, LOCK, PLAN_OUTPUT),
             line="show what applying the program would do",
@@ -333,7 +335,7 @@ HELP: Final = {
             "states those are; where there is none, all state files under it are checked.",
             "opsconsole drift --format terminal --format html=drift.html\n"
             "opsconsole drift --since drift.json --format json=drift.json --notify https://…\n"
-            "opsconsole drift merge share-1.json share-2.json --format markdown",
+            "opsconsole drift merge shard-1.json shard-2.json --format markdown",
             Option(
                 "[STATE|FOLDER...]  a state file, or a folder under which all are checked; "
                 "settings come from the environment unless --program or --dir names their "
@@ -350,7 +352,7 @@ HELP: Final = {
                     "drift:run_merge",
                     "Make one report of the JSON reports of all shards. What another shard "
                     "manages is not unmanaged.",
-                    "opsconsole drift merge share-1.json share-2.json --format markdown",
+                    "opsconsole drift merge shard-1.json shard-2.json --format markdown",
                     Option("REPORT...  a report of each shard, as JSON", dest="reports"),
                     *DRIFT_OUTPUT,
                     codes=_DRIFT_CODES,

@@ -10,7 +10,7 @@ from typing import Final
 from opsconsole.resources import RESOURCES
 
 BASELINE_FILE: Final = ".opsconsole-drift.yml"
-COUNTED: Final = ("plugins",)
+COUNTED_BY_DEFAULT: Final = ("plugins",)
 """Unmanaged objects that count as drift by default. A plugin changes the abilities of an agent.
 Other unmanaged objects may simply belong to the tenant."""
 

@@ -20,7 +20,7 @@ from opsconsole.drift.baseline import (
     parse_baseline,
     read_baseline,
 )
-from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.drift.model import Bucket, DriftReport, Finding
 from opsconsole.errors import UserError
 from opsconsole.named_files import write_whole
 

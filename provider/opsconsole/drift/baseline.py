@@ -24,10 +24,11 @@ from pydantic import (
 )
 
 from opsconsole.document_models import STRICT, Whole, what_is_wrong
-from opsconsole.drift.report import BaselineProblem, Bucket, Difference, Finding
+from opsconsole.drift.model import BaselineProblem, Bucket, Difference, Finding
 from opsconsole.errors import UserError
 
 VERSION: Final = 1
+UNUSED: Final = "unused: there is no such drift"
 MAX_BYTES: Final = 2**20
 _MAX_DIGITS: Final = 100
 MAX_DEPTH: Final = 100
@@ -188,7 +189,7 @@ def apply_baseline(
         if entry.expires < today:
             problems.append(BaselineProblem(str(entry), f"expired on {entry.expires}"))
         elif entry not in used and certain and not _may_be_in_use(entry, findings, listed):
-            problems.append(BaselineProblem(str(entry), "unused: there is no such drift"))
+            problems.append(BaselineProblem(str(entry), UNUSED))
     return marked, tuple(problems)
 
 

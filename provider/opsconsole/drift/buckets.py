@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from opsconsole.definition import ChangeRule, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, has_error
-from opsconsole.drift.report import Bucket, Difference, Finding
+from opsconsole.drift.model import Bucket, Difference, Finding
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import Cause, ProblemKind
 from opsconsole.lifecycle.answers import PrivateState
@@ -104,10 +104,10 @@ def _unseen_reason(definition: ResourceDefinition, before: Values, unseen: tuple
             f"no documented operation reads {definition.plural}, and no "
             f"{operation_to_name(definition, 'read')} is named: it exists, its fields were not seen"
         )
-    held = [name for name in unseen if before.get(name) is not None]
-    if not held:
+    in_state = [name for name in unseen if before.get(name) is not None]
+    if not in_state:
         return ""
-    return f"the console did not show {', '.join(held)}, which state holds"
+    return f"the console did not show {', '.join(in_state)}, which state holds"
 
 
 def _with_owner(item: StateObject, addresses: Addresses) -> str:
@@ -159,11 +159,14 @@ def explain_unread(objects: Iterable[StateObject], *, tolerant: bool) -> tuple[D
     A failed call (401, 5xx, HTML, no answer) is an error. A limit of the console (truncated lists,
     hosts that cannot be read) is a warning. A 403 is an error too, unless `tolerant`.
     """
+    unread = [item for item in objects if item.is_unread]
+    # The console refused one object; the next was then not read for the same reason.
+    gists = {item.outcome.reason: item.outcome.cause.gist for item in unread if item.outcome.cause}
     groups: dict[tuple[object, ...], list[StateObject]] = {}
-    for item in objects:
-        if item.is_unread:
-            cause = item.outcome.cause
-            groups.setdefault((item.outcome.reason, cause and cause.gist), []).append(item)
+    for item in unread:
+        reason, cause = item.outcome.reason, item.outcome.cause
+        key = (reason, cause.gist if cause else gists.get(reason))
+        groups.setdefault(key, []).append(item)
     several = len({item.stack for group in groups.values() for item in group}) > 1
     return tuple(_explain_group(group, tolerant, several) for group in groups.values())
 
@@ -177,7 +180,7 @@ def _explain_group(group: Sequence[StateObject], tolerant: bool, several: bool) 
     is_grave = any(_is_grave(item.outcome, tolerant) for item in group)
     types = Counter(item.instance.type_name for item in group)
     counted = [plural(count, RESOURCES[type_name].title) for type_name, count in types.items()]
-    found = (
+    explanations = (
         Diagnostic(
             Severity.ERROR if is_grave else Severity.WARNING,
             f"{join_words(counted)} could not be checked",
@@ -188,7 +191,7 @@ def _explain_group(group: Sequence[StateObject], tolerant: bool, several: bool) 
         for detail, cause in _details(item.outcome)
     )
     # One of the diagnostics explains the cause in full; the others only refer to it.
-    fullest = max(found, key=lambda item: len(item.text))
+    fullest = max(explanations, key=lambda diagnostic: len(diagnostic.text))
     addresses = (item.instance.address if several else item.address for item in group)
     return replace(fullest, addresses=tuple(addresses))
 

@@ -1,52 +1,43 @@
 """One check: states and console side by side, every resource in exactly one bucket.
 
 A check takes no lock and writes no state. It sends the requests of a refresh, and those for the
-lists that an operator has named.
+lists that an operator has named. Settings are restricted to the rights of a check only here.
 """
 
 from __future__ import annotations
 
-import hashlib
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
-from pathlib import Path
 
+from opsconsole.address import LOCAL_NAME
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic, error
-from opsconsole.drift import COUNTED, unmanaged_kinds
-from opsconsole.drift.baseline import Entry, apply_baseline
+from opsconsole.drift import COUNTED_BY_DEFAULT, unmanaged_kinds
+from opsconsole.drift.baseline import UNUSED, Entry, apply_baseline
 from opsconsole.drift.buckets import classify, explain_unread
-from opsconsole.drift.consoles import Consoles
-from opsconsole.drift.report import (
+from opsconsole.drift.model import (
     BaselineProblem,
     DriftReport,
     Finding,
     Managed,
     Scope,
     Shard,
-    Share,
+    ShardResult,
+    console_digest,
 )
-from opsconsole.drift.stack import (
-    Stack,
-    StackState,
-    StateObject,
-    StatesRead,
-    report_rewritten,
-)
-from opsconsole.drift.unmanaged import (
-    find_unmanaged,
-    read_inventory,
-    report_incomplete_lists,
-)
-from opsconsole.errors import Stopped
+from opsconsole.drift.stack import StackState, StackStates, StateObject, report_rewritten
+from opsconsole.drift.unmanaged import find_unmanaged, lists_were_read
+from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.reconcile.prior import warn_unsettled
-from opsconsole.reconcile.providers import OnStop, refresh
+from opsconsole.reconcile.providers import OnStop, Providers, provider_key_of, refresh
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.reading import HostReader
-from opsconsole.v1.operations import documented_for, reads_whole
+from opsconsole.resources.lifecycles import ConfiguredProvider
+from opsconsole.v1.operations import reads_whole
+from opsconsole.v1.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -57,21 +48,121 @@ class CheckOptions:
         read_only: Whether to send nothing but GET requests.
         min_coverage: Per cent of the required resources that must be checked.
         baseline: The entries of the accepted drift.
-        counted: Kinds of unmanaged objects that count as drift, of `unmanaged_kinds`.
-        root: The directory to which source locations are relative.
-        shard: The share of all stacks that these are; None if these are all stacks.
+        count_unmanaged: Kinds of unmanaged objects that count as drift, of `unmanaged_kinds`.
+        shard: The part of all stacks that these are; None if these are all stacks.
     """
 
     read_only: bool = False
     min_coverage: float = 100.0
     baseline: Sequence[Entry] = ()
-    counted: Collection[str] = COUNTED
-    root: Path = field(default_factory=Path.cwd)
+    count_unmanaged: Collection[str] = COUNTED_BY_DEFAULT
     shard: Shard | None = None
 
 
+@dataclass
+class ProviderPool:
+    """The providers of one check: one for each set of settings.
+
+    Stacks with equal settings share a provider, so that one search serves them all.
+
+    Attributes:
+        environ: The environment that settings fall back on.
+        read_only: Whether only GET requests may be sent.
+        providers: The providers, by a key that is private to this check.
+        stopped: Whether the check was stopped.
+    """
+
+    environ: Mapping[str, str]
+    read_only: bool = False
+    providers: dict[str, ConfiguredProvider] = field(default_factory=dict)
+    stopped: bool = False
+
+    def _open(self, settings: Settings) -> str:
+        restricted = _restrict_settings(settings, read_only=self.read_only)
+        # Settings hold a mapping, so they cannot be the keys of a dictionary.
+        for key, provider in self.providers.items():
+            if provider.session.settings == restricted:
+                return key
+        key = str(len(self.providers))
+        self.providers[key] = ConfiguredProvider(restricted, read_only=self.read_only)
+        # `stop` reached only the providers that were open when it was called.
+        if self.stopped:
+            self.providers[key].stop()
+        return key
+
+    def open_stack(self, state: StackState) -> dict[str, tuple[str, str]]:
+        """Open the providers of the provider configurations in a state.
+
+        Returns:
+            For each configuration, as state writes it: the key of its provider, or an empty key and
+            the reason why it has none.
+        """
+        program, providers = state.stack.program, None
+        if program is not None:
+            evaluator = state.stack.evaluator(program, state.values)
+            providers = Providers(program, evaluator, self.environ)
+        opened: dict[str, tuple[str, str]] = {}
+        for name in dict.fromkeys(item.instance.stored.provider for item in state.objects):
+            try:
+                opened[name] = self._open(self._settings_of(name, providers)), ""
+            except OpsconsoleError as problem:
+                opened[name] = "", str(problem)
+        return opened
+
+    def _settings_of(self, provider: str, providers: Providers | None) -> Settings:
+        """Return the settings of a provider configuration: the program's, or the environment's.
+
+        Raises:
+            UserError, ConfigurationError: The settings are wrong or cannot be determined.
+        """
+        key = provider_key_of(provider)
+        inside = provider.startswith("module.")
+        if inside or (providers is None and key != LOCAL_NAME):
+            raise UserError(
+                f"its provider configuration {provider if inside else key} is in a program that "
+                "was not named (--program, --dir)"
+            )
+        if providers is None:
+            return Settings.from_values({}, self.environ)
+        return providers.settings(key)
+
+    @property
+    def calls(self) -> dict[str, int]:
+        """How many requests were sent, by operation."""
+        total: Counter[str] = Counter()
+        for provider in self.providers.values():
+            total.update(provider.client.calls)
+        return dict(sorted(total.items()))
+
+    def stop(self) -> None:
+        """Begin no further request; those in flight are finished."""
+        self.stopped = True
+        for provider in self.providers.values():
+            provider.stop()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for provider in self.providers.values():
+            await provider.close()
+
+
+def _restrict_settings(settings: Settings, *, read_only: bool) -> Settings:
+    """Return the settings of a check; if `read_only`, they only name GET operations."""
+    # In a check, a 404 for an object is a finding, even if a refresh would fail.
+    settings = replace(settings, on_missing="remove", on_missing_host=None)
+    if not read_only:
+        return settings
+    readable = {
+        name: declared
+        for name, declared in settings.extra_endpoints.items()
+        if declared.startswith("GET ")
+    }
+    # The empty update, which can read hosts, is a POST.
+    return replace(settings, host_read="none", extra_endpoints=readable)
+
+
 async def check(
-    read: StatesRead,
+    states: StackStates,
     options: CheckOptions,
     environ: Mapping[str, str],
     on_stop: OnStop = lambda stop: None,
@@ -87,33 +178,32 @@ async def check(
     Raises:
         Stopped: The check was stopped before everything was read.
     """
-    consoles = Consoles(environ, options.read_only)
-    on_stop(consoles.stop)
+    pool = ProviderPool(environ, options.read_only)
+    on_stop(pool.stop)
     try:
-        return await _check(read, options, consoles)
+        return await _check(states, options, pool)
     finally:
-        await consoles.close()
+        await pool.close()
 
 
-async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) -> DriftReport:
-    states = read.states
-    counted = sorted(unmanaged_kinds()[kind] for kind in options.counted)
-    objects = await _read_objects(states, consoles)
-    sharded = options.shard is not None
-    unmanaged, unlisted = await _find_unmanaged(objects, counted, sharded=sharded)
+async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool) -> DriftReport:
+    counted_types = sorted(unmanaged_kinds()[kind] for kind in options.count_unmanaged)
+    objects = await _read_objects(states.read, pool)
+    shard = options.shard
+    unmanaged, unlisted = await find_unmanaged(objects, counted_types, sharded=shard is not None)
     # Otherwise the report would call everything unchecked that was not read before the stop.
-    if consoles.stopped:
+    if pool.stopped:
         raise Stopped("The check was stopped.")
     addresses = {
         (item.provider, item.instance.type_name, item.id): item.address for item in objects
     }
     findings = [*(classify(item, addresses) for item in objects), *unmanaged]
-    findings, undetermined = _add_declarations(findings, states, options.root)
-    listed = not unlisted and _lists_were_read(objects)
+    findings, undetermined = _add_declarations(findings, states.read)
+    listed = not unlisted and lists_were_read(objects)
     now = utc_now()
-    certain = len(states) == len(read.stacks)
-    findings, baseline, unused = _accept(
-        findings, options, now.date(), certain=certain, listed=listed
+    certain = len(states.read) == len(states.stacks)
+    findings, problems = apply_baseline(
+        options.baseline, findings, now.date(), certain=certain, listed=listed
     )
     drifted = any(finding.is_drift for finding in findings)
     read_whole = [
@@ -125,44 +215,46 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
         read_only=options.read_only,
         method=_describe_host_reads(objects, read_only=options.read_only),
         diagnostics=(
-            *read.diagnostics,
+            *states.diagnostics,
             *unlisted,
             *undetermined,
             # Only drift can come from a run that wrote a state meanwhile, and reading states again
             # is slow.
-            *(item for state in states if drifted for item in report_rewritten(state)),
+            *(item for state in states.read if drifted for item in report_rewritten(state)),
             *(item for outcome in read_whole for item in outcome.diagnostics),
             *explain_unread(objects, tolerant=options.min_coverage < 100.0),
         ),
-        baseline=baseline,
-        calls=consoles.calls,
-        seconds=time.monotonic() - read.began,
+        # Another shard may use an entry that this shard does not use. The merge of all shards
+        # decides.
+        baseline=tuple(item for item in problems if shard is None or item.problem != UNUSED),
+        calls=pool.calls,
+        seconds=time.monotonic() - states.began,
         # Documented operations read these types.
         required=tuple(name for name, definition in RESOURCES.items() if reads_whole(definition)),
         min_coverage=options.min_coverage,
-        share=_share(options.shard, objects, unused, read.stacks, states),
+        shard=_make_shard_result(shard, objects, states, problems) if shard else None,
         scope=Scope(
-            tuple(state.stack.name for state in states if not state.absent),
-            tuple(counted) if listed else (),
+            tuple(state.stack.name for state in states.read if not state.absent),
+            tuple(counted_types) if listed else (),
         ),
     )
 
 
-async def _read_objects(states: Iterable[StackState], consoles: Consoles) -> list[StateObject]:
+async def _read_objects(states: Iterable[StackState], pool: ProviderPool) -> list[StateObject]:
     """Read all objects concurrently, starting with the hosts of all stacks."""
     objects: list[tuple[StateObject, str]] = []
     for state in states:
-        opened = consoles.open_stack(state)
+        opened = pool.open_stack(state)
         for item in state.objects:
             stored = item.instance.stored
             key, why = ("", item.unreadable) if item.unreadable else opened[stored.provider]
             # `refresh` finds the provider by this key, and leaves an object without one unread.
             instance = replace(item.instance, stored=stored._replace(provider=key))
-            provider = consoles.providers.get(key)
+            provider = pool.providers.get(key)
             objects.append((replace(item, instance=instance, provider=provider), why))
-    done = await refresh([item.instance for item, _ in objects], consoles.providers)
+    done = await refresh([item.instance for item, _ in objects], pool.providers)
     return [
-        _explain(replace(item, instance=done[item.instance.address]), why, consoles.read_only)
+        _explain(replace(item, instance=done[item.instance.address]), why, pool.read_only)
         for item, why in objects
     ]
 
@@ -193,44 +285,10 @@ def _explain(item: StateObject, why: str, read_only: bool) -> StateObject:
     return replace(item, instance=replace(item.instance, read=read))
 
 
-async def _find_unmanaged(
-    objects: Sequence[StateObject], counted: Collection[str], *, sharded: bool
-) -> tuple[list[Finding], list[Diagnostic]]:
-    """Read the lists of the counted types, of each console that has at least one object.
-
-    Returns:
-        The objects that no state manages, and a diagnostic for each list that was not read, or not
-        to its end.
-    """
-    findings: dict[tuple[str, str, str], Finding] = {}
-    unlisted: list[Diagnostic] = []
-    cut: list[Diagnostic] = []
-    for provider in filter(None, dict.fromkeys(item.provider for item in objects)):
-        session, base_url = provider.session, provider.session.settings.base_url
-        listed, problems = await read_inventory(session, counted)
-        unlisted += problems
-        cut += report_incomplete_lists(session, counted, listed)
-        # An object whose console is not known may belong to this one.
-        managed = [item for item in objects if item.base_url in (base_url, "")]
-        on_console = [item for item in objects if item.provider is provider]
-        where = _digest_of(base_url) if sharded else ""
-        for finding in find_unmanaged(on_console, managed, session, counted, listed):
-            # The object may have been found already, under other settings of the same console.
-            what = (base_url, finding.type_name, finding.id)
-            findings.setdefault(what, replace(finding, undecided=sharded, console=where))
-    return list(findings.values()), [*unlisted, *cut]
-
-
-def _lists_were_read(objects: Iterable[StateObject]) -> bool:
-    """Return whether every list that shows both managed and unmanaged objects was read."""
-    lists = {documented_for(item, "list") for item in RESOURCES.values()} - {None}
-    types = {name for name, item in RESOURCES.items() if documented_for(item, "read") in lists}
-    return not any(item.is_unread and item.instance.type_name in types for item in objects)
-
-
 def _add_declarations(
-    findings: Iterable[Finding], states: Iterable[StackState], root: Path
+    findings: Iterable[Finding], states: Iterable[StackState]
 ) -> tuple[list[Finding], list[Diagnostic]]:
+    """Return findings with their declarations, and with the pending resources of all stacks."""
     stacks = {state.stack.name: state.stack for state in states}
     pending: list[Finding] = []
     diagnostics: list[Diagnostic] = []
@@ -238,44 +296,28 @@ def _add_declarations(
         more, undetermined = state.stack.find_pending(state.values)
         pending += more
         diagnostics += undetermined
-    located = [stacks[finding.stack].locate(finding, root) for finding in (*findings, *pending)]
+    located = [stacks[finding.stack].locate(finding) for finding in (*findings, *pending)]
     return located, diagnostics
 
 
-def _accept(
-    findings: Sequence[Finding], options: CheckOptions, today: date, *, certain: bool, listed: bool
-) -> tuple[list[Finding], tuple[BaselineProblem, ...], tuple[str, ...]]:
-    """Mark accepted findings; return all findings, entries with problems, and unused entries."""
-    marked, entries = apply_baseline(
-        options.baseline, findings, today, certain=certain, listed=listed
-    )
-    if options.shard is None:
-        return marked, entries, ()
-    # Another shard may use an entry that this shard does not use. The merge of all shards decides.
-    _, sure = apply_baseline(options.baseline, findings, today, certain=False)
-    return marked, sure, tuple(item.entry for item in entries if item not in sure)
-
-
-def _share(
-    shard: Shard | None,
+def _make_shard_result(
+    shard: Shard,
     objects: Iterable[StateObject],
-    unused: tuple[str, ...],
-    stacks: Sequence[Stack],
-    states: Iterable[StackState],
-) -> Share | None:
-    """Return this shard's facts for the merge, or None if there are no other shards."""
-    if shard is None:
-        return None
-    managed = tuple(
-        Managed(_digest_of(item.base_url), item.instance.type_name, item.id) for item in objects
+    states: StackStates,
+    problems: Iterable[BaselineProblem],
+) -> ShardResult:
+    """Return this shard's facts for the merge of all shards."""
+    return ShardResult(
+        shard.number,
+        shard.count,
+        managed=tuple(
+            Managed(console_digest(item.base_url), item.instance.type_name, item.id)
+            for item in objects
+        ),
+        baseline_unused=tuple(item.entry for item in problems if item.problem == UNUSED),
+        stacks=len(states.stacks),
+        stacks_without_state=sum(state.has_no_state for state in states.read),
     )
-    absent = sum(state.has_no_state for state in states)
-    return Share(shard.number, shard.count, managed, unused, len(stacks), absent)
-
-
-def _digest_of(base_url: str) -> str:
-    """Return a digest of a console's address, which no report has; empty if not known."""
-    return hashlib.sha256(base_url.encode()).hexdigest()[:16] if base_url else ""
 
 
 def _describe_host_reads(objects: Iterable[StateObject], *, read_only: bool) -> str:

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from opsconsole.diagnostics import Diagnostic, error
-from opsconsole.drift.report import (
+from opsconsole.drift.baseline import UNUSED
+from opsconsole.drift.model import (
     BaselineProblem,
     Bucket,
     DriftReport,
     Finding,
     Managed,
     Scope,
-    Share,
+    ShardResult,
 )
 from opsconsole.errors import UserError
 
@@ -29,46 +30,45 @@ def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
         UserError: A report is not from a shard, two reports are from the same shard, or the reports
             have different numbers of shards.
     """
-    shares = [item.share for item in reports if item.share is not None]
-    if len(shares) < len(reports):
+    shards = [report.shard for report in reports if report.shard is not None]
+    if len(shards) < len(reports):
         raise UserError(
             "A report to merge is not of a shard, so it does not say what its states manage.",
             "Write it with `opsconsole drift --shard K/N --format json=FILE`.",
         )
-    missing = _report_missing(shares)
-    findings = list(_findings(reports, shares, complete=not missing))
+    missing = _report_missing(shards)
+    findings = list(_findings(reports, shards, complete=not missing))
     return DriftReport(
-        findings=tuple(sorted(findings, key=lambda item: item.stack)),
-        checked_at=min(item.checked_at for item in reports),
-        read_only=all(item.read_only for item in reports),
-        method=" ".join(dict.fromkeys(item.method for item in reports if item.method)),
+        findings=tuple(sorted(findings, key=lambda finding: finding.stack)),
+        checked_at=min(report.checked_at for report in reports),
+        read_only=all(report.read_only for report in reports),
+        method=" ".join(dict.fromkeys(report.method for report in reports if report.method)),
         diagnostics=(
             *missing,
-            *_report_no_state(shares),
+            *_report_no_state(shards),
             # Shards of one console meet the same problems.
-            *dict.fromkeys(diagnostics for item in reports for diagnostics in item.diagnostics),
+            *dict.fromkeys(diagnostic for report in reports for diagnostic in report.diagnostics),
         ),
-        baseline=_baseline(reports, shares, certain=not missing),
-        calls=sum((Counter(item.calls) for item in reports), Counter()),
-        seconds=sum(item.seconds for item in reports),
-        required=tuple(dict.fromkeys(name for item in reports for name in item.required)),
-        min_coverage=max(item.min_coverage for item in reports),
+        baseline=_baseline(reports, shards, certain=not missing),
+        calls=sum((Counter(report.calls) for report in reports), Counter()),
+        seconds=sum(report.seconds for report in reports),
+        required=tuple(dict.fromkeys(name for report in reports for name in report.required)),
+        min_coverage=max(report.min_coverage for report in reports),
         scope=Scope(
-            tuple(dict.fromkeys(stack for item in reports for stack in item.scope.stacks)),
-            tuple(sorted(set.intersection(*(set(item.scope.listed) for item in reports)))),
+            tuple(dict.fromkeys(stack for report in reports for stack in report.scope.stacks)),
+            tuple(sorted(set.intersection(*(set(report.scope.listed) for report in reports)))),
         ),
     )
 
 
-def _report_missing(shares: Sequence[Share]) -> tuple[Diagnostic, ...]:
-    counts = {share.count for share in shares}
+def _report_missing(shards: Sequence[ShardResult]) -> tuple[Diagnostic, ...]:
+    counts = {shard.count for shard in shards}
     if len(counts) > 1:
-        shards = ", ".join(str(share) for share in shares)
         raise UserError(
-            f"The reports are not shares of one whole: {shards}.",
+            f"The reports are not the shards of one check: {', '.join(map(str, shards))}.",
             "Merge reports that were made with the same N of --shard K/N.",
         )
-    numbers = Counter(share.number for share in shares)
+    numbers = Counter(shard.number for shard in shards)
     twice = [number for number, times in numbers.items() if times > 1]
     if twice:
         raise UserError(
@@ -87,18 +87,18 @@ def _report_missing(shares: Sequence[Share]) -> tuple[Diagnostic, ...]:
     )
 
 
-def _report_no_state(shares: Sequence[Share]) -> tuple[Diagnostic, ...]:
-    stacks = sum(share.stacks for share in shares)
-    if not stacks or sum(share.stacks_without_state for share in shares) < stacks:
+def _report_no_state(shards: Sequence[ShardResult]) -> tuple[Diagnostic, ...]:
+    stacks = sum(shard.stacks for shard in shards)
+    if not stacks or sum(shard.stacks_without_state for shard in shards) < stacks:
         return ()
     why = "Check that their backends name the places where the states are kept."
     return (error("No stack of any shard has a state, so nothing was checked", why),)
 
 
 def _findings(
-    reports: Sequence[DriftReport], shares: Iterable[Share], *, complete: bool
+    reports: Sequence[DriftReport], shards: Iterable[ShardResult], *, complete: bool
 ) -> Iterator[Finding]:
-    managed = {item for share in shares for item in share.managed}
+    managed = {item for shard in shards for item in shard.managed}
     seen: set[Managed] = set()
     for finding in (item for report in reports for item in report.findings):
         if finding.bucket is not Bucket.UNMANAGED:
@@ -116,16 +116,14 @@ def _findings(
 
 
 def _baseline(
-    reports: Sequence[DriftReport], shares: Sequence[Share], *, certain: bool
+    reports: Sequence[DriftReport], shards: Sequence[ShardResult], *, certain: bool
 ) -> tuple[BaselineProblem, ...]:
     problems = list(dict.fromkeys(item for report in reports for item in report.baseline))
     if certain:
         # A shard that could not check names no unused entries. An entry is unused if every shard
         # says so.
-        common = set.intersection(*(set(share.baseline_unused) for share in shares))
+        common = set.intersection(*(set(shard.baseline_unused) for shard in shards))
         problems += [
-            BaselineProblem(entry, "unused: there is no such drift")
-            for entry in shares[0].baseline_unused
-            if entry in common
+            BaselineProblem(entry, UNUSED) for entry in shards[0].baseline_unused if entry in common
         ]
     return tuple(problems)

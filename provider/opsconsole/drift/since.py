@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from opsconsole.drift.report import Bucket, Comparison, DriftEntry, DriftReport, Finding
+from opsconsole.drift.model import Bucket, Comparison, DriftEntry, DriftReport, Finding
 
 _Key = tuple[str, str, str]
 """The stack, the address, and the unit that differs. An unmanaged object belongs to no stack."""

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from opsconsole.address import LOCAL_NAME
 from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
-from opsconsole.drift.report import Bucket, Finding
+from opsconsole.drift.model import Bucket, Finding
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator, Program
 from opsconsole.lifecycle.interface import Outcome, Seen
@@ -69,12 +69,8 @@ class Stack:
         """Return an evaluator of its program; `values` are those in state, by address."""
         return Evaluator(program, self.variables, values.get, workspace=self.workspace)
 
-    def locate(self, finding: Finding, root: Path) -> Finding:
-        """Return a finding with the construct and the source location of its resource.
-
-        Args:
-            root: The directory to which source locations are relative.
-        """
+    def locate(self, finding: Finding) -> Finding:
+        """Return a finding with the construct and the source location of its resource."""
         # The id of an unmanaged object may look like an address.
         if self.program is None or finding.bucket is Bucket.UNMANAGED:
             return finding
@@ -82,7 +78,7 @@ class Stack:
         if block is None:
             return finding
         origin = block.origin
-        return replace(finding, construct_path=origin.path, location=origin.place(root))
+        return replace(finding, construct_path=origin.path, location=origin.place(Path.cwd()))
 
     def find_pending(self, values: Mapping[str, Values]) -> tuple[list[Finding], list[Diagnostic]]:
         """Return the declared resources that state lacks, and diagnostics of unknown ones.
@@ -96,7 +92,7 @@ class Stack:
         # pending.
         by_address = {self._declared_address(address): value for address, value in values.items()}
         evaluator = self.evaluator(self.program, by_address)
-        found: list[Finding] = []
+        findings: list[Finding] = []
         diagnostics: list[Diagnostic] = []
         for block in self.program.resources:
             try:
@@ -110,7 +106,7 @@ class Stack:
                     )
                 )
                 continue
-            found += [
+            findings += [
                 Finding(
                     self.name,
                     instance.address,
@@ -121,7 +117,7 @@ class Stack:
                 for instance in declared
                 if instance.address not in by_address
             ]
-        return found, diagnostics
+        return findings, diagnostics
 
     def _declared_address(self, address: str) -> str:
         address, _ = instance_and_key(address)
@@ -183,16 +179,16 @@ def state_objects(stack: str, state: State) -> tuple[list[StateObject], list[Dia
 
     Deposed objects are among them, data sources are not.
     """
-    found: list[StateObject] = []
+    objects: list[StateObject] = []
     diagnostics: list[Diagnostic] = []
     foreign = 0
     # A deposed object still exists on the console, so it can drift like any other object.
     for address, deposed in state.objects():
         if address.mode != "managed":
             continue
-        item = state.get(address, deposed) if address.type in RESOURCES else None
-        if item is not None:
-            found.append(_state_object(stack, address, deposed, item))
+        instance = state.get(address, deposed) if address.type in RESOURCES else None
+        if instance is not None:
+            objects.append(_state_object(stack, address, deposed, instance))
         elif address.type.startswith(f"{LOCAL_NAME}_"):
             diagnostics.append(error(f"{stack}: {address} cannot be checked", f"{_NEWER}."))
         else:
@@ -204,25 +200,27 @@ def state_objects(stack: str, state: State) -> tuple[list[StateObject], list[Dia
                 f"`{engine_of().command} plan -refresh-only` checks them.",
             )
         )
-    return found, diagnostics
+    return objects, diagnostics
 
 
-def _state_object(stack: str, address: Address, deposed: str, item: InstanceObject) -> StateObject:
+def _state_object(
+    stack: str, address: Address, deposed: str, stored: InstanceObject
+) -> StateObject:
     definition = RESOURCES[address.type]
     text = deposed_name(str(address), deposed) if deposed else str(address)
-    newer = item.schema_version > 0
+    newer = stored.schema_version > 0
     # A newer release may have changed the meaning of all values except names.
-    named = {name: held for name, held in item.attributes.items() if isinstance(held, str)}
-    value = from_state(definition, named if newer else item.attributes)
-    # Only `value` keeps the decoded attributes, because there may be tens of thousands.
-    slim = InstanceObject(item.provider, {}, private=item.private)
-    instance = PriorInstance(f"{stack}: {text}", address.type, slim, value)
+    named = {name: value for name, value in stored.attributes.items() if isinstance(value, str)}
+    before = from_state(definition, named if newer else stored.attributes)
+    # Only `before` keeps the decoded attributes, because there may be tens of thousands.
+    slim = InstanceObject(stored.provider, {}, private=stored.private)
+    instance = PriorInstance(f"{stack}: {text}", address.type, slim, before)
     return StateObject(
         stack,
         text,
         instance,
-        sensitive=leading_names(item.sensitive_paths),
-        absent=tuple(name for name in definition.names if name not in item.attributes),
+        sensitive=leading_names(stored.sensitive_paths),
+        absent=tuple(name for name in definition.names if name not in stored.attributes),
         unreadable=_NEWER if newer else "",
     )
 
@@ -255,23 +253,23 @@ class StackState:
         return self.absent and self.stack.program is not None and not self.stack.pending
 
 
-class StatesRead(NamedTuple):
-    """The states of one check.
+class StackStates(NamedTuple):
+    """The states of the stacks of one check.
 
     Attributes:
         stacks: All stacks, also those whose state is unreadable.
-        states: The readable states.
+        read: The states that were read.
         diagnostics: About all states.
         began: The start of the check, on the monotonic clock.
     """
 
     stacks: Sequence[Stack]
-    states: Sequence[StackState]
+    read: Sequence[StackState]
     diagnostics: Sequence[Diagnostic]
     began: float
 
 
-def read_states(stacks: Sequence[Stack], *, whole: bool) -> StatesRead:
+def read_states(stacks: Sequence[Stack], *, whole: bool) -> StackStates:
     """Read the states of stacks.
 
     Args:
@@ -289,7 +287,7 @@ def read_states(stacks: Sequence[Stack], *, whole: bool) -> StatesRead:
             states.append(state)
         diagnostics += remarks
     diagnostics += _report_absent(states, whole=whole)
-    return StatesRead(stacks, states, diagnostics, began)
+    return StackStates(stacks, states, diagnostics, began)
 
 
 def _read_state(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
@@ -327,21 +325,21 @@ def _report_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagn
 
     It is an error if no stack has a state. An empty file is an error too.
     """
-    for found in read:
+    for state in read:
         # A write that a full disk cut short leaves an empty file.
-        if found.absent and (file := _empty_file(found.stack)):
+        if state.absent and (file := _empty_file(state.stack)):
             backup = file.with_name(f"{file.name}.backup")
             yield error(
-                f"{found.stack.name}: its state is empty, so it was not checked",
+                f"{state.stack.name}: its state is empty, so it was not checked",
                 f"{file} holds nothing, so a write was cut short. Restore it from {backup.name}."
                 if backup.exists()
                 else f"{file} holds nothing, and there is no backup of it. If nothing was created "
                 "yet, apply the program; else a write was cut short, and what the console has "
                 "must be imported.",
             )
-    stacks = [found.stack for found in read if found.absent and not _empty_file(found.stack)]
+    stacks = [state.stack for state in read if state.absent and not _empty_file(state.stack)]
     # Other shards may have states. In a sharded check, the merge of all shards reports the error.
-    nothing = whole and len(stacks) == len(read) and all(found.has_no_state for found in read)
+    nothing = whole and len(stacks) == len(read) and all(state.has_no_state for state in read)
     for stack in stacks:
         yield (error if nothing else warning)(
             f"{stack.name}: there is no state, so it was not checked",
@@ -349,32 +347,32 @@ def _report_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagn
         )
 
 
-def report_rewritten(found: StackState) -> list[Diagnostic]:
+def report_rewritten(state: StackState) -> list[Diagnostic]:
     """Report a state that was written during the check; its drift may come from an apply."""
-    backend = found.stack.backend
+    backend = state.stack.backend
     try:
         # Parsing the state again would take much memory and time at the end of a large check.
-        if is_as_stored(backend, found.stored) or read_state(backend).digest() == found.digest:
-            return _report_locked(found)
+        if is_as_stored(backend, state.stored) or read_state(backend).digest() == state.digest:
+            return _report_locked(state)
     except UserError as problem:
-        return [error(f"{found.stack.name}: its state was not read again", cause=problem.cause)]
+        return [error(f"{state.stack.name}: its state was not read again", cause=problem.cause)]
     return [
         error(
-            f"{found.stack.name}: its state was written while it was checked",
+            f"{state.stack.name}: its state was written while it was checked",
             "Differences may come from that run. Check again.",
         )
     ]
 
 
-def _report_locked(found: StackState) -> list[Diagnostic]:
+def _report_locked(state: StackState) -> list[Diagnostic]:
     """Warn of a run that has not written yet; a crash may also have left the lock."""
-    backend = found.stack.backend
+    backend = state.stack.backend
     holder = LockInfo.read(info_file(backend.path)) if isinstance(backend, LocalBackend) else None
     if holder is None:
         return []
     return [
         warning(
-            f"{found.stack.name}: its state is locked by {holder}",
+            f"{state.stack.name}: its state is locked by {holder}",
             "If that run is still in progress, differences may come from it.",
         )
     ]

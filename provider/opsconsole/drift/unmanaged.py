@@ -9,12 +9,13 @@ counts as drift. Otherwise a check sends no more requests than a refresh.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.drift.buckets import text_of
-from opsconsole.drift.report import Bucket, Finding
+from opsconsole.drift.model import Bucket, Finding, console_digest
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import ConsoleError
 from opsconsole.lifecycle.session import ConsoleSession
@@ -22,7 +23,7 @@ from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES, SPECIALTY
 from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.resources.missing import explain_gap
 from opsconsole.v1.console import Listing
-from opsconsole.v1.operations import OPERATIONS
+from opsconsole.v1.operations import OPERATIONS, documented_for
 
 Inventory = Mapping[str, Listing]
 """The objects that a console listed, by their Terraform type."""
@@ -72,11 +73,46 @@ async def read_inventory(
     return inventory, diagnostics
 
 
-def find_unmanaged(
+async def find_unmanaged(
+    objects: Sequence[StateObject], counted_types: Collection[str], *, sharded: bool
+) -> tuple[list[Finding], list[Diagnostic]]:
+    """Read the lists of the counted types, of each console that has at least one object.
+
+    Returns:
+        The objects that no state manages, and a diagnostic for each list that was not read, or not
+        to its end.
+    """
+    findings: dict[tuple[str, str, str], Finding] = {}
+    unlisted: list[Diagnostic] = []
+    cut: list[Diagnostic] = []
+    for provider in filter(None, dict.fromkeys(item.provider for item in objects)):
+        session, base_url = provider.session, provider.session.settings.base_url
+        listed, problems = await read_inventory(session, counted_types)
+        unlisted += problems
+        cut += _report_incomplete_lists(session, counted_types, listed)
+        # An object whose console is not known may belong to this one.
+        managed = [item for item in objects if item.base_url in (base_url, "")]
+        on_console = [item for item in objects if item.provider is provider]
+        where = console_digest(base_url) if sharded else ""
+        for finding in _find_on_console(on_console, managed, session, counted_types, listed):
+            # The object may have been found already, under other settings of the same console.
+            what = (base_url, finding.type_name, finding.id)
+            findings.setdefault(what, replace(finding, undecided=sharded, console=where))
+    return list(findings.values()), [*unlisted, *cut]
+
+
+def lists_were_read(objects: Iterable[StateObject]) -> bool:
+    """Return whether every list that shows both managed and unmanaged objects was read."""
+    lists = {documented_for(item, "list") for item in RESOURCES.values()} - {None}
+    types = {name for name, item in RESOURCES.items() if documented_for(item, "read") in lists}
+    return not any(item.is_unread and item.instance.type_name in types for item in objects)
+
+
+def _find_on_console(
     objects: Sequence[StateObject],
     managed: Sequence[StateObject],
     session: ConsoleSession,
-    counted: Collection[str],
+    counted_types: Collection[str],
     listed: Inventory,
 ) -> Iterator[Finding]:
     """Yield the objects that one console shows and none of these resources manages.
@@ -85,25 +121,26 @@ def find_unmanaged(
         objects: All objects in state that were read in this session.
         managed: All objects in state that may be on its console, under any settings.
         session: The session of the check.
-        counted: Types that count as drift.
+        counted_types: Types that count as drift.
         listed: The console's whole lists of the types that count.
     """
     attached = {
         (item.instance.before["agent_id"], item.instance.before["plugin_id"])
         for item in _of_type(managed, AGENT_PLUGIN.type_name)
     }
-    yield from _unmanaged_plugins(objects, attached, session, AGENT_PLUGIN.type_name in counted)
+    counted = AGENT_PLUGIN.type_name in counted_types
+    yield from _unmanaged_plugins(objects, attached, session, counted)
     searched = session.lists_read("specialty_search").get("")
     # If specialties count, they are among the inventories below.
-    if searched is not None and SPECIALTY.type_name not in counted:
+    if searched is not None and SPECIALTY.type_name not in counted_types:
         name = SPECIALTY.type_name
         yield from _unmanaged_entries(objects, managed, name, searched.entries, counted=False)
     for name, listing in listed.items():
         yield from _unmanaged_entries(objects, managed, name, listing.entries, counted=True)
 
 
-def report_incomplete_lists(
-    session: ConsoleSession, counted: Collection[str], listed: Inventory
+def _report_incomplete_lists(
+    session: ConsoleSession, counted_types: Collection[str], listed: Inventory
 ) -> Iterator[Diagnostic]:
     """Report lists that count and were not read to their end.
 
@@ -118,7 +155,7 @@ def report_incomplete_lists(
         # An operator asked for this list: "nothing unmanaged" would be a false claim.
         yield error(f"Not all {kind} may have been seen: some may be unmanaged", f"{shown} {why}")
     partial = [item for item in session.lists_read("plugin_list").values() if not item.complete]
-    if partial and AGENT_PLUGIN.type_name in counted:
+    if partial and AGENT_PLUGIN.type_name in counted_types:
         which = "An agent may have" if len(partial) == 1 else f"{len(partial):,} agents may have"
         # Plugins count by default, so a truncated list of plugins does not fail a check.
         yield warning(

@@ -1,4 +1,4 @@
-"""The ASGI application: the routes of the API, with load limits, the log and faults."""
+"""The ASGI application: the routes of the API, with the rate limit, the log and faults."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from opsconsole.emulator.control import LOGGER, Control, encode
 from opsconsole.emulator.document import DOCUMENTED, EXTRA
 from opsconsole.emulator.faults import Fault, Faults, bomb, garbage, spoil_answer, without_end
 from opsconsole.emulator.profiles import Profile
-from opsconsole.emulator.traffic import LoggedRequest, Traffic
+from opsconsole.emulator.traffic import LoggedRequest, RateLimit, Traffic
 
 if TYPE_CHECKING:
     from opsconsole.emulator.server import ConsoleServer
@@ -64,31 +64,6 @@ _WITH_QUERY = ("host_import", "specialty_search")
 lists do."""
 
 
-class Load:
-    """A token bucket: it fills at `requests_per_second`, up to `requests_at_once`."""
-
-    def __init__(self) -> None:
-        self._left: float | None = None
-        self._looked = 0.0
-
-    def admit(self, profile: Profile, now: float) -> None:
-        """Count one request that arrives at the time `now`, in seconds.
-
-        Raises:
-            Refusal: there are too many.
-        """
-        rate = profile.requests_per_second
-        if rate is None:
-            self._left = None
-            return
-        most = rate if profile.requests_at_once is None else profile.requests_at_once
-        left = most if self._left is None else self._left + (now - self._looked) * rate
-        self._left, self._looked = min(most, left), now
-        if self._left < 1:
-            raise Refusal(429, "RATE_LIMITED", f"at most {rate} requests a second are answered")
-        self._left -= 1
-
-
 class Application:
     """One console as an ASGI application. Requests under `/_emulator/` go to the control side.
 
@@ -105,7 +80,7 @@ class Application:
         self.server: ConsoleServer | None = None
         self.faults = Faults()
         self.traffic = Traffic()
-        self.load = Load()
+        self.rate_limit = RateLimit()
         self.latency = latency
         self._control = Router([Mount("/_emulator", routes=Control(self).routes())])
 
@@ -130,7 +105,7 @@ class Application:
             return status, content
 
         try:
-            self.load.admit(self.console.profile, now)
+            self.rate_limit.admit(self.console.profile, now)
             if self.latency:
                 await asyncio.sleep(self.latency)
             fault = self.faults.match(method, operation, path, body)
@@ -226,6 +201,23 @@ class Application:
             # 500.
             await _wait_for_disconnect(receive)
             return 0
+        status, headers, content = self._spoil(fault, entry, scope, status, content)
+        if fault.endless:
+            await _send_endless(send, receive, status, headers)
+            return status
+        if fault.truncate is None or fault.truncate >= len(content):
+            await _send(send, status, content, headers)
+            return status
+        await _send(send, status, content, headers, upto=fault.truncate)
+        # Unlike `abort`, this first sends the buffer: the part of the body that shall arrive.
+        transport.close()
+        await _wait_for_disconnect(receive)
+        return status
+
+    def _spoil(
+        self, fault: Fault, entry: LoggedRequest, scope: Scope, status: int, content: bytes
+    ) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+        """Return the status, the headers and the body of an answer as a fault changes them."""
         headers = _fault_headers(fault)
         if fault.redirect is not None:
             status, content = 307, b""
@@ -235,9 +227,6 @@ class Application:
             content = encode(fault.problem(entry.request_id))
         if fault.has_other_body:
             entry.request_id = ""
-        if fault.endless:
-            await _send_endless(send, receive, status, headers)
-            return status
         if fault.text is not None:
             content = fault.text.encode("utf-8", "surrogatepass")
         elif fault.garbage:
@@ -248,14 +237,7 @@ class Application:
         elif (fault.answer or fault.ids) and status < 300:
             body = spoil_answer(self.console, entry.operation, fault, json.loads(content))
             content = encode(body)
-        if fault.truncate is None or fault.truncate >= len(content):
-            await _send(send, status, content, headers)
-            return status
-        await _send(send, status, content, headers, upto=fault.truncate)
-        # Unlike `abort`, this first sends the buffer: the part of the body that shall arrive.
-        transport.close()
-        await _wait_for_disconnect(receive)
-        return status
+        return status, headers, content
 
 
 def find_operation(

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from opsconsole.emulator.document import DOCUMENTED, EXTRA
 
@@ -126,8 +126,10 @@ class Profile(BaseModel):
             ValidationError: A name is not a switch, or a value does not fit its switch.
         """
         fixed = {name: getattr(self, name) for name in FIXED}
-        if given := sorted(fixed.keys() & switches.keys()):
-            switches = {**switches, f"{given[0]} ": None}  # no switch, so it is refused
+        for name in fixed.keys() & switches.keys():
+            raise ValidationError.from_exception_data(
+                "switches", [{"type": "extra_forbidden", "loc": (name,), "input": switches[name]}]
+            )
         # The values pass through JSON, because even a strict model then accepts arrays for tuples
         # and sets.
         text = json.dumps({**self.model_dump(mode="json"), **switches})

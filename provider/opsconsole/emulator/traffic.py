@@ -1,4 +1,4 @@
-"""Requests to the console: a count for each operation, and a log of the last ones.
+"""Requests to the console: the rate limit, a count for each operation, and a log of the last ones.
 
 Credentials never get here.
 """
@@ -9,6 +9,9 @@ import json
 from collections import Counter, deque
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from opsconsole.emulator.bodies import Refusal
+from opsconsole.emulator.profiles import Profile
 
 _MOST_ENTRIES = 20_000
 _MOST_BODY = 262_144
@@ -93,3 +96,28 @@ class Traffic:
             "most_in_flight": self.most_in_flight,
             "entries": [entry.as_json() for entry in entries],
         }
+
+
+class RateLimit:
+    """A token bucket: it fills at `requests_per_second`, up to `requests_at_once`."""
+
+    def __init__(self) -> None:
+        self._left: float | None = None
+        self._looked = 0.0
+
+    def admit(self, profile: Profile, now: float) -> None:
+        """Count one request that arrives at the time `now`, in seconds.
+
+        Raises:
+            Refusal: there are too many.
+        """
+        rate = profile.requests_per_second
+        if rate is None:
+            self._left = None
+            return
+        most = rate if profile.requests_at_once is None else profile.requests_at_once
+        left = most if self._left is None else self._left + (now - self._looked) * rate
+        self._left, self._looked = min(most, left), now
+        if self._left < 1:
+            raise Refusal(429, "RATE_LIMITED", f"at most {rate} requests a second are answered")
+        self._left -= 1

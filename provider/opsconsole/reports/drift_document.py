@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic.config import JsonDict
 
 from opsconsole.diagnostics import Diagnostic, Severity
-from opsconsole.drift.report import Bucket, Difference
+from opsconsole.drift.model import Bucket, CheckOutcome, Difference
 from opsconsole.errors import Cause
 from opsconsole.reports.json_values import cause_json
 
@@ -81,10 +81,7 @@ class Generator(_Part):
 class VerdictDocument(_Part):
     """The outcome of the check."""
 
-    outcome: Annotated[
-        Literal["clean", "untold", "drift"],
-        BeforeValidator(lambda value: getattr(value, "written", value)),
-    ]
+    outcome: Annotated[CheckOutcome, Field(strict=False)]
     exit_code: Literal[0, 1, 2, 75] = Field(
         description="0 clean, 1 could not tell, 2 drift, 75 the console was too busy to tell."
     )

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from opsconsole import __version__
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.document_models import what_is_wrong
-from opsconsole.drift.report import (
+from opsconsole.drift.model import (
     BaselineProblem,
     Bucket,
     Comparison,
@@ -25,7 +25,8 @@ from opsconsole.drift.report import (
     Finding,
     Managed,
     Scope,
-    Share,
+    ShardResult,
+    judge,
     read_shard,
 )
 from opsconsole.errors import Cause, Problem, ProblemKind, UserError
@@ -38,7 +39,6 @@ from opsconsole.reports.drift_document import (
     FindingDocument,
     ShardDocument,
 )
-from opsconsole.reports.drift_report import accepted_drift, judge
 
 Value = TypeVar("Value")
 _MAX_BYTES: Final = 1 << 30
@@ -62,7 +62,7 @@ def render(report: DriftReport) -> str:
             "baseline": report.baseline,
             "diagnostics": report.diagnostics,
             "calls": dict(report.calls),
-            "shard": report.share,
+            "shard": report.shard,
             "scope": report.scope,
             "since": report.comparison,
         },
@@ -83,7 +83,7 @@ def _summary(report: DriftReport) -> dict[str, Any]:
         "resources": len(report.findings),
         "buckets": {bucket: counts[bucket] for bucket in Bucket},
         "drifted": len(report.drifted_findings),
-        "accepted": len(accepted_drift(report)),
+        "accepted": len(report.accepted_findings),
         "coverage": {
             "percent": round(report.coverage(), 3),
             "attributes_percent": round(report.attribute_coverage(), 3),
@@ -131,9 +131,9 @@ def read_earlier_report(path: Path) -> DriftReport | None:
         if isinstance(problem.__cause__, FileNotFoundError):
             return None
         raise
-    if report.share is not None:
+    if report.shard is not None:
         raise UserError(
-            f"{path} is the report of shard {report.share} alone.",
+            f"{path} is the report of shard {report.shard} alone.",
             "Name the report that `opsconsole drift merge` made of all shards.",
         )
     return report
@@ -166,7 +166,7 @@ def report_of(document: DriftDocument) -> DriftReport:
         seconds=document.seconds,
         required=tuple(coverage.required_types),
         min_coverage=coverage.minimum_percent,
-        share=_share_of(document.shard) if document.shard else None,
+        shard=_shard_of(document.shard) if document.shard else None,
         scope=_value(Scope, document.scope) if document.scope else Scope(),
         comparison=_comparison_of(since) if since else None,
     )
@@ -186,9 +186,9 @@ def _comparison_of(since: ComparisonDocument) -> Comparison:
     return Comparison(since.checked_at, *entries)
 
 
-def _share_of(shard: ShardDocument) -> Share:
+def _shard_of(shard: ShardDocument) -> ShardResult:
     read_shard(f"{shard.number}/{shard.count}")
-    return _value(Share, shard, managed=tuple(Managed(*item) for item in shard.managed))
+    return _value(ShardResult, shard, managed=tuple(Managed(*item) for item in shard.managed))
 
 
 def _finding_of(item: FindingDocument) -> Finding:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
-    from opsconsole.drift.report import DriftReport
+    from opsconsole.drift.model import DriftReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class Format:
         """Return the report as text."""
         if not self.readable:
             return self.load()(report)
-        from opsconsole.reports.drift_report import to_report
+        from opsconsole.reports.drift_view import make_view
 
-        return self.load()(to_report(report), **self.options, **options)
+        return self.load()(make_view(report), **self.options, **options)
 
 
 FORMATS: Final[Mapping[str, Format]] = MappingProxyType(

@@ -11,17 +11,16 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 from opsconsole.diagnostics import has_error
-from opsconsole.drift.report import Bucket, DriftReport, Finding
-from opsconsole.reports.drift_report import (
+from opsconsole.drift.model import Bucket, DriftReport, Finding, judge
+from opsconsole.reports.drift_view import (
     difference_lines,
     entry_text,
-    judge,
     new_text,
     since_text,
     unseen_text,
 )
-from opsconsole.reports.report import BUCKET_STYLES
 from opsconsole.reports.terminal import body_of
+from opsconsole.reports.view import BUCKET_STYLES
 from opsconsole.text import printable
 
 _UNTITLED = "opsconsole drift"
@@ -85,7 +84,7 @@ def _errors(root: ElementTree.Element, report: DriftReport) -> None:
     verdict = judge(report)
     suite = _add(root, "testsuite", name="check", timestamp=report.checked_at)
     case = _add(suite, "testcase", name=verdict.headline, classname="check", time="0")
-    _add(case, "error", _messages(report), message=verdict.explanation, type="untold")
+    _add(case, "error", _messages(report), message=verdict.explanation, type="undetermined")
 
 
 def _count(suite: ElementTree.Element) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from opsconsole.reports.report import Report, Row
 from opsconsole.reports.terminal import body_of
-from opsconsole.reports.value_diff import Line
-from opsconsole.text import KNOWN_AFTER_APPLY, plural, printable
+from opsconsole.reports.value_diff import Line, fold_unknown
+from opsconsole.reports.view import Row, View
+from opsconsole.text import plural, printable
 
 LIMIT: Final = 1_000_000
 """Bytes that a whole document may take: GitHub refuses a step summary above 1 MiB."""
@@ -117,7 +117,7 @@ def fold(summary: str, body: str) -> str:
     return f"<details><summary>{summary}</summary>\n\n{body}\n</details>\n"
 
 
-def render(report: Report, *, limit: int = LIMIT) -> str:
+def render(view: View, *, limit: int = LIMIT) -> str:
     """Return a plan or drift as Markdown of at most `limit` bytes.
 
     Sections are cut at their ends, each with a count of the cut items. Quiet sections are counted,
@@ -125,33 +125,33 @@ def render(report: Report, *, limit: int = LIMIT) -> str:
     """
     counts = "".join(
         f"| {section.title} | {len(section.rows):,} | {section.meaning} |\n"
-        for section in report.sections
+        for section in view.sections
     )
     table = f"|  | Resources |  |\n|---|--:|---|\n{counts}".rstrip() if counts else ""
-    facts = " · ".join(plain(f"{name} {value}") for name, value in report.facts)
-    head = f"## {report.mark} {report.headline}"
-    parts = (head, plain(report.lede), table, facts, plain(report.method))
-    return fit("\n\n".join(filter(None, parts)) + "\n", list(_sections(report)), limit)
+    facts = " · ".join(plain(f"{name} {value}") for name, value in view.facts)
+    head = f"## {view.mark} {view.headline}"
+    parts = (head, plain(view.lede), table, facts, plain(view.method))
+    return fit("\n\n".join(filter(None, parts)) + "\n", list(_sections(view)), limit)
 
 
-def _sections(report: Report) -> Iterator[MarkdownSection]:
-    if report.diagnostics:
+def _sections(view: View) -> Iterator[MarkdownSection]:
+    if view.diagnostics:
         items = [
             f"- **{item.severity.value.capitalize()}:** "
             f"{plain('. '.join(filter(None, (item.summary, _on_one_line(body_of(item))))))}\n"
-            for item in report.diagnostics
+            for item in view.diagnostics
         ]
         yield MarkdownSection("\n### Messages\n\n", items, "message")
-    for section in report.sections:
+    for section in view.sections:
         if not section.quiet:
             opening = f"\n### {section.title} ({len(section.rows):,})\n\n"
             yield MarkdownSection(
                 opening, [item for rows in section.groups for item in _items(rows)]
             )
-    for title, lines in report.extra:
+    for title, lines in view.extra:
         yield MarkdownSection(f"\n### {title}\n\n", [fence(diff_texts(lines))], "output")
-    if report.notes:
-        notes = [f"- {code(entry)}: {plain(problem)}\n" for entry, problem in report.notes]
+    if view.notes:
+        notes = [f"- {code(entry)}: {plain(problem)}\n" for entry, problem in view.notes]
         yield MarkdownSection("\n### Baseline entries to look at\n\n", notes, "problem")
 
 
@@ -164,8 +164,8 @@ def _on_one_line(body: str) -> str:
 
 def _items(rows: Sequence[Row]) -> Iterator[str]:
     """Yield resources with the same reason, which stands above the first of several."""
-    if len(rows) == 1:
-        yield _item(rows[0], rows[0].reason)
+    if len(rows) == 1 or not rows[0].reason:
+        yield from (_item(row, row.reason) for row in rows)
         return
     first, *rest = rows
     reason = first.reason.removesuffix(".")
@@ -183,20 +183,9 @@ def _item(row: Row, reason: str) -> str:
         return f"- {' · '.join([headline, *remarks])}\n"
     parts = [" · ".join(remarks)]
     if row.diff:
-        parts.append(fence(diff_texts(_declared_lines(row.diff))))
+        parts.append(fence(diff_texts(fold_unknown(row.diff))))
     if row.children:
-        parts.append(f"Archived with it, without a call: {plural(len(row.children), 'resource')}")
+        count = plural(len(row.children), "resource")
+        parts.append(f"{row.fate.capitalize()} with it, without a call: {count}")
         parts.append("".join(f"- {code(address)}\n" for address, _ in row.children))
     return fold(headline, "\n\n".join(filter(None, parts)))
-
-
-def _declared_lines(lines: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines of a diff; in a new resource, attributes known after apply are counted."""
-    unknown = 0
-    for line in lines:
-        if line.sign == "+" and line.text.endswith(KNOWN_AFTER_APPLY):
-            unknown += 1
-        else:
-            yield line
-    if unknown:
-        yield Line(1, "", "", f"# ({plural(unknown, 'attribute')} known after apply)")

@@ -18,8 +18,8 @@ from opsconsole.clock import timestamp
 from opsconsole.diagnostics import Diagnostic, Severity
 from opsconsole.reconcile.plan import Action, Change, Counts, Drift, OutputChange
 from opsconsole.reports.json_values import diagnostic_json, type_of, without_empty
-from opsconsole.reports.labels import count_sentence, parse_address
 from opsconsole.reports.plan_json import imported_id
+from opsconsole.reports.plan_parts import count_sentence, parse_address
 from opsconsole.reports.terminal import apply_summary
 from opsconsole.state import StateOutput
 from opsconsole.terraform_binary import TERRAFORM_VERSION

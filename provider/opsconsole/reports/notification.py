@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from opsconsole.drift.report import Comparison, DriftReport
+from opsconsole.drift.model import Comparison, DriftReport, judge
 from opsconsole.errors import UserError
 from opsconsole.reports.drift_document import NOTIFICATION, NotificationDocument
-from opsconsole.reports.drift_report import entry_text, judge, several_stacks, since_text
+from opsconsole.reports.drift_view import entry_text, since_text
 from opsconsole.v1.urls import is_loopback
 
 _TIMEOUT: Final = 10.0
@@ -133,7 +133,7 @@ def _title(report: DriftReport) -> str:
 
 def _lines(report: DriftReport, comparison: Comparison) -> Iterator[str]:
     yield since_text(report)
-    stacks = several_stacks(report)
+    stacks = report.has_several_stacks
     entries = [("New", entry) for entry in comparison.new]
     entries += [("Resolved", entry) for entry in comparison.resolved]
     left = _CHARACTERS

@@ -38,7 +38,7 @@ from opsconsole.reports.json_values import (
     values_json,
     without_empty,
 )
-from opsconsole.reports.labels import cascade_note, kinds_of, parse_address, sensitive_of
+from opsconsole.reports.plan_parts import cascade_note, kinds_of, parse_address, sensitive_of
 from opsconsole.state import instance_and_key
 from opsconsole.terraform_binary import TERRAFORM_VERSION
 from opsconsole.text import natural_order

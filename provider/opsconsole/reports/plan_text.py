@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.plan import Action, Change, Drift, OutputChange, Plan
 from opsconsole.reports import terminal
-from opsconsole.reports.labels import (
+from opsconsole.reports.plan_parts import (
     LEGEND,
     cascade_effect,
+    cascades,
     describe_change,
     describe_no_changes,
     describe_no_requests,
-    kinds_of,
-    label_attribute,
+    diff_of,
+    label_of,
+    output_lines,
     parse_address,
     plan_summary,
     remarks_on,
-    sensitive_of,
     symbol,
+    visible_changes,
 )
-from opsconsole.reports.value_diff import TO_NULL, Line, changed_value, diff_lines, lines_of_value
+from opsconsole.reports.value_diff import (
+    Line,
+    fold_unknown,
+)
 from opsconsole.state import print_key
 from opsconsole.text import (
     PLAIN,
-    SENSITIVE,
     SIGN_COLOURS,
     Pen,
     natural_order,
@@ -36,38 +40,53 @@ from opsconsole.text import (
     scalar,
     wrap_lines,
 )
-from opsconsole.values import UNKNOWN
+from opsconsole.values import holds_unknown
 
 RULE = "─" * 77
 _WIDTH = 100
 _NAMED = (Action.CREATE, Action.ADOPT, Action.DELETE, Action.READ, Action.FORGET, Action.NO_OP)
-"""The changes that the short form of a plan only counts and names."""
+"""The changes of which `Detail` hides a part. Readers need every attribute of the others."""
 _LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)", re.ASCII | re.DOTALL)
 _RUN = 4
 """From this length, a run of names that count up by one is written as its first and last name."""
+_MOST_LINES = 100
+"""Up to this length, a plan that does not fit the screen shows more than counts and names."""
 
 
-def render(plan: Plan, pen: Pen = PLAIN, *, compact: bool = False) -> str:
-    """Return the whole plan as text, diagnostics last.
+class Detail(Enum):
+    """How much a plan shows of the resources that it creates, adopts, reads or removes."""
 
-    Args:
-        compact: Whether created and removed resources are only counted and named.
-    """
-    parts = [_drift(plan, pen), _changes(plan, pen, compact), render_outputs(plan.outputs, pen)]
+    FULL = "every attribute"
+    KNOWN = "the attributes that are known; the others are counted"
+    NAMES = "counts and names"
+
+
+def render(plan: Plan, pen: Pen = PLAIN, detail: Detail = Detail.FULL) -> str:
+    """Return the whole plan as text, diagnostics last."""
+    parts = [_drift(plan, pen), _changes(plan, pen, detail), render_outputs(plan.outputs, pen)]
     if plan.empty:
         parts.insert(1, _nothing(plan, pen))
     elif plan.unsettled:
         parts.append(_unsettled_text(plan, pen))
     if note := describe_no_requests(plan):
-        parts.append("\n".join(wrap_lines(note, _WIDTH)) + "\n")
+        parts.append("\n".join(_wrap(note, pen)) + "\n")
     parts.append(terminal.render_diagnostics(plan.diagnostics, pen))
     return "\n".join(part for part in parts if part)
 
 
-def fits(plan: Plan, rows: int) -> bool:
-    """Return whether the whole plan as text has at most `rows` lines."""
+def choose_detail(plan: Plan, rows: int) -> Detail:
+    """Return the detail with which a plan is shown on a screen of `rows` lines."""
     # A change has at least three lines, so a plan with many changes need not be rendered.
-    return 3 * len(visible_changes(plan)) <= rows and render(plan).count("\n") <= rows
+    least = 3 * len(visible_changes(plan))
+    for detail, most in ((Detail.FULL, rows), (Detail.KNOWN, max(rows, _MOST_LINES))):
+        if least <= most and render(plan, detail=detail).count("\n") <= most:
+            return detail
+    return Detail.NAMES
+
+
+def _wrap(text: str, pen: Pen) -> list[str]:
+    """Return the lines of a text, wrapped to the terminal, and to a width that is easy to read."""
+    return wrap_lines(text, min(pen.width or _WIDTH, _WIDTH))
 
 
 def _unsettled_text(plan: Plan, pen: Pen) -> str:
@@ -76,57 +95,7 @@ def _unsettled_text(plan: Plan, pen: Pen) -> str:
     return pen.paint(said, "bold", "yellow") + "\n"
 
 
-def visible_changes(plan: Plan) -> list[Change]:
-    """Return the changes that deserve a block of their own, ordered by address.
-
-    Changes that follow from the deletion of a host are listed under that host instead.
-    """
-    cascaded = {id(change) for group in cascades(plan).values() for change in group}
-    acting = (change for change in plan.acting() if id(change) not in cascaded)
-    return sorted(acting, key=lambda change: natural_order(change.address))
-
-
-def cascades(plan: Plan) -> Mapping[str, Sequence[Change]]:
-    """Return the resources deleted with each host, by the host's address, ordered by address."""
-    hosts = {
-        change.address
-        for change in plan.changes
-        if change.action in (Action.DELETE, Action.REPLACE)
-    }
-    by_host: defaultdict[str, list[Change]] = defaultdict(list)
-    for change in plan.changes:
-        if change.cascade in hosts and change.action is Action.DELETE:
-            by_host[change.cascade].append(change)
-    for group in by_host.values():
-        group.sort(key=lambda change: natural_order(change.address))
-    return by_host
-
-
-def label_of(change: Change, show: Callable[[str], str] = printable) -> str:
-    """Return the label of the instance of `change`, masked if sensitive."""
-    name = label_attribute(change.type_name)
-    value = (change.after or {}).get(name)
-    if value is None or value is UNKNOWN:
-        value = (change.before or {}).get(name)
-    if not isinstance(value, str):
-        return ""
-    hidden = sensitive_of(change.address, change.type_name, change.sensitive)
-    return SENSITIVE if name in hidden else show(value)
-
-
-def diff_of(change: Change | Drift) -> list[Line]:
-    """Return the lines that show the values of `change`."""
-    return diff_lines(
-        change.before,
-        change.after,
-        kinds=kinds_of(change.address, change.type_name),
-        sensitive=sensitive_of(change.address, change.type_name, change.sensitive),
-        forcing=change.replace_paths if isinstance(change, Change) else (),
-        shown=("id", "name", label_attribute(change.type_name)),
-    )
-
-
-def _changes(plan: Plan, pen: Pen, compact: bool) -> str:
+def _changes(plan: Plan, pen: Pen, detail: Detail) -> str:
     shown = visible_changes(plan)
     if not shown:
         return ""
@@ -135,16 +104,16 @@ def _changes(plan: Plan, pen: Pen, compact: bool) -> str:
         f"{' ' * (3 - len(sign))}{pen.sign(sign)} {word}" for sign, word in LEGEND if sign in used
     ]
     blocks = cascades(plan)
-    # For created and removed resources, counts and names are enough. For a change in place, readers
-    # need the attributes.
-    named = [change for change in shown if compact and change.action in _NAMED]
-    bodies = [
-        _block(change, blocks.get(change.address, ()), pen)
-        for change in shown
-        if not (compact and change.action in _NAMED)
-    ]
-    if named:
-        bodies += _brief(named, blocks, pen)
+    named, in_blocks = [], shown
+    if detail is Detail.NAMES:
+        named = [change for change in shown if change.action in _NAMED]
+        in_blocks = [change for change in shown if change.action not in _NAMED]
+    bodies = [_block(change, blocks.get(change.address, ()), pen, detail) for change in in_blocks]
+    bodies += _brief(named, blocks, pen)
+    folds = detail is Detail.KNOWN and any(
+        change.action in _NAMED and holds_unknown(change.after) for change in shown
+    )
+    if named or folds:
         bodies += [pen.paint("Run with --full to see every attribute.", "dim"), ""]
     intro = "Actions are marked with these symbols:\n" + "\n".join(legend) if legend else ""
     opening = "These actions will be performed:"
@@ -172,7 +141,7 @@ def _brief(
         count = f"{len(group):,} {kind}" if len(group) > 1 else kind
         mark = f"{pen.sign(sign)} " if sign else ""
         yield f"  {mark}{pen.bold(count)} {verb}"
-        yield from wrap_lines(f"      {', '.join(_runs(map(_name, group)))}", _WIDTH)
+        yield from _wrap(f"      {', '.join(_runs(map(_name, group)))}", pen)
         for note in notes:
             yield f"      ({printable(note)})"
         along = [item.type_name for change in group for item in cascades.get(change.address, ())]
@@ -182,10 +151,11 @@ def _brief(
 
 
 def _name(change: Change) -> str:
-    place = parse_address(change.address, change.type_name)
-    name = change.address.partition(f"{place.type}.")[2] or change.address
+    name = change.address
     if change.construct_path:
-        name = f"{change.construct_path}{print_key(place.key)}"
+        # The address of a construct ends with a hash.
+        key = parse_address(change.address, change.type_name).key
+        name = f"{change.construct_path}{print_key(key)}"
     origin = change.previous_address or change.import_id
     return printable(f"{name} (from {origin})" if origin else name)
 
@@ -214,14 +184,17 @@ def _shorten(run: Sequence[str]) -> Sequence[str]:
     return run if len(run) < _RUN else [f"{run[0]} … {run[-1]}"]
 
 
-def _block(change: Change, cascaded: Sequence[Change], pen: Pen) -> str:
+def _block(change: Change, cascaded: Sequence[Change], pen: Pen, detail: Detail) -> str:
     verb = describe_change(change)
     start, _, last = verb.rpartition(" ")
     if change.action is Action.DELETE or last == "replaced":
         verb = f"{start} {pen.paint(last, 'bold', 'red')}"
     lines = [f"  {pen.bold(f'# {printable(change.address)}')} {verb}"]
     lines += [f"  # ({remark})" for remark in remarks_on(change)]
-    lines += _body(change, symbol(change), diff_of(change), pen)
+    diff: Iterable[Line] = diff_of(change)
+    if detail is Detail.KNOWN and change.action in _NAMED:
+        diff = fold_unknown(diff)
+    lines += _body(change, symbol(change), diff, pen)
     if cascaded:
         lines += _cascade_text(change, cascaded, pen)
     return "\n".join([*lines, ""])
@@ -265,8 +238,11 @@ def _drift(plan: Plan, pen: Pen) -> str:
     lines = [
         f"{pen.paint('Note:', 'bold', 'cyan')} {pen.bold('The console differs from state')}",
         "",
-        "Objects were changed or deleted outside of this program since the last apply, or the",
-        "console keeps other values than were declared. Some planned changes may follow from this:",
+        *_wrap(
+            "Objects were changed or deleted outside of this program since the last apply, or "
+            f"{_KEPT}. Some planned changes may follow from this:",
+            pen,
+        ),
         "",
     ]
     for drift in sorted(plan.drift, key=lambda item: natural_order(item.address)):
@@ -308,18 +284,3 @@ def render_outputs(outputs: Iterable[OutputChange], pen: Pen = PLAIN) -> str:
         for line in output_lines(output, width):
             lines.append(_paint(line, pen))
     return "\n".join([*lines, ""])
-
-
-def output_lines(output: OutputChange, width: int = 0) -> Iterator[Line]:
-    """Yield the lines that show how one output changes."""
-    head = f"{printable(output.name):{width}} = "
-    if output.sensitive:
-        sign = {Action.CREATE: "+", Action.DELETE: "-"}.get(output.action, "~")
-        tail = TO_NULL if output.action is Action.DELETE else ""
-        yield Line(0, sign, f"{head}{SENSITIVE}{tail}")
-    elif output.action is Action.CREATE:
-        yield from lines_of_value(output.after, 0, "+", head)
-    elif output.action is Action.DELETE:
-        yield from lines_of_value(output.before, 0, "-", head, TO_NULL)
-    else:
-        yield from changed_value(output.before, output.after, 0, head, None, "")

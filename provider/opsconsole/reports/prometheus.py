@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
-from opsconsole.drift.report import Bucket, DriftReport
-from opsconsole.reports.drift_report import CheckOutcome, accepted_drift, judge
+from opsconsole.drift.model import Bucket, CheckOutcome, DriftReport, judge
 
 _Metric: TypeAlias = tuple[str, str, str, Mapping[Any, float]]
 """Its name, its help, the names of its labels, and a value for each tuple of labels."""
@@ -31,7 +30,7 @@ def _by_stack(report: DriftReport) -> Iterator[_Metric]:
     # A stack whose last finding is resolved has series, too.
     stacks = sorted({*report.scope.stacks, *(finding.stack for finding in report.findings)})
     counts = Counter((finding.stack, finding.bucket) for finding in report.findings)
-    accepting = Counter(finding.stack for finding in accepted_drift(report))
+    accepting = Counter(finding.stack for finding in report.accepted_findings)
     drifting = Counter(finding.stack for finding in report.drifted_findings)
     # Every bucket is present, so that no series disappears at zero.
     resources = {(stack, item.value): counts[stack, item] for stack in stacks for item in Bucket}
@@ -66,8 +65,8 @@ def _of_check(report: DriftReport) -> Iterator[_Metric]:
     text = "Share of the required resources that was checked."
     yield "required_coverage_ratio", text, "", {(): report.required_coverage / 100}
     outcome = judge(report).outcome
-    outcomes = {(item.written,): item is outcome for item in CheckOutcome}
-    text = "The outcome of the check: 1 on exactly one of clean, untold and drift."
+    outcomes = {(item.value,): item is outcome for item in CheckOutcome}
+    text = "The outcome of the check: 1 on exactly one of clean, undetermined and drift."
     yield "outcome", text, "outcome", outcomes
     yield "check_seconds", "How long the check took.", "", {(): report.seconds}
     if report.checked_at:

@@ -26,7 +26,7 @@ from opsconsole.text import (
 if TYPE_CHECKING:
     from opsconsole.reconcile.executor import ApplyResult
     from opsconsole.reconcile.plan import Counts
-    from opsconsole.reports.report import Report, Row
+    from opsconsole.reports.view import Row, View
     from opsconsole.state import StateOutput
 
 MANY: Final = 10
@@ -204,23 +204,24 @@ def outputs_text(outputs: Mapping[str, StateOutput], pen: Pen) -> str:
     return "\n".join([*lines, ""])
 
 
-def render(report: Report, pen: Pen = PLAIN) -> str:
+def render(view: View, pen: Pen = PLAIN) -> str:
     """Return the report as text; the verdict comes last, nearest the prompt."""
     lines: list[str] = []
-    for section in report.sections:
+    for section in view.sections:
         if not section.quiet:
             heading = f"{section.title} ({len(section.rows):,})"
-            lines += [pen.paint(heading, "bold", section.style.colour), ""]
+            meaning = [pen.paint(line, "dim") for line in pen.wrap(section.meaning)]
+            lines += [pen.paint(heading, "bold", section.style.colour), *meaning, ""]
             for group in section.groups:
                 lines += _group(group, pen)
             lines.append("")
-    if report.notes:
-        heading = f"Baseline entries to look at ({len(report.notes):,})"
+    if view.notes:
+        heading = f"Baseline entries to look at ({len(view.notes):,})"
         lines += [pen.paint(heading, "bold", "yellow"), ""]
-        lines += [f"  {pen.paint('!', 'yellow')} {entry}: {text}" for entry, text in report.notes]
+        lines += [f"  {pen.paint('!', 'yellow')} {entry}: {text}" for entry, text in view.notes]
         lines.append("")
-    messages = render_diagnostics(report.diagnostics, pen)
-    end = "\n".join([*_end(report, pen), ""])
+    messages = render_diagnostics(view.diagnostics, pen)
+    end = "\n".join([*_end(view, pen), ""])
     return "\n".join(filter(None, ("\n".join(lines), messages, end)))
 
 
@@ -235,7 +236,9 @@ def _group(rows: Sequence[Row], pen: Pen) -> Iterator[str]:
         for text in row.remarks:
             yield from _remark(text, pen)
     if len(shown) < len(rows):
-        more = plural(len(rows) - _SHOWN, f"more {rows[0].kind.replace('_', ' ')}")
+        kinds = {row.kind.replace("_", " ") for row in rows}
+        noun = kinds.pop() if len(kinds) == 1 else "resource"
+        more = plural(len(rows) - _SHOWN, f"more {noun}")
         yield f"  and {more}; the other formats list all"
     yield from _remark(rows[0].reason, pen)
     for line in rows[0].diff:
@@ -247,12 +250,15 @@ def _remark(text: str, pen: Pen) -> Iterator[str]:
     return (pen.paint(line, "dim") for line in pen.wrap(f"      {text}" if text else ""))
 
 
-def _end(report: Report, pen: Pen) -> Iterator[str]:
-    headline = f"{report.headline}."
-    first, *rest = pen.wrap(f"{headline} {report.lede}")
-    yield pen.paint(headline, "bold", report.style.colour) + first.removeprefix(headline)
+def _end(view: View, pen: Pen) -> Iterator[str]:
+    headline = f"{view.headline}."
+    first, *rest = pen.wrap(f"{headline} {view.lede}")
+    yield pen.paint(headline, "bold", view.style.colour) + first.removeprefix(headline)
     yield from rest
-    counts = [f"{len(section.rows):,} {section.title.lower()}" for section in report.sections]
-    yield from pen.wrap(f"{', '.join(counts) or 'There is nothing to check'}.")
-    yield from pen.wrap(" · ".join(f"{name} {value}" for name, value in report.facts))
-    yield from pen.wrap(report.method)
+    # The verdict has the number of accepted resources, and of all resources that are in sync.
+    sections = [section for section in view.sections if section.style.name != "accepted"]
+    if any(not section.quiet for section in sections):
+        counts = (f"{len(section.rows):,} {section.title.lower()}" for section in sections)
+        yield from pen.wrap(f"{', '.join(counts)}.")
+    yield from pen.wrap(" · ".join(f"{name} {value}" for name, value in view.facts))
+    yield from pen.wrap(view.method)

@@ -79,6 +79,33 @@ def lines_of_value(
     return lines
 
 
+def fold_unknown(lines: Iterable[Line]) -> list[Line]:
+    """Return the lines of a diff; added attributes that are known after apply are only counted."""
+    found = list(lines)
+    known = [
+        line for line in found if line.sign != "+" or not line.text.endswith(KNOWN_AFTER_APPLY)
+    ]
+    unknown = len(found) - len(known)
+    if not unknown:
+        return found
+    if all(line.sign in ("+", "") for line in known):
+        known = _align(known)
+    return [*known, Line(1, "", "", f"# ({plural(unknown, 'attribute')} known after apply)")]
+
+
+def _align(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines of an added object without the room for names that are not shown."""
+    aligned = []
+    names = [line.text.partition(" ")[0] for line in lines if line.depth == 1 and line.sign]
+    width = max(map(len, names), default=0)
+    for line in lines:
+        if line.depth == 1 and line.sign:
+            name, _, value = line.text.partition(" ")
+            line = line._replace(text=f"{name:{width}} {value.lstrip()}")
+        aligned.append(line)
+    return aligned
+
+
 def changed_value(
     old: Value, new: Value, depth: int, head: str, kind: Kind | None, tail: str, remark: str = ""
 ) -> Iterator[Line]:

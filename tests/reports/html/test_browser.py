@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from fleet_reports import make_creation, make_plan, make_report
-from opsconsole.drift.report import DriftReport
+from opsconsole.drift.model import DriftReport
 from opsconsole.reconcile.plan import Plan
-from opsconsole.reports import drift_report, plan_report
+from opsconsole.reports import drift_view, plan_view
 from opsconsole.reports.html import page as html_page
 
 VISIBLE = "[...document.querySelectorAll('[data-k]')].filter(e => !e.hidden)"
@@ -20,9 +20,9 @@ Shots = Callable[[str], Path | None]
 def page(request: pytest.FixtureRequest, plan: Plan, report: DriftReport) -> tuple[str, str]:
     if request.param == "plan":
         return "plan", html_page.render(
-            plan_report.to_report(plan, title="fleet", timestamp="2026-03-01T02:00:00Z")
+            plan_view.make_view(plan, title="fleet", timestamp="2026-03-01T02:00:00Z")
         )
-    return "drift", html_page.render(drift_report.to_report(report))
+    return "drift", html_page.render(drift_view.make_view(report))
 
 
 async def test_asks_nothing_of_anyone_and_runs_without_complaint(
@@ -219,10 +219,10 @@ async def test_a_fleet_of_5000_hosts_opens_and_filters(
     browser: Any, pictures: Shots, kind: str
 ) -> None:
     if kind == "drift":
-        html = html_page.render(drift_report.to_report(make_report(5000)))
+        html = html_page.render(drift_view.make_view(make_report(5000)))
     else:
         plan = make_plan(5000) if kind == "plan" else make_creation(5000)
-        html = html_page.render(plan_report.to_report(plan))
+        html = html_page.render(plan_view.make_view(plan))
     await browser.size(1280, 900)
     await browser.load(html)
     found = await browser.run(FILTERED)

@@ -13,12 +13,12 @@ import pytest
 
 from fleet_reports import make_report
 from opsconsole.diagnostics import error
-from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding
+from opsconsole.drift.model import Bucket, Difference, DriftReport, Finding
 from opsconsole.reconcile.plan import Action, Change, Plan
-from opsconsole.reports import drift_report, plan_report
+from opsconsole.reports import drift_view, plan_view
 from opsconsole.reports.html import page
 from opsconsole.reports.html.graph import HEIGHT, ROOM, Column, Graph, draw, graph_of, merge_alike
-from opsconsole.reports.report import ELSEWHERE, SAME, GraphItem
+from opsconsole.reports.view import ELSEWHERE, SAME, GraphItem
 from opsconsole.values import UNKNOWN
 
 MARKUP = "</style><script>alert(1)</script><img src=//evil onerror=alert(1)>"
@@ -87,8 +87,8 @@ def evil_pages() -> list[str]:
     plan = Plan((change,), diagnostics=told)
     report = DriftReport((finding,), EVIL, method=EVIL, diagnostics=told)
     return [
-        page.render(plan_report.to_report(plan, title=EVIL, timestamp=EVIL)),
-        page.render(drift_report.to_report(report, title=EVIL)),
+        page.render(plan_view.make_view(plan, title=EVIL, timestamp=EVIL)),
+        page.render(drift_view.make_view(report, title=EVIL)),
     ]
 
 
@@ -106,9 +106,9 @@ def test_values_never_become_markup_or_steer_a_terminal(which: int) -> None:
 @pytest.mark.parametrize("kind", ["plan", "drift"])
 def test_pages_are_whole_and_ask_nothing(kind: str, plan: Plan, report: DriftReport) -> None:
     html = (
-        page.render(plan_report.to_report(plan))
+        page.render(plan_view.make_view(plan))
         if kind == "plan"
-        else page.render(drift_report.to_report(report))
+        else page.render(drift_view.make_view(report))
     )
     found = checked(html)
     assert found.outside == []
@@ -118,7 +118,7 @@ def test_pages_are_whole_and_ask_nothing(kind: str, plan: Plan, report: DriftRep
 
 
 def test_the_policy_names_the_one_script_and_style_by_hash(plan: Plan) -> None:
-    html = page.render(plan_report.to_report(plan))
+    html = page.render(plan_view.make_view(plan))
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)
     assert policy is not None
     assert policy[1].startswith("default-src &#39;none&#39;;")
@@ -138,8 +138,8 @@ def test_sensitive_values_stay_out_even_of_the_graph() -> None:
     # A drift report does not know which values in state are sensitive unless they differ.
     seen = values | {"jump_host_ids": []}
     finding = Finding("s", f"{HOST}.a", HOST, Bucket.CHANGED, "hst_1", "", secret, values=seen)
-    assert "hush" not in page.render(plan_report.to_report(Plan((change,))))
-    assert "hush" not in page.render(drift_report.to_report(DriftReport((finding,), "")))
+    assert "hush" not in page.render(plan_view.make_view(Plan((change,))))
+    assert "hush" not in page.render(drift_view.make_view(DriftReport((finding,), "")))
 
 
 def ties(graph: Graph) -> set[tuple[str, str]]:
@@ -263,11 +263,11 @@ def test_the_plan_page_ties_what_it_creates(plan: Plan) -> None:
         ("app-ams-90001", "app-ams-90001-windows-server"),
         ("app-ams-90001-windows-server", "Metrics"),
         ("app-ams-90001-windows-server", "windows-server"),
-    } <= ties(graph_of(plan_report.to_report(plan).items))
+    } <= ties(graph_of(plan_view.make_view(plan).items))
 
 
 def test_large_graphs_collapse_and_lose_no_one() -> None:
-    changed = plan_report.PLAN_STYLES[Action.UPDATE]
+    changed = plan_view.PLAN_STYLES[Action.UPDATE]
     items = [item("host", f"jump{number}", values={"is_jump_host": True}) for number in range(60)]
     for number in range(3000):
         values = {"jump_host_ids": [f"jump{number % 60}"]}
@@ -284,7 +284,7 @@ def test_large_graphs_collapse_and_lose_no_one() -> None:
 
 
 def test_boxes_do_not_overlap(plan: Plan) -> None:
-    graph = draw(plan_report.to_report(plan).items)
+    graph = draw(plan_view.make_view(plan).items)
     assert graph is not None
     for box in graph.boxes:
         assert 0 <= box.y <= graph.height - HEIGHT
@@ -295,7 +295,7 @@ def test_boxes_do_not_overlap(plan: Plan) -> None:
 
 def test_nothing_to_draw_is_no_picture() -> None:
     assert draw([item("host", "web")]) is None
-    assert 'id="graph"' not in page.render(plan_report.to_report(Plan(())))
+    assert 'id="graph"' not in page.render(plan_view.make_view(Plan(())))
 
 
 @pytest.mark.parametrize(
@@ -306,16 +306,16 @@ def test_nothing_to_draw_is_no_picture() -> None:
     ],
 )
 def test_headlines(plan: Plan, facts: dict[str, Any], headline: str) -> None:
-    assert plan_report.to_report(replace(plan, **facts)).headline == headline
+    assert plan_view.make_view(replace(plan, **facts)).headline == headline
 
 
 def test_pages_claim_no_more_than_was_seen(plan: Plan, report: DriftReport) -> None:
-    sections = {item.anchor: item for item in plan_report.to_report(plan).sections}
+    sections = {item.anchor: item for item in plan_view.make_view(plan).sections}
     assert "as far as it was read" in sections["s-same"].meaning
     # A blacklisted command is let go of, and its row stays.
     assert "deleted on the console if it can be" in sections["s-remove"].meaning
     one = next(item for item in report.findings if item.bucket is Bucket.UNMANAGED)
-    shown = drift_report.to_report(replace(report, findings=(one, replace(one, counted=False))))
+    shown = drift_view.make_view(replace(report, findings=(one, replace(one, counted=False))))
     [section] = shown.sections
     assert [row.verb for row in section.rows] == ["", "shown only"]
 
@@ -324,7 +324,5 @@ def test_several_stacks_keep_their_resources_apart() -> None:
     one = make_report(14)
     other = tuple(replace(finding, stack="lab") for finding in one.findings)
     both = replace(one, findings=(*one.findings, *other))
-    titles = [
-        row.title for section in drift_report.to_report(both).sections for row in section.rows
-    ]
+    titles = [row.title for section in drift_view.make_view(both).sections for row in section.rows]
     assert len(titles) == len(set(titles)) == len(both.findings)

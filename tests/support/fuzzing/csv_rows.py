@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from opsconsole.cli import hosts_import
+from opsconsole.cli import host_rows
 from opsconsole.errors import OpsconsoleError
 
 SEEDS = [
@@ -18,6 +18,6 @@ def check(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     for name in ("x.csv", "x.json"):
         try:
-            hosts_import.parse_rows(Path(name), text)
+            host_rows.parse_rows(Path(name), text)
         except OpsconsoleError as error:
             str(error)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final
 
-from opsconsole.reports.labels import parse_address
-from opsconsole.reports.report import ELSEWHERE, SAME, GraphItem, Style
+from opsconsole.reports.plan_parts import parse_address
+from opsconsole.reports.view import ELSEWHERE, SAME, GraphItem, Style
 from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST, RESOURCES, SPECIALTY, referred_to
 from opsconsole.text import natural_order, printable
 from opsconsole.values import holds_unknown

@@ -19,11 +19,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from opsconsole import __version__
-from opsconsole.drift.report import Difference
+from opsconsole.drift.model import Difference
 from opsconsole.reports.html.graph import HEIGHT, WIDTH, draw
-from opsconsole.reports.report import Report
 from opsconsole.reports.terminal import body_of
 from opsconsole.reports.value_diff import Line, edit_script, lines_of_value
+from opsconsole.reports.view import View
 from opsconsole.text import SENSITIVE, printable
 
 _TEMPLATES = "templates"
@@ -81,7 +81,7 @@ def _span(texts: list[str], css: str) -> Iterator[Span]:
         yield Span("\n".join(texts) + "\n", css)
 
 
-def render(report: Report) -> str:
+def render(view: View) -> str:
     """Return a report as one self-contained HTML document."""
     style, script = _asset("page.css"), _asset("page.js")
     policy = (
@@ -90,8 +90,8 @@ def render(report: Report) -> str:
     )
     template = _environment().get_template("page.html")
     return template.render(
-        page=report,
-        graph=draw(report.items),
+        page=view,
+        graph=draw(view.items),
         generator=f"opsconsole {__version__}",
         body_of=body_of,
         policy=policy,

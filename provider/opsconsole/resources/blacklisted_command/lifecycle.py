@@ -239,8 +239,8 @@ def _scope(row: Values) -> str:
 
 def _adopting(row: Values, planned: Values, changed: Sequence[str]) -> Diagnostic:
     lines = [
-        f"pattern: {row.get('pattern')!r} → {planned['pattern']!r}",
-        f"scope: {_scope(row)} → {_scope(planned)}",
+        _old_and_new("pattern", repr(row.get("pattern")), repr(planned["pattern"])),
+        _old_and_new("scope", _scope(row), _scope(planned)),
     ]
     if "description" in changed:
         before, after = (
@@ -255,6 +255,10 @@ def _adopting(row: Values, planned: Values, changed: Sequence[str]) -> Diagnosti
         f"Adopting the blacklisted command {row['id']} {does}",
         "\n".join(lines),
     )
+
+
+def _old_and_new(name: str, old: str, new: str) -> str:
+    return f"{name}: {old} → {new}" if old != new else f"{name}: {old}, unchanged"
 
 
 def _scope_refused(problem: ApiError, name: str, row: Values, planned: Values) -> Diagnostic:

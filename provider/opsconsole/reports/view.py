@@ -1,4 +1,4 @@
-"""The report of a plan or of drift as values, which the terminal, Markdown and HTML show.
+"""A plan or a drift report as readers see it: the values that terminal, Markdown and HTML show.
 
 Nothing is shown by colour alone: each style has a sign and a word.
 """
@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from opsconsole.diagnostics import Diagnostic
-from opsconsole.drift.report import Bucket, Difference, Finding
+from opsconsole.drift.model import Bucket, Difference, Finding
 from opsconsole.reports.value_diff import Line
 from opsconsole.values import Values
 
@@ -48,7 +48,13 @@ class Style:
         return self.word[0].upper() + self.word[1:]
 
 
-SAME: Final = Style("same", "=", "unchanged", 90)
+SAME: Final = Style(
+    "same",
+    "=",
+    "unchanged",
+    90,
+    meaning="The console matches the program, as far as it was read.",
+)
 ACCEPTED: Final = Style(
     "accepted", "✓", "accepted", 70, "green", "Drift that the baseline accepts: it does not count."
 )
@@ -84,7 +90,7 @@ BUCKET_STYLES: Final[Mapping[Bucket, Style]] = MappingProxyType(
             "Not seen by this check, so neither in sync nor drifted.",
         ),
         Bucket.PENDING: Style(
-            "info", "*", "pending", 60, "blue", "Declared in the program, not yet applied."
+            "info", "*", "pending", 60, "blue", "Declared in the program, not applied yet."
         ),
         Bucket.IN_SYNC: Style("same", "=", "in sync", 90, "green", "State and console agree."),
     }
@@ -115,6 +121,7 @@ class Row:
         diff: The attributes that differ, as lines.
         differences: The same attributes in a drift report, with state and console side by side.
         children: Address and label of the resources that go with it.
+        fate: The words for what becomes of the children, such as `archived`.
         alike: Rows with an equal value share a reason, which is shown once; None for a single row.
     """
 
@@ -130,6 +137,7 @@ class Row:
     diff: tuple[Line, ...] = ()
     differences: tuple[Difference, ...] = ()
     children: tuple[tuple[str, str], ...] = ()
+    fate: str = ""
     alike: Hashable = None
 
     @property
@@ -162,6 +170,17 @@ class Section:
         return sorted(found.values(), key=lambda rows: len(rows) > 1)
 
 
+def group_rows(rows: Iterable[Row]) -> list[Section]:
+    """Return a section for each style of the rows, in the order of attention."""
+    by_style: dict[Style, list[Row]] = {}
+    for row in rows:
+        by_style.setdefault(row.style, []).append(row)
+    return [
+        Section(f"s-{style.name}", style.title, style.meaning, style, tuple(by_style[style]))
+        for style in sorted(by_style, key=lambda style: style.rank)
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class GraphItem:
     """One resource, as far as the graph needs it."""
@@ -183,7 +202,7 @@ class GraphItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class View:
     """The whole content for a reader.
 
     Attributes:

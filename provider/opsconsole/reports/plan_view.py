@@ -1,4 +1,4 @@
-"""The report of a plan, for readers."""
+"""A plan as readers see it."""
 
 from __future__ import annotations
 
@@ -7,59 +7,59 @@ from typing import Final
 
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.plan import Action, Change, Drift, Plan
-from opsconsole.reports.labels import (
+from opsconsole.reports.plan_parts import (
+    cascade_effect,
+    cascades,
     describe_change,
     describe_no_changes,
     describe_no_requests,
+    diff_of,
+    label_of,
+    output_lines,
     parse_address,
     plan_summary,
     remarks_on,
     sensitive_of,
-)
-from opsconsole.reports.plan_text import (
-    cascades,
-    diff_of,
-    label_of,
-    output_lines,
     visible_changes,
 )
-from opsconsole.reports.report import (
+from opsconsole.reports.terminal import dedupe_diagnostics
+from opsconsole.reports.view import (
     SAME,
     GraphItem,
-    Report,
     Row,
     Section,
     Style,
+    View,
+    group_rows,
     moment,
 )
-from opsconsole.reports.terminal import dedupe_diagnostics
 from opsconsole.text import natural_order, plural, printable, short_type
 
+_MOVE: Final = Style("info", "→", "move or read", 60, meaning="Nothing on the console changes.")
 PLAN_STYLES: Final = {
-    Action.DELETE: Style("remove", "\N{MINUS SIGN}", "destroy", 10),
-    Action.REPLACE: Style("replace", "±", "replace", 20),
-    Action.UPDATE: Style("change", "~", "change", 30),
-    Action.CREATE: Style("add", "+", "create", 40),
-    Action.ADOPT: Style("adopt", ">", "adopt", 45),
-    Action.FORGET: Style("leave", "↷", "stop managing", 50),
-    Action.READ: Style("info", "→", "read", 60),
+    Action.DELETE: Style(
+        "remove",
+        "\N{MINUS SIGN}",
+        "destroy",
+        10,
+        meaning="Removed from state, and deleted on the console if it can be.",
+    ),
+    Action.REPLACE: Style("replace", "±", "replace", 20, meaning="Destroyed, then created again."),
+    Action.UPDATE: Style("change", "~", "change", 30, meaning="Updated in place."),
+    Action.CREATE: Style("add", "+", "create", 40, meaning="New on the console."),
+    Action.ADOPT: Style(
+        "adopt", ">", "adopt", 45, meaning="On the console already, and managed from then on."
+    ),
+    Action.FORGET: Style(
+        "leave", "↷", "stop managing", 50, meaning="Stays on the console, and leaves state."
+    ),
+    Action.READ: _MOVE,
     Action.NO_OP: SAME,
 }
-_MOVE: Final = Style("info", "→", "move or import", 60)
-
-_TITLES = {
-    Action.DELETE: ("Destroy", "Removed from state, and deleted on the console if it can be."),
-    Action.REPLACE: ("Replace", "Destroyed, then created again."),
-    Action.UPDATE: ("Change", "Updated in place."),
-    Action.CREATE: ("Create", "New on the console."),
-    Action.ADOPT: ("Adopt", "On the console already, and managed from then on."),
-    Action.FORGET: ("Stop managing", "Stays on the console, and leaves state."),
-    Action.READ: ("Move or read", "Nothing on the console changes."),
-}
 
 
-def to_report(plan: Plan, *, title: str = "", timestamp: str = "") -> Report:
-    """Return the report of a plan for readers.
+def make_view(plan: Plan, *, title: str = "", timestamp: str = "") -> View:
+    """Return what readers see of a plan.
 
     Args:
         title: The name of the stack or program.
@@ -70,7 +70,7 @@ def to_report(plan: Plan, *, title: str = "", timestamp: str = "") -> Report:
     width = max((len(output.name) for output in outputs), default=0)
     lines = [line for output in outputs for line in output_lines(output, width)]
     mark, style, headline, lede = _headline(plan)
-    return Report(
+    return View(
         kind="Plan",
         title=title,
         headline=headline,
@@ -79,7 +79,7 @@ def to_report(plan: Plan, *, title: str = "", timestamp: str = "") -> Report:
         mark=mark,
         facts=tuple(_facts(plan, timestamp)),
         diagnostics=tuple(dedupe_diagnostics(plan.diagnostics)),
-        sections=tuple(_sections(plan, anchors)),
+        sections=_sections(plan, anchors),
         extra=(("Outputs", tuple(lines)),) if lines else (),
         items=items_of(plan, anchors),
     )
@@ -122,40 +122,30 @@ def _facts(plan: Plan, timestamp: str) -> Iterator[tuple[str, str]]:
         yield ("Requests", f"{sum(plan.calls.values()):,}")
 
 
-def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
-    shown = visible_changes(plan)
+def _sections(plan: Plan, anchors: Mapping[int, str]) -> tuple[Section, ...]:
     gone = cascades(plan)
-    for action, (title, meaning) in _TITLES.items():
-        style = PLAN_STYLES[action]
-        rows = [
-            _row(change, anchors[id(change)], gone.get(change.address, ()))
-            for change in shown
-            if _style_of(change).name == style.name
-        ]
-        if rows:
-            yield Section(f"s-{style.name}", title, meaning, style, tuple(rows))
+    rows = [
+        _row(change, anchors[id(change)], gone.get(change.address, ()))
+        for change in visible_changes(plan)
+    ]
+    still = [change for change in plan.changes if not change.acts]
+    rows += [
+        Row(
+            anchors[id(change)],
+            SAME,
+            short_type(change.type_name),
+            printable(change.address),
+            label_of(change),
+        )
+        for change in sorted(still, key=lambda change: natural_order(change.address))
+    ]
+    sections = group_rows(rows)
     if plan.drift:
         drift = sorted(plan.drift, key=lambda item: natural_order(item.address))
-        rows = [_drift_row(item, number) for number, item in enumerate(drift)]
+        differing = tuple(_drift_row(item, number) for number, item in enumerate(drift))
         meaning = "The console holds other values than state."
-        yield Section("s-drift", "Differs from state", meaning, _MOVE, tuple(rows))
-    still = sorted(
-        (change for change in plan.changes if not change.acts),
-        key=lambda change: natural_order(change.address),
-    )
-    if still:
-        rows = [
-            Row(
-                anchors[id(change)],
-                SAME,
-                short_type(change.type_name),
-                printable(change.address),
-                label_of(change),
-            )
-            for change in still
-        ]
-        meaning = "The console matches the program, as far as it was read."
-        yield Section("s-same", "Unchanged", meaning, SAME, tuple(rows))
+        sections.append(Section("s-drift", "Differs from state", meaning, _MOVE, differing))
+    return tuple(sorted(sections, key=lambda section: section.quiet))
 
 
 def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> Row:
@@ -169,6 +159,7 @@ def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> Row:
         remarks=tuple(remarks_on(change)),
         diff=tuple(diff_of(change)),
         children=tuple((printable(item.address), label_of(item)) for item in cascaded),
+        fate=cascade_effect(*(item.type_name for item in cascaded)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Declarations of the objects found: names, references and order. No syntax here."""
+"""The declarations of adopted objects: names, references and order. No syntax here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from opsconsole.adopt.found import ConsoleObject, Findings
+from opsconsole.adopt.reading import ConsoleContents, ConsoleObject
 from opsconsole.diagnostics import Severity
 from opsconsole.resources import AGENT, HOST, RESOURCES, SPECIALTY
 
@@ -53,7 +53,8 @@ class AdoptedObject:
         comments: Its comments: attributes that are not declared, and why.
     """
 
-    found: ConsoleObject
+    type_name: str
+    import_id: str
     name: str
     values: Mapping[str, Any]
     group: str = ""
@@ -77,12 +78,12 @@ _CONSTRUCTS: Final = ("backend", "hosts", "opsconsole")
 """Ids that the Python program itself declares in its stack, and ids that cdktf adds."""
 
 
-def declare_objects(findings: Findings) -> list[AdoptedObject]:
+def declare_objects(contents: ConsoleContents) -> list[AdoptedObject]:
     """Return the declared objects, each after all objects that it refers to."""
-    readable = {item.import_id: item for item in findings.objects if not item.reason}
+    readable = {item.import_id: item for item in contents.objects if not item.reason}
     variables = set(_CONSTRUCTS)
     names = _names(readable.values(), variables)
-    lookups = _lookups(readable, findings.specialties, variables)
+    lookups = _lookups(readable, contents.specialties, variables)
     jumps = {one for found in readable.values() for one in found.values.get("jump_host_ids") or ()}
     made: dict[str, AdoptedObject] = {}
     for import_id in _order_by_ties(readable):
@@ -95,12 +96,18 @@ def declare_objects(findings: Findings) -> list[AdoptedObject]:
             # A console may have this contradiction, but the constructs refuse to declare it.
             del values["is_jump_host"]
         unmarked = import_id in jumps and values.get("is_jump_host") is not True
-        group = _group(found, made)
+        group = _group(found, readable)
         comments = tuple(refused.values())
         if found.unread:
             comments = (f"Not shown by the console: {', '.join(found.unread)}", *comments)
         made[import_id] = AdoptedObject(
-            found, names[import_id], values, group, unmarked, comments=comments
+            found.type_name,
+            import_id,
+            names[import_id],
+            values,
+            group,
+            unmarked,
+            comments=comments,
         )
     return list(made.values())
 
@@ -190,17 +197,17 @@ def _id(
 ) -> Any:
     """Return the expression for the id of an object of this kind; other kinds may share the id."""
     item = made.get(value)
-    if item is not None and RESOURCES[item.found.type_name].name == kind:
+    if item is not None and RESOURCES[item.type_name].name == kind:
         return ObjectReference(item)
     return lookups.get(value, value) if kind == SPECIALTY.name else value
 
 
-def _group(found: ConsoleObject, made: Mapping[str, AdoptedObject]) -> str:
+def _group(found: ConsoleObject, readable: Mapping[str, ConsoleObject]) -> str:
     if found.type_name != HOST.type_name:
         return RESOURCES[found.type_name].plural
     jumps = found.values.get("jump_host_ids") or ()
     if jumps:
-        first = made[jumps[0]].found.values["name"] if jumps[0] in made else jumps[0]
+        first = readable[jumps[0]].values["name"] if jumps[0] in readable else jumps[0]
         return f"hosts behind {first}"
     tags = found.values.get("tags") or ()
     return f"hosts with the tag {tags[0]}" if tags else "hosts"

@@ -1,4 +1,4 @@
-"""Finds and reads the objects to adopt, without any write.
+"""Lists, matches and reads the objects to adopt, without any write.
 
 No documented operation lists hosts. For the hosts in a file, the verdicts of a dry run show which
 hosts exist.
@@ -57,8 +57,8 @@ class ConsoleObject:
 
 
 @dataclass(frozen=True)
-class Findings:
-    """The result of reading the objects.
+class ConsoleContents:
+    """The objects to adopt, as far as they were read.
 
     Attributes:
         specialties: The key of each specialty in the console's search, by id.
@@ -146,7 +146,9 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
     return wanted, remarks
 
 
-async def read_objects(provider: ConfiguredProvider, objects: Iterable[ObjectId]) -> Findings:
+async def read_objects(
+    provider: ConfiguredProvider, objects: Iterable[ObjectId]
+) -> ConsoleContents:
     """Read these objects, and the plugins of the agents among them.
 
     Raises:
@@ -178,7 +180,7 @@ async def read_objects(provider: ConfiguredProvider, objects: Iterable[ObjectId]
         agent_id, _, plugin_id = import_id.partition("/")
         values = {"agent_id": agent_id, "plugin_id": plugin_id}
         found.append(ConsoleObject(AGENT_PLUGIN.type_name, import_id, values))
-    return Findings(found, await _specialty_keys(provider, found), remarks)
+    return ConsoleContents(found, await _specialty_keys(provider, found), remarks)
 
 
 async def _read(

@@ -1,4 +1,4 @@
-"""The drift report as a value: every resource in exactly one bucket. Reads and renders nothing."""
+"""The values of a drift check: findings, each in one bucket, the report, and its verdict. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from opsconsole.diagnostics import Diagnostic, has_error
-from opsconsole.errors import Cause, UserError
+from opsconsole.diagnostics import Diagnostic, are_temporary, has_error
+from opsconsole.errors import TRY_LATER, Cause, UserError
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.resources import RESOURCES
+from opsconsole.text import plural
 from opsconsole.values import Value, Values
 
 
@@ -183,9 +184,14 @@ class Managed(NamedTuple):
     id: str
 
 
+def console_digest(base_url: str) -> str:
+    """Return a digest of a console's address, which no report has; empty if it is not known."""
+    return hashlib.sha256(base_url.encode()).hexdigest()[:16] if base_url else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Share `number` (from 1) of `count` shares of the stacks, for machines that work together."""
+    """Part `number` (from 1) of `count` parts of the stacks, for machines that work together."""
 
     number: int
     count: int
@@ -206,8 +212,8 @@ def read_shard(text: str) -> Shard:
     Raises:
         UserError: The text has another form, or K is not from 1 to N.
     """
-    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
-    shard = Shard(int(found[1]), int(found[2])) if found else None
+    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+    shard = Shard(int(match[1]), int(match[2])) if match else None
     if shard is None or not 1 <= shard.number <= shard.count:
         raise UserError(
             f"{text!r} is not a shard.", "Write K/N with K from 1 to N, such as --shard 1/4."
@@ -216,7 +222,7 @@ def read_shard(text: str) -> Shard:
 
 
 @dataclass(frozen=True, slots=True)
-class Share(Shard):
+class ShardResult(Shard):
     """A shard, with the facts that its check reports to the merge of all shards.
 
     Attributes:
@@ -248,7 +254,7 @@ class DriftReport:
         seconds: How long the check took.
         required: Type names whose coverage `min_coverage` demands.
         min_coverage: Per cent of required resources that must have been checked.
-        share: The facts for the merge, in the report of one shard.
+        shard: The facts for the merge, in the report of one shard.
         scope: Which stacks and types were checked.
         comparison: The changes since an earlier report, if compared with one.
     """
@@ -263,7 +269,7 @@ class DriftReport:
     seconds: float = 0.0
     required: Sequence[str] = ()
     min_coverage: float = 100.0
-    share: Share | None = None
+    shard: ShardResult | None = None
     scope: Scope = Scope()
     comparison: Comparison | None = None
 
@@ -276,8 +282,8 @@ class DriftReport:
     @property
     def counts(self) -> Mapping[Bucket, int]:
         """How many resources ended in each bucket, accepted ones included."""
-        found = Counter(finding.bucket for finding in self.findings)
-        return {bucket: found[bucket] for bucket in Bucket}
+        counts = Counter(finding.bucket for finding in self.findings)
+        return {bucket: counts[bucket] for bucket in Bucket}
 
     def coverage(self, *types: str) -> float:
         """Return the percentage of resources in state (all, or of `types`) that were checked."""
@@ -315,6 +321,16 @@ class DriftReport:
         """The findings that count as drift: no baseline entry accepts them."""
         return tuple(finding for finding in self.findings if finding.is_drift)
 
+    @property
+    def accepted_findings(self) -> tuple[Finding, ...]:
+        """The findings that would be drift if the baseline did not accept them."""
+        return tuple(item for item in self.findings if item.accepted and item.bucket.is_drift)
+
+    @property
+    def has_several_stacks(self) -> bool:
+        """Whether the findings are of more than one stack."""
+        return len({finding.stack for finding in self.findings}) > 1
+
 
 def _coverage_of(findings: Iterable[Finding]) -> float:
     """Return the percentage of resources in state that were checked; 100 if there are none."""
@@ -329,3 +345,72 @@ def _coverage_of(findings: Iterable[Finding]) -> float:
 def _attributes_of(type_name: str) -> int:
     definition = RESOURCES.get(type_name)
     return sum(not item.volatile for item in definition.answer_fields) if definition else 0
+
+
+class CheckOutcome(Enum):
+    """The outcome of a check."""
+
+    CLEAN = "clean"
+    UNDETERMINED = "undetermined"
+    DRIFT = "drift"
+
+
+_EXIT_CODES: Final = {
+    CheckOutcome.CLEAN: 0,
+    CheckOutcome.UNDETERMINED: 1,
+    CheckOutcome.DRIFT: 2,
+}
+
+
+class Verdict(NamedTuple):
+    """The outcome, a headline, a sentence that explains it, and the exit code of the command."""
+
+    outcome: CheckOutcome
+    headline: str
+    explanation: str
+    exit_code: int
+
+
+def judge(report: DriftReport) -> Verdict:
+    """Return the verdict of a report; the report of one shard leaves unmanaged objects undecided.
+
+    "Could not tell" takes precedence over drift. Drift that was seen is still named.
+    """
+    outcome, headline, explanation = _judge_outcome(report)
+    if report.shard is not None:
+        explanation += (
+            f" This is shard {report.shard}: unmanaged objects count once "
+            "`opsconsole drift merge` has the reports of all shards."
+        )
+    # A console that was only too busy is no error, and another check may see everything.
+    is_temporary = are_temporary(report.diagnostics) and not report.drifted_findings
+    code = TRY_LATER if is_temporary else _EXIT_CODES[outcome]
+    return Verdict(outcome, headline, explanation, code)
+
+
+def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
+    drifted = len(report.drifted_findings)
+    seen = f"{plural(drifted, 'resource')} drifted" if drifted else "no drift was seen"
+    # This comes before drift, so that a check of half a fleet never looks like a check of the whole
+    # fleet.
+    if not report.could_tell:
+        why = "The check met errors"
+        if not has_error(report.diagnostics):
+            required, minimum = percent(report.required_coverage), percent(report.min_coverage)
+            why = f"Required coverage is {required}, below the minimum of {minimum}"
+        return CheckOutcome.UNDETERMINED, "Could not tell", f"{why}; {seen}."
+    accepted = len(report.accepted_findings)
+    note = f" {accepted:,} accepted." if accepted else ""
+    if drifted:
+        return CheckOutcome.DRIFT, "Drift", f"{seen[0].upper()}{seen[1:]}.{note}"
+    in_state = [item.bucket for item in report.findings if item.bucket.is_in_state]
+    unchecked = in_state.count(Bucket.UNCHECKED)
+    part = f"{len(in_state) - unchecked:,} of " if unchecked else ""
+    text = f"{part}{plural(len(in_state), 'resource')} in state checked."
+    return CheckOutcome.CLEAN, "No drift", f"{text if in_state else 'State is empty.'}{note}"
+
+
+def percent(value: float) -> str:
+    """Return a percentage that shows 100 only if nothing is missing."""
+    shown = f"{value:.1f}".removesuffix(".0")
+    return "99.9 %" if shown == "100" and value < 100 else f"{shown} %"

@@ -1,109 +1,34 @@
-"""The report of a drift check for readers: its verdict, and the texts that all formats share."""
+"""A drift report as readers see it, and the texts that all of its formats share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import replace
 
-from opsconsole.diagnostics import are_temporary, has_error
-from opsconsole.drift.report import Bucket, DriftEntry, DriftReport, Finding
-from opsconsole.errors import TRY_LATER
-from opsconsole.reports.report import (
-    ACCEPTED,
+from opsconsole.drift.model import (
+    Bucket,
+    CheckOutcome,
+    DriftEntry,
+    DriftReport,
+    Finding,
+    judge,
+    percent,
+)
+from opsconsole.reports.value_diff import Line, changed_value
+from opsconsole.reports.view import (
     BUCKET_STYLES,
     RESOLVED,
     GraphItem,
-    Report,
     Row,
     Section,
     Style,
+    View,
+    group_rows,
     moment,
     style_of_finding,
 )
-from opsconsole.reports.value_diff import Line, changed_value
 from opsconsole.resources import RESOURCES
-from opsconsole.text import SENSITIVE, plural, printable, short_type
-
-
-class CheckOutcome(Enum):
-    """The outcome of a check; the values are its usual exit codes."""
-
-    CLEAN = 0
-    UNDETERMINED = 1
-    DRIFT = 2
-
-    @property
-    def written(self) -> str:
-        """The word for the outcome in reports."""
-        return "untold" if self is CheckOutcome.UNDETERMINED else self.name.lower()
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The outcome, a headline, a sentence that explains it, and the exit code of the command."""
-
-    outcome: CheckOutcome
-    headline: str
-    explanation: str
-    exit_code: int
-
-
-def judge(report: DriftReport) -> Verdict:
-    """Return the verdict of a report; the report of one shard leaves unmanaged objects undecided.
-
-    "Could not tell" takes precedence over drift. Drift that was seen is still named.
-    """
-    outcome, headline, explanation = _judge_outcome(report)
-    if report.share is not None:
-        explanation += (
-            f" This is shard {report.share}: unmanaged objects count once "
-            "`opsconsole drift merge` has the reports of all shards."
-        )
-    # A console that was only too busy is no error, and another check may see everything.
-    is_temporary = are_temporary(report.diagnostics) and not report.drifted_findings
-    code = TRY_LATER if is_temporary else outcome.value
-    return Verdict(outcome, headline, explanation, code)
-
-
-def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
-    drifted = len(report.drifted_findings)
-    seen = f"{plural(drifted, 'resource')} drifted" if drifted else "no drift was seen"
-    accepted = sum(bool(finding.accepted) for finding in report.findings)
-    note = f" {accepted:,} accepted." if accepted else ""
-    required = report.required_coverage
-    # This comes before drift, so that a check of half a fleet never looks like a check of the whole
-    # fleet.
-    if has_error(report.diagnostics):
-        return CheckOutcome.UNDETERMINED, "Could not tell", f"The check met errors; {seen}."
-    if required < report.min_coverage:
-        text = f"{percent(required)} of what must be checked was seen; {seen}."
-        return CheckOutcome.UNDETERMINED, "Could not tell", text
-    if drifted:
-        return CheckOutcome.DRIFT, "Drift", f"{seen[0].upper()}{seen[1:]}.{note}"
-    in_state = [item.bucket for item in report.findings if item.bucket.is_in_state]
-    checked = len(in_state) - in_state.count(Bucket.UNCHECKED)
-    return CheckOutcome.CLEAN, "No drift", f"{plural(checked, 'resource')} in state checked.{note}"
-
-
-def percent(value: float) -> str:
-    """Return a percentage that shows 100 only if nothing is missing."""
-    shown = f"{value:.1f}".removesuffix(".0")
-    return "99.9 %" if shown == "100" and value < 100 else f"{shown} %"
-
-
-def coverage_text(report: DriftReport) -> str:
-    """Return the coverage, also in attributes if some of a resource in sync were not seen.
-
-    The text is empty if no resource is in state.
-    """
-    # 100 % of nothing would look like a complete check.
-    if not any(finding.bucket.is_in_state for finding in report.findings):
-        return ""
-    text = percent(report.coverage())
-    if any(item.unobserved for item in report.findings if item.bucket is Bucket.IN_SYNC):
-        text += f" ({percent(report.attribute_coverage())} of the attributes)"
-    return text
+from opsconsole.text import SENSITIVE, printable, short_type
 
 
 def unseen_text(finding: Finding) -> str:
@@ -115,16 +40,16 @@ def unseen_text(finding: Finding) -> str:
 
 def since_text(report: DriftReport) -> str:
     """Return the changes since the earlier report in one sentence; empty if not compared."""
-    found = report.comparison
-    if found is None:
+    comparison = report.comparison
+    if comparison is None:
         return ""
-    if not found.checked_at:
+    if not comparison.checked_at:
         return "There is no earlier report, so all drift is new."
-    unseen = sum(not entry.seen for entry in found.open)
+    unseen = sum(not entry.seen for entry in comparison.open)
     note = f" ({unseen:,} not seen by this check)" if unseen else ""
     return (
-        f"Since {printable(moment(found.checked_at))}: {len(found.new):,} new, "
-        f"{len(found.resolved):,} resolved, {len(found.open):,} still open{note}."
+        f"Since {printable(moment(comparison.checked_at))}: {len(comparison.new):,} new, "
+        f"{len(comparison.resolved):,} resolved, {len(comparison.open):,} still open{note}."
     )
 
 
@@ -149,16 +74,6 @@ def title_of(item: Finding | DriftEntry, *, stacks: bool) -> str:
     return f"{printable(item.stack)}: {address}" if stacks else address
 
 
-def several_stacks(report: DriftReport) -> bool:
-    """Return whether the report speaks of more than one stack."""
-    return len({finding.stack for finding in report.findings}) > 1
-
-
-def accepted_drift(report: DriftReport) -> list[Finding]:
-    """Return the findings that would be drift if the baseline did not accept them."""
-    return [finding for finding in report.findings if finding.accepted and finding.bucket.is_drift]
-
-
 _OUTCOMES = {
     CheckOutcome.CLEAN: ("✅", RESOLVED),
     CheckOutcome.UNDETERMINED: ("⚠️", BUCKET_STYLES[Bucket.UNCHECKED]),
@@ -166,8 +81,8 @@ _OUTCOMES = {
 }
 
 
-def to_report(report: DriftReport, *, title: str = "") -> Report:
-    """Return a drift report for readers; new drift comes first in each section.
+def make_view(report: DriftReport, *, title: str = "") -> View:
+    """Return what readers see of a drift report; new drift comes first in each section.
 
     Args:
         title: The name of the check; by default the name of the stack.
@@ -176,7 +91,7 @@ def to_report(report: DriftReport, *, title: str = "") -> Report:
     mark, style = _OUTCOMES[verdict.outcome]
     stacks = sorted({printable(finding.stack) for finding in report.findings})
     findings = sorted(report.findings, key=lambda finding: not finding.new)
-    return Report(
+    return View(
         kind="Drift report",
         title=title or (stacks[0] if len(stacks) == 1 else ""),
         headline=verdict.headline,
@@ -185,7 +100,7 @@ def to_report(report: DriftReport, *, title: str = "") -> Report:
         mark=mark,
         facts=tuple(_facts(report, stacks)),
         diagnostics=report.diagnostics,
-        sections=tuple(_sections(report, findings)),
+        sections=_sections(report, findings),
         method=printable(report.method),
         notes=tuple((printable(item.entry), printable(item.problem)) for item in report.baseline),
         items=_items(findings),
@@ -197,30 +112,36 @@ def _facts(report: DriftReport, stacks: list[str]) -> Iterator[tuple[str, str]]:
         yield ("Checked", printable(moment(report.checked_at)))
     if len(stacks) > 1:
         yield ("Stacks", f"{len(stacks):,}")
-    if coverage := coverage_text(report):
-        yield ("Coverage", coverage)
+    yield from _coverage_facts(report)
     sent = f"{sum(report.calls.values()):,}"
     yield ("Requests", f"{sent} (GET only)" if report.read_only else sent)
     yield ("Took", f"{report.seconds:.1f} s")
 
 
-def _sections(report: DriftReport, findings: Sequence[Finding]) -> Iterator[Section]:
-    stacks = several_stacks(report)
-    rows: dict[Style, list[Row]] = {}
-    for number, finding in enumerate(findings):
-        rows.setdefault(style_of_finding(finding), []).append(_row(finding, number, stacks))
-    sections = [
-        Section(f"s-{style.name}", style.title, style.meaning, style, tuple(rows[style]))
-        for style in (*BUCKET_STYLES.values(), ACCEPTED)
-        if style in rows
-    ]
-    yield from (section for section in sections if not section.quiet)
+def _coverage_facts(report: DriftReport) -> Iterator[tuple[str, str]]:
+    """Yield the coverage of all resources, and of the required ones if it differs."""
+    # 100 % of nothing would look like a complete check.
+    if not any(finding.bucket.is_in_state for finding in report.findings):
+        return
+    coverage = percent(report.coverage())
+    required, minimum = percent(report.required_coverage), percent(report.min_coverage)
+    attributes = ""
+    if any(item.unobserved for item in report.findings if item.bucket is Bucket.IN_SYNC):
+        attributes = f" ({percent(report.attribute_coverage())} of the attributes)"
+    yield ("Coverage", coverage + attributes)
+    if required != coverage or report.required_coverage < report.min_coverage:
+        yield ("Required coverage", f"{required} (minimum {minimum})")
+
+
+def _sections(report: DriftReport, findings: Sequence[Finding]) -> tuple[Section, ...]:
+    stacks = report.has_several_stacks
+    sections = group_rows(_row(item, number, stacks) for number, item in enumerate(findings))
     if (comparison := report.comparison) is not None:
-        yield from _entries("c-resolved", RESOLVED.title, RESOLVED, comparison.resolved, stacks)
+        sections += _entries("c-resolved", RESOLVED.title, RESOLVED, comparison.resolved, stacks)
         unseen = BUCKET_STYLES[Bucket.UNCHECKED]
         missed = [entry for entry in comparison.open if not entry.seen]
-        yield from _entries("c-open", "Still open, not seen", unseen, missed, stacks)
-    yield from (section for section in sections if section.quiet)
+        sections += _entries("c-open", "Still open, not seen", unseen, missed, stacks)
+    return tuple(sorted(sections, key=lambda section: section.quiet))
 
 
 def _entries(
@@ -252,17 +173,19 @@ def _row(finding: Finding, number: int, stacks: bool) -> Row:
     )
     if finding.bucket is Bucket.IN_SYNC:
         return row
+    # The section shows its meaning above all rows.
+    says_more = finding.reason.lower() != row.style.meaning.removesuffix(".").lower()
     # The reason names the call and its request id, which differ even if the cause is the same.
     gist = finding.cause.gist if finding.cause else finding.reason
     return replace(
         row,
         verb=printable(new_text(finding)) if finding.counted else "shown only",
-        reason=printable(finding.reason),
+        reason=printable(finding.reason) if says_more else "",
         remarks=tuple(_remarks(finding)),
         id=printable(finding.id),
         diff=tuple(difference_lines(finding)),
         differences=finding.differences,
-        alike=None if finding.bucket.is_drift and finding.counted else (finding.type_name, gist),
+        alike=None if finding.bucket.is_drift and finding.counted else gist,
     )
 
 

@@ -1,35 +1,54 @@
-"""Items as a Python program of constructs, laid out as ruff's formatter lays it out."""
+"""Adopted objects as a program: in Python, or in Terraform's own language.
+
+Characters that are not printable are escaped, because they would change how the program reads.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from opsconsole.address import SOURCE
+from opsconsole.adopt.declarations import AdoptedObject, Lookup, ObjectReference, lookups_of
 from opsconsole.adopt.fleet_rows import literal
-from opsconsole.adopt.found import Findings
-from opsconsole.adopt.hcl_program import line, remarks_of
-from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference, lookups_of
+from opsconsole.adopt.reading import ConsoleContents
 from opsconsole.resources import AGENT, HOST, RESOURCES
-from opsconsole.text import in_quotes
+from opsconsole.text import in_quotes, printable, quote
 
 # The default line length of ruff's formatter.
 WIDTH: Final = 88
 _INDENT: Final = "    "
 
 
+def remarks_of(contents: ConsoleContents) -> list[str]:
+    """Return the comments of a program on objects that could not be read, and other remarks."""
+    unread = [
+        f"# {_one_line(item.import_id)} could not be read: {_one_line(item.reason)}"
+        for item in contents.objects
+        if item.reason
+    ]
+    return [*unread, *(f"# {_one_line(remark)}" for remark in contents.remarks)]
+
+
+def _one_line(text: str) -> str:
+    """Return text on one line, for a comment."""
+    return printable(" ".join(text.split()))
+
+
 def python_program(
-    findings: Findings,
     items: Sequence[AdoptedObject],
+    remarks: Sequence[str],
     origin: str,
     framework: str = "cdktf",
     rows: str = "",
 ) -> str:
-    """Return the program.
+    """Return a program of constructs, laid out as ruff's formatter lays it out.
 
     Args:
-        findings: The objects read; an object that could not be read becomes a comment.
         items: The declared objects.
+        remarks: Comments that end the program.
         origin: The console's address, for the first line.
         framework: `cdktf` or `cdktn`.
         rows: The name of the fleet file that declares the items with a place; empty if there is no
@@ -48,13 +67,12 @@ def python_program(
     for item in items:
         if item.group != group:
             group = item.group
-            body += [*([""] if body and body[-1] else []), f"# {line(group.capitalize())}"]
+            body += [*([""] if body and body[-1] else []), f"# {_one_line(group.capitalize())}"]
         body += _declaration(item, variables)
-    remarks = remarks_of(findings)
     body += ["", *remarks] if remarks else []
     text = "\n".join(body).strip("\n")
     package = f"opsconsole_{framework}"
-    address = line(origin).replace("\\", "\\\\").replace('"', '\\"')
+    address = _one_line(origin).replace("\\", "\\\\").replace('"', '\\"')
     classes = ["DataSpecialty", "Fleet", "ManagedHost"]
     classes += [item.class_name for item in RESOURCES.values()]
     used = [name for name in classes if re.search(rf"\b{name}[.(]", text)]
@@ -97,7 +115,7 @@ def _variables(items: Sequence[AdoptedObject]) -> dict[str, str]:
     ]
     # Their declaration continues with `behind`, so `import_from` is a statement of its own.
     behind = [item for item in items if _jumps(item)]
-    return {item.found.import_id: item.variable for item in (*referred, *behind)}
+    return {item.import_id: item.variable for item in (*referred, *behind)}
 
 
 def _jumps(item: AdoptedObject) -> Sequence[AdoptedObject]:
@@ -112,11 +130,10 @@ def _jumps(item: AdoptedObject) -> Sequence[AdoptedObject]:
 
 
 def _declaration(item: AdoptedObject, variables: Mapping[str, str]) -> list[str]:
-    found = item.found
-    lines = [f"# {line(text)}" for text in item.comments]
+    lines = [f"# {_one_line(text)}" for text in item.comments]
     construct = _construct(item)
-    import_id = _quote(found.import_id)
-    variable = variables.get(found.import_id)
+    import_id = _quote(item.import_id)
+    variable = variables.get(item.import_id)
     if variable is None:
         return [*lines, _statement(construct[0], construct[1], f".import_from({import_id})")]
     jumps = ", ".join(jump.variable for jump in _jumps(item))
@@ -132,22 +149,22 @@ def _construct(item: AdoptedObject) -> tuple[str, list[str]]:
     """Return the constructor or method to call, and its arguments."""
     values = dict(item.values)
     arguments = ["stack", _quote(item.name)]
-    if item.found.type_name == HOST.type_name:
+    if item.type_name == HOST.type_name:
         if _jumps(item):
             del values["jump_host_ids"]
         return "ManagedHost", [*arguments, *_keywords(values)]
     host, specialty = values.get("host_id"), values.get("specialty_id")
     complete = isinstance(host, ObjectReference) and specialty is not None and values.get("name")
-    if item.found.type_name == AGENT.type_name and complete:
+    if item.type_name == AGENT.type_name and complete:
         assert isinstance(host, ObjectReference)
         del values["host_id"], values["specialty_id"]
         carried = specialty.variable if isinstance(specialty, Lookup) else None
-        own = [_quote(item.name), f"specialty={carried or _value(specialty)}"]
+        own = [_quote(item.name), f"specialty={carried or _python_value(specialty)}"]
         credentials = values.pop("credential_config", None)
         if credentials is not None:
-            own.append(f"credentials={_value(credentials)}")
+            own.append(f"credentials={_python_value(credentials)}")
         return f"{host.item.variable}.add_agent", [*own, *_keywords(values)]
-    definition = RESOURCES[item.found.type_name]
+    definition = RESOURCES[item.type_name]
     # Required attributes that were never seen are written as None.
     # `values` comes twice: first for its order, then to override None.
     unseen = {attribute.name: None for attribute in definition if attribute.needed_to_create}
@@ -155,10 +172,10 @@ def _construct(item: AdoptedObject) -> tuple[str, list[str]]:
 
 
 def _keywords(values: Mapping[str, Any]) -> list[str]:
-    return [f"{name}={_value(value)}" for name, value in values.items()]
+    return [f"{name}={_python_value(value)}" for name, value in values.items()]
 
 
-def _value(value: Any) -> str:
+def _python_value(value: Any) -> str:
     if isinstance(value, ObjectReference):
         return f"{value.item.variable}.id"
     if isinstance(value, Lookup):
@@ -166,10 +183,14 @@ def _value(value: Any) -> str:
     if isinstance(value, str):
         return _quote(value)
     if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(_python_value, value))}]"
     if isinstance(value, dict):
-        given = {name: item for name, item in value.items() if item is not None}
-        return f"{{{', '.join(f'{_quote(name)}: {_value(item)}' for name, item in given.items())}}}"
+        given = [
+            f"{_quote(name)}: {_python_value(item)}"
+            for name, item in value.items()
+            if item is not None
+        ]
+        return f"{{{', '.join(given)}}}"
     return repr(literal(value))
 
 
@@ -187,3 +208,65 @@ def _statement(head: str, arguments: Sequence[str], tail: str = "") -> str:
         return short
     inside = (f"{_INDENT}{argument}," for argument in arguments)
     return "\n".join([f"{head}(", *inside, f"){tail}"])
+
+
+def hcl_program(items: Sequence[AdoptedObject], remarks: Sequence[str], origin: str) -> str:
+    """Return a program in Terraform's language: resources, each with an import block.
+
+    The arguments are those of `python_program`.
+    """
+    blocks = [
+        f"# Adopted from {_one_line(origin)}: each resource imports one object.",
+        _REQUIREMENTS,
+    ]
+    blocks += [
+        _block("data", "opsconsole_specialty", lookup.variable, [("key", lookup.key)])
+        for lookup in lookups_of(items)
+    ]
+    group = ""
+    for item in items:
+        lead = f"# {_one_line(item.group.capitalize())}\n\n" if item.group != group else ""
+        group = item.group
+        blocks.append(lead + _resource(item))
+    return "\n\n".join([*blocks, *(["\n".join(remarks)] if remarks else [])]) + "\n"
+
+
+_REQUIREMENTS = f"""terraform {{
+  required_providers {{
+    opsconsole = {{
+      source = "{SOURCE}"
+    }}
+  }}
+}}"""
+
+
+def _resource(item: AdoptedObject) -> str:
+    comments = "".join(f"# {_one_line(text)}\n" for text in item.comments)
+    resource = _block("resource", item.type_name, item.name, list(item.values.items()))
+    return (
+        f"{comments}{resource}\n\n"
+        f"import {{\n  to = {item.type_name}.{item.name}\n  id = {_hcl_value(item.import_id)}\n}}"
+    )
+
+
+def _block(kind: str, type_name: str, name: str, values: Sequence[tuple[str, Any]]) -> str:
+    # As `terraform fmt` aligns arguments.
+    width = max((len(name) for name, _ in values), default=0)
+    lines = [f"\n  {name:{width}} = {_hcl_value(value)}" for name, value in values]
+    end = "\n}" if lines else "}"
+    return f'{kind} "{type_name}" "{name}" {{{"".join(lines)}{end}'
+
+
+def _hcl_value(value: Any) -> str:
+    if isinstance(value, ObjectReference):
+        return f"{value.item.type_name}.{value.item.name}.id"
+    if isinstance(value, Lookup):
+        return f"data.opsconsole_specialty.{value.variable}.id"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_hcl_value, value))}]"
+    if isinstance(value, dict):
+        given = [f"{name} = {_hcl_value(item)}" for name, item in value.items() if item is not None]
+        return f"{{ {', '.join(given)} }}"
+    if isinstance(value, str):
+        return quote(value)
+    return json.dumps(literal(value))

@@ -14,8 +14,8 @@ from opsconsole.diagnostics import leading_names
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reports import terminal
 from opsconsole.reports.json_values import instance_json, sensitive, values_json, without_empty
-from opsconsole.reports.labels import kinds_of, sensitive_of
 from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
+from opsconsole.reports.plan_parts import kinds_of, sensitive_of
 from opsconsole.reports.value_diff import lines_of_value
 from opsconsole.state import Address, InstanceObject, State, StateOutput
 from opsconsole.text import PLAIN, SENSITIVE, Pen, printable

@@ -1,20 +1,19 @@
-"""The names of resources and changes in all renderings of a plan.
-
-These are words, symbols, the parts of an address, and the order of addresses. The state parses and
-prints addresses, and this module only uses that.
-"""
+"""The parts of a plan that its formats share: visible changes, their words and their diffs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from opsconsole.definition import Attribute, DataSourceDefinition, Kind, ResourceDefinition
 from opsconsole.errors import UserError
-from opsconsole.reconcile.plan import Action, Change, Counts, Plan
+from opsconsole.reconcile.plan import Action, Change, Counts, Drift, OutputChange, Plan
+from opsconsole.reports.value_diff import TO_NULL, Line, changed_value, diff_lines, lines_of_value
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address, instance_and_key, instance_of
-from opsconsole.text import join_words, plural, printable, scalar
+from opsconsole.text import SENSITIVE, join_words, natural_order, plural, printable, scalar
+from opsconsole.values import UNKNOWN
 
 _SYMBOLS = {
     Action.NO_OP: "",
@@ -205,7 +204,72 @@ def sensitive_of(address: str, type_name: str, marked: frozenset[str]) -> frozen
     return marked.union(item.name for item in defined if item.sensitive)
 
 
-def label_attribute(type_name: str) -> str:
+def _label_attribute(type_name: str) -> str:
     """Return the attribute that names a resource of `type_name` to a reader."""
     definition = RESOURCES.get(type_name)
     return "name" if definition is None else definition.label
+
+
+def visible_changes(plan: Plan) -> list[Change]:
+    """Return the changes that deserve a block of their own, ordered by address.
+
+    Changes that follow from the deletion of a host are listed under that host instead.
+    """
+    cascaded = {id(change) for group in cascades(plan).values() for change in group}
+    acting = (change for change in plan.acting() if id(change) not in cascaded)
+    return sorted(acting, key=lambda change: natural_order(change.address))
+
+
+def cascades(plan: Plan) -> Mapping[str, Sequence[Change]]:
+    """Return the resources deleted with each host, by the host's address, ordered by address."""
+    hosts = {
+        change.address
+        for change in plan.changes
+        if change.action in (Action.DELETE, Action.REPLACE)
+    }
+    by_host: defaultdict[str, list[Change]] = defaultdict(list)
+    for change in plan.changes:
+        if change.cascade in hosts and change.action is Action.DELETE:
+            by_host[change.cascade].append(change)
+    for group in by_host.values():
+        group.sort(key=lambda change: natural_order(change.address))
+    return by_host
+
+
+def label_of(change: Change, show: Callable[[str], str] = printable) -> str:
+    """Return the label of the instance of `change`, masked if sensitive."""
+    name = _label_attribute(change.type_name)
+    value = (change.after or {}).get(name)
+    if value is None or value is UNKNOWN:
+        value = (change.before or {}).get(name)
+    if not isinstance(value, str):
+        return ""
+    hidden = sensitive_of(change.address, change.type_name, change.sensitive)
+    return SENSITIVE if name in hidden else show(value)
+
+
+def diff_of(change: Change | Drift) -> list[Line]:
+    """Return the lines that show the values of `change`."""
+    return diff_lines(
+        change.before,
+        change.after,
+        kinds=kinds_of(change.address, change.type_name),
+        sensitive=sensitive_of(change.address, change.type_name, change.sensitive),
+        forcing=change.replace_paths if isinstance(change, Change) else (),
+        shown=("id", "name", _label_attribute(change.type_name)),
+    )
+
+
+def output_lines(output: OutputChange, width: int = 0) -> Iterator[Line]:
+    """Yield the lines that show how one output changes."""
+    head = f"{printable(output.name):{width}} = "
+    if output.sensitive:
+        sign = {Action.CREATE: "+", Action.DELETE: "-"}.get(output.action, "~")
+        tail = TO_NULL if output.action is Action.DELETE else ""
+        yield Line(0, sign, f"{head}{SENSITIVE}{tail}")
+    elif output.action is Action.CREATE:
+        yield from lines_of_value(output.after, 0, "+", head)
+    elif output.action is Action.DELETE:
+        yield from lines_of_value(output.before, 0, "-", head, TO_NULL)
+    else:
+        yield from changed_value(output.before, output.after, 0, head, None, "")
