@@ -351,7 +351,8 @@ class CheckOutcome(Enum):
     """The outcome of a check."""
 
     CLEAN = "clean"
-    UNDETERMINED = "undetermined"
+    # Version 1 of the report has this word.
+    UNDETERMINED = "untold"
     DRIFT = "drift"
 
 

@@ -84,7 +84,7 @@ def _errors(root: ElementTree.Element, report: DriftReport) -> None:
     verdict = judge(report)
     suite = _add(root, "testsuite", name="check", timestamp=report.checked_at)
     case = _add(suite, "testcase", name=verdict.headline, classname="check", time="0")
-    _add(case, "error", _messages(report), message=verdict.explanation, type="undetermined")
+    _add(case, "error", _messages(report), message=verdict.explanation, type="untold")
 
 
 def _count(suite: ElementTree.Element) -> None:

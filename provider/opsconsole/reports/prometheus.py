@@ -66,7 +66,7 @@ def _of_check(report: DriftReport) -> Iterator[_Metric]:
     yield "required_coverage_ratio", text, "", {(): report.required_coverage / 100}
     outcome = judge(report).outcome
     outcomes = {(item.value,): item is outcome for item in CheckOutcome}
-    text = "The outcome of the check: 1 on exactly one of clean, undetermined and drift."
+    text = "The outcome of the check: 1 on exactly one of clean, untold and drift."
     yield "outcome", text, "outcome", outcomes
     yield "check_seconds", "How long the check took.", "", {(): report.seconds}
     if report.checked_at:
