@@ -52,116 +52,116 @@ def order(world: World, *operations: str) -> list[str]:
 
 
 @scene("a host is deleted, with its agents and their attachments")
-def cascade(native: World, terraform: World) -> None:
+def cascade(ours: World, theirs: World) -> None:
     program = fleet(
         {"web": {}},
         opsconsole_agent={"agent": AGENT},
         opsconsole_agent_plugin={"disk": attached("plg_disk"), "logs": attached("plg_logs")},
     )
-    for world in (native, terraform):
+    for world in (ours, theirs):
         world.write(program)
-        world.native_apply()
+        world.native.apply()
         world.write({})
         world.console.reset_log()
-    native.native_apply()
-    terraform.terraform.apply()
+    ours.native.apply()
+    theirs.terraform.apply()
 
     writes = ("host_delete", "plugin_detach")
-    assert order(native, *writes) == ["host_delete"]
-    assert order(terraform, *writes) == ["plugin_detach", "plugin_detach", "host_delete"]
+    assert order(ours, *writes) == ["host_delete"]
+    assert order(theirs, *writes) == ["plugin_detach", "plugin_detach", "host_delete"]
 
 
 @scene("a jump host goes, and hosts that stay no longer name it", "strict")
-def jump_host(native: World, terraform: World) -> None:
+def jump_host(ours: World, theirs: World) -> None:
     jump = "${opsconsole_host.jump.id}"
     first = fleet({"jump": {"is_jump_host": True}, "web": {"jump_host_ids": [jump]}})
-    for world in (native, terraform):
+    for world in (ours, theirs):
         world.write(first)
-        world.native_apply()
+        world.native.apply()
         world.write(fleet({"web": {"jump_host_ids": []}}))
         world.console.reset_log()
-    native.native_apply()
-    refused = terraform.terraform.apply(expect=None)
+    ours.native.apply()
+    refused = theirs.terraform.apply(expect=None)
 
-    assert order(native, "host_delete") == ["host_delete"]
-    assert native.find("hosts", "jump") is None
+    assert order(ours, "host_delete") == ["host_delete"]
+    assert ours.find("hosts", "jump") is None
     # This console refuses to delete a jump host that is in use.
     assert refused.code == 1
-    assert terraform.find("hosts", "jump") is not None
+    assert theirs.find("hosts", "jump") is not None
 
 
 @scene("a host goes, and one of the same name comes at another address")
-def moved(native: World, terraform: World) -> None:
-    for world in (native, terraform):
+def moved(ours: World, theirs: World) -> None:
+    for world in (ours, theirs):
         world.write({"resource": {"opsconsole_host": {"old": {"name": "web"}}}})
-        world.native_apply()
+        world.native.apply()
         world.write({"resource": {"opsconsole_host": {"new": {"name": "web"}}}})
         world.console.reset_log()
-    native.native_apply()
-    terraform.terraform.apply()
+    ours.native.apply()
+    theirs.terraform.apply()
     deleted_first = ["host_delete", "host_import", "host_import"]
-    assert order(native, "host_import", "host_delete") == deleted_first
-    assert order(terraform, "host_import", "host_delete")[-3:] == deleted_first
+    assert order(ours, "host_import", "host_delete") == deleted_first
+    assert order(theirs, "host_import", "host_delete")[-3:] == deleted_first
 
 
 @scene("a host is replaced under an agent, on a console with `agent_update`", "extended")
-def replaced(native: World, terraform: World) -> None:
-    for world in (native, terraform):
+def replaced(ours: World, theirs: World) -> None:
+    for world in (ours, theirs):
         for external in ("one", "two"):
             hosts = {"web": {"external_id": external}}
             world.write(fleet(hosts, opsconsole_agent={"agent": AGENT}))
             if external == "one":
-                world.native_apply()
+                world.native.apply()
 
     address = "opsconsole_agent.agent"
-    assert sorted(actions(native.native_plan())[address]) == ["create", "delete"]
-    assert terraform.terraform.plan().actions[address] == ["update"]
-    native.native_apply()
-    assert native.native_plan().empty
-    assert terraform.terraform.apply(expect=None).code == 1
-    assert terraform.terraform.plan().actions[address] == ["create"]
+    assert sorted(actions(ours.native.plan())[address]) == ["create", "delete"]
+    assert theirs.terraform.plan().actions[address] == ["update"]
+    ours.native.apply()
+    assert ours.native.plan_run().code == 0
+    assert theirs.terraform.apply(expect=None).code == 1
+    assert theirs.terraform.plan().actions[address] == ["create"]
 
 
 @scene("a host is deleted under an agent that stays declared with its literal id")
-def deleted_under(native: World, terraform: World) -> None:
-    for world in (native, terraform):
+def deleted_under(ours: World, theirs: World) -> None:
+    for world in (ours, theirs):
         world.write(fleet({"web": {}}))
-        world.native_apply()
+        world.native.apply()
         web = world.find("hosts", "web")
         assert web is not None
         staying = {"opsconsole_agent": {"agent": AGENT | {"host_id": web["id"]}}}
         world.write(fleet({"web": {}}, **staying))
-        world.native_apply()
+        world.native.apply()
         world.write({"resource": staying})
-    [refused] = native.native_plan().diagnostics
-    assert refused.summary.startswith("opsconsole_host.web cannot be deleted")
-    terraform.terraform.apply()
-    assert terraform.find("hosts", "web") is None
-    assert [row["status"] for row in terraform.console.rows("agents")] == ["archived"]
+    [refused] = ours.native.plan_run().errors
+    assert refused["summary"].startswith("opsconsole_host.web cannot be deleted")
+    theirs.terraform.apply()
+    assert theirs.find("hosts", "web") is None
+    assert [row["status"] for row in theirs.console.rows("agents")] == ["archived"]
 
 
 @scene('an agent with `deletion_policy = "prevent"` goes with its host')
-def prevented(native: World, terraform: World) -> None:
+def prevented(ours: World, theirs: World) -> None:
     agent = AGENT | {"deletion_policy": "prevent"}
-    for world in (native, terraform):
+    for world in (ours, theirs):
         world.write(fleet({"web": {}}, opsconsole_agent={"agent": agent}))
-        world.native_apply()
+        world.native.apply()
         world.write({})
-    native.native_apply()
-    refused = terraform.terraform.apply(expect=None)
+    ours.native.apply()
+    refused = theirs.terraform.apply(expect=None)
 
-    assert native.find("hosts", "web") is None
+    assert ours.find("hosts", "web") is None
     assert refused.code == 1
     assert any("prevent" in error["detail"] for error in refused.errors)
-    assert terraform.find("hosts", "web") is not None
+    assert theirs.find("hosts", "web") is not None
 
 
 @scene("a specialty is declared")
-def adopted(native: World, terraform: World) -> None:
-    for world in (native, terraform):
+def adopted(ours: World, theirs: World) -> None:
+    for world in (ours, theirs):
         world.write({"resource": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}})
-    assert native.native_plan().counts.adopt == 1
-    plan = terraform.terraform.plan()
+    assert "1 to adopt" in ours.native.run("plan", "-input=false").text
+    plan = theirs.terraform.plan()
     assert plan.actions == {"opsconsole_specialty.linux": ["create"]}
     assert "nothing is created" in plan.run.warnings[0]["summary"]
 
@@ -169,57 +169,57 @@ def adopted(native: World, terraform: World) -> None:
 @scene(
     'a specialty with `deletion_policy = "delete"` goes, and so do the hosts whose agents carry it'
 )
-def carried(native: World, terraform: World) -> None:
+def carried(ours: World, theirs: World) -> None:
     carrying = AGENT | {"specialty_id": "${opsconsole_specialty.linux.id}"}
     program = fleet(
         {"web": {}},
         opsconsole_agent={"agent": carrying},
         opsconsole_specialty={"linux": {"key": "linux-server", "deletion_policy": "delete"}},
     )
-    for world in (native, terraform):
+    for world in (ours, theirs):
         world.write(program)
-        world.native_apply()
+        world.native.apply()
         world.write({})
         # A slow deletion: who does not wait for it is refused with 409.
         world.console.fault(method="DELETE", path="^/api/v1/hosts/", delay=1.5)
         world.console.reset_log()
-    native.native_apply()
-    terraform.terraform.apply()
+    ours.native.apply()
+    theirs.terraform.apply()
 
     writes = ("host_delete", "specialty_delete")
-    assert order(native, *writes) == ["host_delete", "specialty_delete"]
-    assert order(terraform, *writes).count("specialty_delete") > 1
+    assert order(ours, *writes) == ["host_delete", "specialty_delete"]
+    assert order(theirs, *writes).count("specialty_delete") > 1
 
 
 @scene("the console reroutes hosts when their jump host is deleted", "rerouting")
-def rerouted(native: World, terraform: World) -> None:
-    for world in (native, terraform):
+def rerouted(ours: World, theirs: World) -> None:
+    for world in (ours, theirs):
         world.write(fleet({"jump": {"is_jump_host": True}}))
-        world.native_apply()
+        world.native.apply()
         jump = world.find("hosts", "jump")
         assert jump is not None
         world.write(fleet({"jump": {"is_jump_host": True}, "web": {"jump_host_ids": [jump["id"]]}}))
-        world.native_apply()
+        world.native.apply()
         # What the console drops by itself is to be left alone.
         web = fleet({"web": {"lifecycle": {"ignore_changes": ["jump_host_ids"]}}})
         world.write(web)
-    native.native_apply()
-    terraform.terraform.apply()
+    ours.native.apply()
+    theirs.terraform.apply()
 
     def routes(world: World) -> Any:
         return world.normalised_state()["opsconsole_host.web[None]"]["attributes"]["jump_host_ids"]
 
-    assert routes(native) == []
-    assert len(routes(terraform)) == 1
+    assert routes(ours) == []
+    assert len(routes(theirs)) == 1
 
 
 @scene("an attachment leaves the program after its host was deleted on the console", "fickle")
-def orphaned(native: World, terraform: World) -> None:
+def orphaned(ours: World, theirs: World) -> None:
     agents = {"opsconsole_agent": {"agent": AGENT}}
-    for world in (native, terraform):
+    for world in (ours, theirs):
         plugin = {"opsconsole_agent_plugin": {"disk": attached("plg_disk")}}
         world.write(fleet({"web": {}}, **agents, **plugin))
-        world.native_apply()
+        world.native.apply()
         world.write(fleet({"web": {}}, **agents))
         web = world.find("hosts", "web")
         assert web is not None
@@ -228,8 +228,8 @@ def orphaned(native: World, terraform: World) -> None:
         world.console.fault(method="POST", path="^/api/v1/hosts/", delay=1.5)
 
     address = "opsconsole_agent_plugin.disk"
-    assert address not in actions(native.native_plan())
-    assert terraform.terraform.plan().actions[address] == ["delete"]
+    assert address not in actions(ours.native.plan())
+    assert theirs.terraform.plan().actions[address] == ["delete"]
 
 
 @pytest.mark.terraform

@@ -221,7 +221,7 @@ class Terraform(Engine):
         Raises:
             EngineError: Planning failed; `plan_run` is for tests that want that.
         """
-        saved = str(self.folder / "saved.tfplan")
+        saved = str(self.folder / f"{self.program.name}.tfplan")
         run = self.plan_run(f"-out={saved}", *words, program=program, expect=PLANNED)
         return Plan(self, run, saved)
 

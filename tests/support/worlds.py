@@ -1,26 +1,14 @@
 """A world to live in: a console, and a directory in which both engines work on one state."""
 
-import asyncio
 import base64
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 from consoles import call_api
-from engines import Terraform
-from opsconsole import resources
+from engines import Native, Plan, Terraform
 from opsconsole.emulator import Emulator
-from opsconsole.language.reading import load_directory
-from opsconsole.language.variables import resolve_variables
-from opsconsole.reconcile.applier import apply_plan
-from opsconsole.reconcile.plan import Action, Plan, PlanOptions
-from opsconsole.reconcile.planner import make_plan
-from opsconsole.reconcile.providers import OpenedStack
-from opsconsole.state.backend import RunOptions
-from opsconsole.state.opening import backend_for, open_state
-from opsconsole.state.session import StateSession
 
 
 class World:
@@ -29,35 +17,16 @@ class World:
     def __init__(self, console: Emulator, terraform: Terraform) -> None:
         self.console = console
         self.terraform = terraform
-        self.folder: Path = terraform.folder
+        self.folder = terraform.folder
+        # Whatever a plan deletes: Terraform has no limit either.
+        environment = {**terraform.environment, "OPSCONSOLE_FORCE": "1"}
+        self.native = Native(Path("opsconsole-terraform"), self.folder, environment)
         self._names: dict[str, str] = {}
 
     def write(self, program: dict[str, Any]) -> None:
         """Write the program of the next step."""
         self.terraform.write(program)
         self.names()
-
-    def native_plan(self) -> Plan:
-        """Plan natively; the state stays as it is."""
-        return self._native(apply=False)
-
-    def native_apply(self) -> Plan:
-        """Plan and apply natively; every step must succeed."""
-        return self._native(apply=True)
-
-    def _native(self, *, apply: bool) -> Plan:
-        with open_state(backend_for(None, RunOptions(self.folder))) as session:
-            return asyncio.run(self._run(session, apply=apply))
-
-    async def _run(self, session: StateSession, *, apply: bool) -> Plan:
-        program = load_directory(self.folder, resources)
-        variables = resolve_variables(program, directory=self.folder, environment={})
-        stack = OpenedStack(program, variables, session, self.terraform.environment)
-        plan = await make_plan(stack, PlanOptions())
-        if apply and not plan.empty:
-            applied = await asyncio.wait_for(apply_plan(stack, plan, Mock()), 300)
-            assert applied.complete, applied.diagnostics
-        return plan
 
     def call(self, method: str, path: str, body: Any = None) -> None:
         """Make an API call behind the engines' backs."""
@@ -107,14 +76,11 @@ def _named(text: str, names: Mapping[str, str]) -> str:
 
 
 def actions(plan: Plan) -> dict[str, list[str]]:
-    """Return the actions of a native plan as Terraform words them; what needs none is left out."""
-    found = {}
-    for change in plan.changes:
-        if change.action in (Action.NO_OP, Action.READ):
-            continue
-        # Terraform has no word for an adoption.
-        words = ["create"] if change.action is Action.ADOPT else list(change.action.words)
-        if change.create_first:
-            words.reverse()
-        found[change.address] = words
-    return found
+    """Return the actions of a plan as Terraform words them: it has no word for an adoption."""
+    changes = {item["address"]: item["change"] for item in plan.json.get("resource_changes", ())}
+    adopted = {
+        address: ["create"]
+        for address, change in changes.items()
+        if change["actions"] == ["no-op"] and change["before"] is None
+    }
+    return plan.actions | adopted
