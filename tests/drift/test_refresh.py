@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 import rpc_core
-from console import in_process
+from consoles import in_process
 from declarations import value_of_kind
 from fault_engines import command
 from opsconsole.definition import Attribute

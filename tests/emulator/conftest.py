@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from console import call as call_application
 from consoles import CONSOLES
+from consoles import call as call_application
 from opsconsole.emulator import API_KEY, Emulator, Profile, serve
 from opsconsole.emulator.server import make_application
 

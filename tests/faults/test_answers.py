@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from console import in_process
+from consoles import in_process
 from fault_ground import Ground, Seen, play
 from fault_scenes import SCENES, TARGETS
 from opsconsole.emulator import application

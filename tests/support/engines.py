@@ -14,10 +14,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
+from opsconsole.emulator import Emulator
 from opsconsole.standin.main import main as standin
 
 SUCCESS = frozenset({0})
@@ -190,6 +191,18 @@ class Terraform(Engine):
     """Terraform in a folder of its own; `settings` are the provider's, where none are written."""
 
     settings: Mapping[str, Any] = {}
+
+    def begin(
+        self,
+        program: Mapping[str, Any],
+        console: Emulator | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Write the first program; the provider has settings, and those that the console needs."""
+        asked = console.profile.provider_settings if console else {}
+        self.settings = {**asked, **(settings or {})}
+        self.write(program)
+        return self
 
     def write(self, program: Mapping[str, Any], name: str = "main.tf.json") -> None:
         """Write a program in JSON; the main one gets `required_providers` and `provider`."""

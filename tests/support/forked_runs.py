@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 import forked_command
 from engines import SECONDS, Run
 
@@ -147,3 +149,18 @@ def forks_of(program: str) -> Iterator[Forks]:
             yield forks
             server.stdin.close()
             server.wait(SECONDS)
+
+
+@pytest.fixture(scope="session")
+def forked_commands() -> Iterator[Forks]:
+    """Runs of both commands, by name: `run("opsconsole", "plan", folder=…)`."""
+    with forks_of(COMMANDS) as forks:
+        yield forks
+
+
+@pytest.fixture(scope="session")
+def commands(forked_commands: Forks, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for PATH with both commands, for tests of what they do and not of their start."""
+    folder = tmp_path_factory.mktemp("commands")
+    forked_commands.install(folder, "opsconsole", "opsconsole-terraform")
+    return folder

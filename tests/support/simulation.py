@@ -41,8 +41,7 @@ import uvloop
 
 import opsconsole.cli.main
 import simulated_terraform
-from console import call
-from consoles import CONSOLES
+from consoles import CONSOLES, call
 from declared_world import Declared
 from opsconsole.cli.main import main
 from opsconsole.emulator import API_KEY

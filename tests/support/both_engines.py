@@ -1,42 +1,19 @@
-"""One body of behaviour on two engines: a console, and a folder with a program.
+"""One body of behaviour on two engines: a folder with a program.
 
 Terraform attaches to the provider, and `terraform init` is never run: what init does is tested with
 the command line.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from console import in_process
-from consoles import CONSOLES
 from engines import TERRAFORM_MARKS, Native, Terraform
-from opsconsole.emulator import Emulator, Profile
+from opsconsole.emulator import Emulator
 
 Project = Callable[..., Terraform]
-
-
-@pytest.fixture
-def profile(request: pytest.FixtureRequest) -> str | Profile:
-    """The profile of the console; `indirect` names another one."""
-    return getattr(request, "param", "default")
-
-
-@pytest.fixture
-def console(
-    profile: str | Profile,
-    request: pytest.FixtureRequest,
-    console_of: Callable[[str], Emulator],
-) -> Iterator[Emulator]:
-    """A console with the starter rows: on a socket for Terraform, else in this process."""
-    chosen = CONSOLES[profile] if isinstance(profile, str) else profile
-    if "engine_name" in request.fixturenames and request.getfixturevalue("engine_name") != "native":
-        yield console_of(chosen.name)
-        return
-    with in_process(chosen) as console:
-        yield console
 
 
 ENGINES = (
@@ -70,17 +47,13 @@ def project(
         settings: Mapping[str, Any] | None = None,
         **variables: str,
     ) -> Terraform:
-        made: Terraform
         if engine_name == "native":
             folder = tmp_path_factory.mktemp("project")
             environment = attached_environment(console, **variables)
-            made = Native(Path("opsconsole-terraform"), folder, environment)
+            made: Terraform = Native(Path("opsconsole-terraform"), folder, environment)
         else:
             made = request.getfixturevalue("terraform")({}, console, **variables)
-        asked = console.profile.provider_settings if console else {}
-        made.settings = {**asked, **(settings or {})}
-        made.write(program)
-        return made
+        return made.begin(program, console, settings)
 
     return make
 
