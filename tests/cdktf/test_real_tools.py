@@ -1,7 +1,6 @@
 """The real programs: Terraform accepts the examples; `cdktf get` makes what we stand beside."""
 
 import ast
-import fcntl
 import inspect
 import json
 import os
@@ -19,24 +18,20 @@ from opsconsole.resources import DATA_SOURCES, RESOURCES
 
 
 @pytest.fixture(scope="session")
-def generated(cdktf_binary, plugin_dir, tmp_path_factory) -> Path:
+def generated(cdktf_binary, plugin_dir, shared_folder, tmp_path_factory) -> Path:
     """The folder with the package that `cdktf get` generates from the provider's schema."""
-    # Once for all workers: it takes longer than the rest of this folder.
-    shared = tmp_path_factory.getbasetemp()
-    shared = shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared
-    folder = shared / "cdktf-get"
-    with (shared / "cdktf-get.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "complete").exists():
-            folder.mkdir(exist_ok=True)
-            home = tmp_path_factory.mktemp("home")
-            environment = quiet_environment(home, plugin_dir / "opsconsole.tfrc")
-            engine = Cdktf(cdktf_binary, folder, environment)
-            providers = ["opsconsole/opsconsole@~> 0.1"]
-            engine.configure("true", terraformProviders=providers, codeMakerOutput="generated")
-            engine.run("get", "--force")
-            (folder / "complete").touch()
-    return folder / "generated"
+
+    def get(folder: Path) -> None:
+        folder.mkdir()
+        home = tmp_path_factory.mktemp("home")
+        environment = quiet_environment(home, plugin_dir / "opsconsole.tfrc")
+        engine = Cdktf(cdktf_binary, folder, environment)
+        providers = ["opsconsole/opsconsole@~> 0.1"]
+        engine.configure("true", terraformProviders=providers, codeMakerOutput="generated")
+        engine.run("get", "--force")
+
+    # It takes longer than the rest of this folder.
+    return shared_folder("cdktf-get", get) / "generated"
 
 
 @pytest.fixture(scope="session")

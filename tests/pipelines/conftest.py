@@ -1,8 +1,6 @@
 """A console, a project that pipelines deploy to it, and the services that run them."""
 
-import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -12,25 +10,31 @@ from typing import Any
 import pytest
 from scripts.setup import cache
 
+from engines import run_program
 from github_runs import GitHub
 from gitlab_runs import GitLab
 from http_state import HttpState, serve_state
 from opsconsole.emulator import Emulator, serve
 from package_index import serve_index
-from pipeline_jobs import PIPELINES, ROOT, Machine, for_cdktn, hold, write_locks
-from pipeline_repository import Repository, plain_program
+from pipeline_jobs import (
+    PIPELINES,
+    Machine,
+    Repository,
+    Shell,
+    for_cdktn,
+    plain_program,
+    write_locks,
+)
 from posts import Posts, serve_posts
-from shell_runs import Shell
+from real_programs import ROOT, SharedFolder, do_without
 
 
 @pytest.fixture(scope="session", autouse=True)
 def programs() -> None:
     """Skip where a runner's own programs are missing; with CI=true that is a failure."""
     missing = [name for name in ("bash", "git", "curl") if shutil.which(name) is None]
-    if missing and os.environ.get("CI") == "true":
-        pytest.fail(f"{', '.join(missing)} missing, and CI=true asks for every test")
     if missing:
-        pytest.skip(f"not on PATH: {', '.join(missing)}")
+        do_without(f"not on PATH: {', '.join(missing)}")
 
 
 @pytest.fixture
@@ -48,56 +52,43 @@ def state() -> Iterator[HttpState]:
 
 
 @pytest.fixture(scope="session")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that all workers share."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "pipelines"
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def index(shared: Path) -> Iterator[str]:
+def index(shared_folder: SharedFolder) -> Iterator[str]:
     """A package index with a wheel of this tree, and the packages that the lock names."""
-    folder = shared / "wheel"
-    with hold(folder):
-        if not folder.exists():
-            command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
-            subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
-    with serve_index(cache() / "wheels", folder) as address:
+
+    def build(folder: Path) -> None:
+        words = ("hatchling", "build", "-t", "wheel", "-d", folder)
+        run_program(sys.executable, "-m", *words, folder=ROOT)
+
+    with serve_index(cache() / "wheels", shared_folder("wheel", build)) as address:
         yield address
 
 
 @pytest.fixture
-def machine(shared: Path, index: str, tmp_path: Path) -> Machine:
+def machine(shared_folder: SharedFolder, index: str, tmp_path: Path) -> Machine:
     """What runs the jobs."""
-    return Machine(tmp_path, shared, index)
+    return Machine(tmp_path, shared_folder("machine", Path.mkdir), index)
 
 
 Project = Callable[..., Path]
 
 
 @pytest.fixture
-def project(shared: Path, machine: Machine) -> Project:
+def project(shared_folder: SharedFolder, machine: Machine) -> Project:
     """Make a project with its locks: `(framework="")`; without one it is a plain `main.tf.json`."""
 
     def make(framework: str = "") -> Path:
-        folder = shared / f"project-{framework}"
-        with hold(folder):
-            if folder.exists():
-                return folder
-            partial = folder.with_suffix(".partial")
-            partial.mkdir()
+        def fill(folder: Path) -> None:
+            folder.mkdir()
             for file in (PIPELINES / "project").iterdir():
                 if framework and file.is_file():
                     text = file.read_text()
                     renamed = text if framework == "cdktf" else for_cdktn(text)
-                    (partial / file.name).write_text(renamed)
+                    (folder / file.name).write_text(renamed)
             if not framework:
-                shutil.copy(PIPELINES / "container" / "requirements.txt", partial)
-            write_locks(partial, machine)
-            partial.rename(folder)
-        return folder
+                shutil.copy(PIPELINES / "container" / "requirements.txt", folder)
+            write_locks(folder, machine)
+
+        return shared_folder(f"project-{framework}", fill)
 
     return make
 

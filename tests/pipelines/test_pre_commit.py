@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from opsconsole.emulator import Emulator
-from pipeline_jobs import Machine, run_shell
-from pipeline_repository import Repository, git, plain_program
+from pipeline_jobs import Machine, Repository, git, plain_program, run_shell
 
 ROOT = Path(__file__).resolve().parents[2]
 HOOKS = ROOT / ".pre-commit-hooks.yaml"
@@ -55,16 +54,14 @@ def environment(
 
 def test_a_push_shows_the_plan_and_stops_where_there_is_none(hooked, environment, console):
     command = "pre-commit run --all-files --color=never --hook-stage pre-push opsconsole-plan"
-    code, said = run_shell(command, hooked.folder, environment)
-    assert code == 0, said
+    said = run_shell(command, hooked.folder, environment).text
     assert "1 to add, 0 to change, 0 to destroy" in said
     assert not console.rows("hosts")
 
     program = json.loads((hooked.folder / "main.tf.json").read_text())
     program["resource"]["opsconsole_host"]["web-1"]["target_port"] = 70_000
     hooked.commit({"main.tf.json": json.dumps(program)}, "A port that cannot be")
-    code, said = run_shell(command, hooked.folder, environment)
-    assert code == 1
+    said = run_shell(command, hooked.folder, environment, expect={1}).text
     assert "target_port" in said
 
 
@@ -78,7 +75,7 @@ def test_a_key_is_not_committed(hooked, environment):
     for kept, code in ((lines, 1), (lines[2:], 0)):
         (hooked.folder / "notes.txt").write_text("\n".join(kept))
         git(hooked.folder, "add", "notes.txt")
-        ended, said = run_shell("pre-commit run --color=never", hooked.folder, environment)
-        assert ended == code, said
+        command = "pre-commit run --color=never"
+        said = run_shell(command, hooked.folder, environment, expect={code}).text
         assert re.findall(r"notes.txt:\d", said) == ["notes.txt:1", "notes.txt:2"] * code
         assert "opsconsole plan" not in said, "a plan is made before a push only"

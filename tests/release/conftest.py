@@ -1,17 +1,16 @@
 """What a release is made of: built once, or taken from the folder that OPSCONSOLE_RELEASE names."""
 
-import fcntl
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import opsconsole
+from engines import run_program
+from real_programs import ROOT, SharedFolder
 from sampling import EVERYTHING
 
-ROOT = Path(__file__).resolve().parents[2]
 RELEASE = os.environ.get("OPSCONSOLE_RELEASE", "")
 WHOLE = bool(RELEASE or EVERYTHING)
 
@@ -26,33 +25,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(left_out)
 
 
-def built(temporary: pytest.TempPathFactory, name: str, *module: str) -> Path:
-    """Return a folder that a module of this Python fills: once for all workers of a test run."""
+def built(shared_folder: SharedFolder, name: str, *module: str) -> Path:
+    """Return the folder of the release that is named, or one that a module of this Python fills."""
     if RELEASE:
         return Path(RELEASE).resolve()
-    shared = temporary.getbasetemp()
-    if os.environ.get("PYTEST_XDIST_WORKER"):
-        shared = shared.parent
-    folder = shared / name
-    with (shared / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            command = [sys.executable, "-m", *module, f"{folder}.partial"]
-            subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
-            Path(f"{folder}.partial").rename(folder)
-    return folder
+    words = (sys.executable, "-m", *module)
+    return shared_folder(name, lambda folder: run_program(*words, folder, folder=ROOT))
 
 
 @pytest.fixture(scope="session")
-def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def released(shared_folder: SharedFolder) -> Path:
     """The folder of a whole release."""
-    return built(tmp_path_factory, "release", "scripts.release")
+    return built(shared_folder, "release", "scripts.release")
 
 
 @pytest.fixture(scope="session")
-def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def packages(shared_folder: SharedFolder) -> Path:
     """A folder with wheel and sdist."""
-    return built(tmp_path_factory, "packages", "hatchling", "build", "--directory")
+    return built(shared_folder, "packages", "hatchling", "build", "--directory")
 
 
 @pytest.fixture(scope="session")

@@ -39,8 +39,7 @@ from opsconsole.state.opening import open_state, read_state
 from opsconsole.state.session import StateSession
 from sampling import EVERYTHING
 from shared_place import InMemory, Place, ids_of
-from simulated_disk import Disk, Killed
-from simulation import FOLDERS, Process
+from simulated_disk import FOLDERS, Disk, Killed, Process
 from virtual_time import VirtualLoop
 
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'

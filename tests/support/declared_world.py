@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from opsconsole.emulator.store import Row, Store
+from world_rules import BrokenRule
 
 PLUGINS = ("plg_disk", "plg_logs", "plg_metrics")
 PREFIX = {
@@ -97,7 +98,6 @@ class Declared:
     removed: list[str] = field(default_factory=list)
     unmanaged: set[str] = field(default_factory=set)
     imports: dict[str, str] = field(default_factory=dict)
-    names: set[str] = field(default_factory=set)
     is_read: bool = False
     """Whether another stack reads it, and declares an agent on each of its plain hosts."""
     creates_first: bool = False
@@ -138,7 +138,6 @@ class Declared:
             self._names[f'opsconsole_agent.reader["{label}"]'] = f"reader-{label}"
         for label, agent in self.agents.items():
             self._names[f"opsconsole_agent.{label}"] = agent.name
-        self.names.update(self._names.values())
 
     def found(self) -> Iterator[Host]:
         """Declare a host or none that is there already, which the program imports."""
@@ -341,9 +340,7 @@ class Declared:
             return row["name"] in self.unmanaged
         return row.get("external_id") == f"{row['name']}-{host.revision}"
 
-    def check_rows(
-        self, store: Store, named_unknown: Set[str], broken: type[AssertionError]
-    ) -> None:
+    def check_rows(self, store: Store, named_unknown: Set[str]) -> None:
         """The console shows what is declared, each thing once."""
         wanted = self._hosts_by_name()
         # One whose outcome was unknown may be there besides: the user was told so.
@@ -351,41 +348,35 @@ class Declared:
         count = Counter(row["name"] for row in store.hosts)
         for name in {*count, *wanted} - spared:
             if count[name] != (name in wanted):
-                raise broken(f"the console has {name} {count[name]} times")
+                raise BrokenRule(f"the console has {name} {count[name]} times")
         if missing := wanted.keys() - count.keys():
-            raise broken(f"the console has no {sorted(missing)}")
+            raise BrokenRule(f"the console has no {sorted(missing)}")
         hosts = {row["name"]: row for row in store.hosts if count[row["name"]] == 1}
         for name, host in wanted.items():
             if host.tags and name in hosts and tuple(hosts[name].get("tags", ())) != host.tags:
-                raise broken(f"{name} has {hosts[name].get('tags')}, declared are {host.tags}")
+                raise BrokenRule(f"{name} has {hosts[name].get('tags')}, declared are {host.tags}")
         living = [row for row in store.agents if row.get("status") != "archived"]
         count = Counter(row["name"] for row in living)
         for agent in self.agents.values():
             if not count[agent.name] or (count[agent.name] > 1 and agent.name not in named_unknown):
-                raise broken(f"{agent.name} lives {count[agent.name]} times")
+                raise BrokenRule(f"{agent.name} lives {count[agent.name]} times")
             if count[agent.name] == 1:
-                self._check_plugins(agent, living, store, broken)
+                self._check_plugins(agent, living, store)
         if self.is_read:
-            self._check_reader(living, hosts, named_unknown, broken)
+            self._check_reader(living, hosts, named_unknown)
 
     def _check_reader(
-        self,
-        living: list[Row],
-        hosts: Mapping[str, Row],
-        named_unknown: Set[str],
-        broken: type[AssertionError],
+        self, living: list[Row], hosts: Mapping[str, Row], named_unknown: Set[str]
     ) -> None:
         for label in self.outputs():
             name, host = f"reader-{label}", hosts.get(self.hosts[label].name)
             ids = [row["host_id"] for row in living if row["name"] == name]
             if name not in named_unknown and host and ids != [host["id"]]:
-                raise broken(f"{name} lives on {ids}, the host is {host}")
+                raise BrokenRule(f"{name} lives on {ids}, the host is {host}")
 
     @staticmethod
-    def _check_plugins(
-        agent: Agent, living: list[Row], store: Store, broken: type[AssertionError]
-    ) -> None:
+    def _check_plugins(agent: Agent, living: list[Row], store: Store) -> None:
         [row] = [row for row in living if row["name"] == agent.name]
         attached = {r["plugin_id"] for r in store.attachments if r["agent_id"] == row["id"]}
         if attached != {*(agent.plugins or ()), *agent.attached}:
-            raise broken(f"{agent.name} has {sorted(attached)}, not what is declared")
+            raise BrokenRule(f"{agent.name} has {sorted(attached)}, not what is declared")

@@ -14,8 +14,7 @@ from typing import Any
 
 import yaml
 
-from pipeline_jobs import PIPELINES, Machine, Ran, run_shell
-from pipeline_repository import Repository
+from pipeline_jobs import PIPELINES, JobRun, Machine, Repository, run_shell
 
 COMMANDS = Path(__file__).resolve().parents[1] / "pipelines" / "commands"
 _EXPRESSION = re.compile(r"\$\{\{\s*(.+?)\s*\}\}")
@@ -44,16 +43,16 @@ class GitHub:
     settings: dict[str, str]
     _number: int = 0
 
-    def do(self, job: str) -> Ran:
+    def do(self, job: str) -> JobRun:
         """Run a job of JOBS."""
         [ran] = self.run(*JOBS[job]).values()
         return ran
 
-    def apply(self, planned: Ran) -> Ran | None:
+    def apply(self, planned: JobRun) -> JobRun | None:
         """Apply what was planned, unless there is nothing to do."""
         return self.run("native", "push", "deploy", plan=planned).get("deploy")
 
-    def run(self, name: str, event: str, *only: str, **earlier: Ran) -> dict[str, Ran]:
+    def run(self, name: str, event: str, *only: str, **earlier: JobRun) -> dict[str, JobRun]:
         """Run the jobs of workflow `name` whose conditions hold.
 
         Args:
@@ -72,7 +71,7 @@ class GitHub:
             done[title] = _Job(self, contexts, job, pipefail=shell == "bash").run(done)
         return done
 
-    def _contexts(self, event: str, done: Mapping[str, Ran]) -> dict[str, Any]:
+    def _contexts(self, event: str, done: Mapping[str, JobRun]) -> dict[str, Any]:
         pull = {"number": 7, "head": {"repo": {"full_name": "operations/fleet"}}}
         return {
             "github": {
@@ -96,7 +95,7 @@ class _Job:
     pipefail: bool
     said: list[str] = field(default_factory=list)
 
-    def run(self, done: Mapping[str, Ran]) -> Ran:
+    def run(self, done: Mapping[str, JobRun]) -> JobRun:
         """Run the steps in order; after a failure only those that ask for it."""
         folder = self.github.machine.folder
         self.kept = folder / "artifacts"
@@ -104,7 +103,6 @@ class _Job:
         self.summary = folder / "summary.md"
         self.summary.write_text("")
         self.checkout = folder / "work"
-        shutil.rmtree(self.checkout, ignore_errors=True)
         self.github.repository.clone(self.checkout)
         self.python = self.github.machine.python_of(self.checkout)
         steps: dict[str, Any] = {}
@@ -121,7 +119,7 @@ class _Job:
             failed = failed or code
             steps[step.get("id", "")] = {"outputs": outputs}
         outputs = _each(self.job.get("outputs", {}), self.contexts)
-        return Ran(failed, "".join(self.said), self.kept, self.summary.read_text(), outputs)
+        return JobRun(failed, "".join(self.said), self.kept, self.summary.read_text(), outputs)
 
     def _shell(self, step: Mapping[str, Any]) -> tuple[int, dict[str, str]]:
         script = step["run"]
@@ -141,11 +139,11 @@ class _Job:
             **_each(step.get("env", {}), self.contexts),
         }
         if step["name"] == "Install":
-            code, said = self.github.machine.install(self.checkout, script, environment)
+            run = self.github.machine.install(self.checkout, script, environment, expect=None)
         else:
-            code, said = run_shell(script, self.checkout, environment, pipefail=self.pipefail)
-        self.said.append(said)
-        return code, dict(line.split("=", 1) for line in notes.read_text().splitlines())
+            run = run_shell(script, self.checkout, environment, pipefail=self.pipefail, expect=None)
+        self.said.append(run.text)
+        return run.code, dict(line.split("=", 1) for line in notes.read_text().splitlines())
 
     def _use(self, step: Mapping[str, Any]) -> None:
         place, _, commit = step["uses"].partition("@")

@@ -14,8 +14,7 @@ from typing import Any
 
 import yaml
 
-from pipeline_jobs import PIPELINES, Machine, Ran, run_shell
-from pipeline_repository import Repository
+from pipeline_jobs import PIPELINES, JobRun, Machine, Repository, run_shell
 
 _VARIABLE = re.compile(r"\$(\w+)")
 
@@ -41,19 +40,18 @@ class GitLab:
     repository: Repository
     settings: dict[str, str]
 
-    def do(self, job: str) -> Ran:
+    def do(self, job: str) -> JobRun:
         """Run a job of JOBS; the service keeps the note of a review."""
         return self.run(*JOBS[job])
 
-    def apply(self, planned: Ran) -> Ran:
+    def apply(self, planned: JobRun) -> JobRun:
         """Apply what was planned."""
         return self.run("native", "deploy", "push", planned)
 
-    def run(self, name: str, title: str, source: str, *needed: Ran) -> Ran:
+    def run(self, name: str, title: str, source: str, *needed: JobRun) -> JobRun:
         """Run a job of a file, in a pipeline of a source, with the artifacts that it needs."""
         folder = self.machine.folder
         checkout, cache = folder / "build", folder / "cache"
-        shutil.rmtree(checkout, ignore_errors=True)
         self.repository.clone(checkout)
         pipeline = yaml.safe_load(self.machine.read(PIPELINES / "gitlab" / f"{name}.gitlab-ci.yml"))
         job = pipeline.get("default", {}) | pipeline[title]
@@ -68,18 +66,17 @@ class GitLab:
             shutil.copytree(cache, checkout, dirs_exist_ok=True)
         environment = self.machine.environment(self.machine.python_of(checkout)) | variables
         before = "\n".join(job["before_script"])
-        code, said = self.machine.install(checkout, before, environment)
-        assert code == 0, said
-        code, text = run_shell("\n".join(job["script"]), checkout, environment)
+        installed = self.machine.install(checkout, before, environment)
+        run = run_shell("\n".join(job["script"]), checkout, environment, expect=None)
         kept = Path(tempfile.mkdtemp(prefix="kept-", dir=folder))
         outputs = {}
         wanted = job.get("artifacts", {})
-        if not code or wanted.get("when") == "always":
+        if not run.code or wanted.get("when") == "always":
             _copy(checkout, kept, wanted.get("paths", ()))
             _copy(checkout, kept, wanted.get("reports", {}).values())
             outputs = _dotenv(kept, wanted)
         _copy(checkout, cache, job.get("cache", {}).get("paths", ()))
-        return Ran(code, said + text, kept, outputs=outputs)
+        return JobRun(run.code, installed.text + run.text, kept, outputs=outputs)
 
     def _variables(self, declared: Mapping[str, str], source: str) -> dict[str, str]:
         known = {

@@ -5,30 +5,39 @@ project's lock names. Jobs whose locks are alike share that Python, which spares
 with OPSCONSOLE_TEST_EVERYTHING each job gets its own.
 """
 
-import contextlib
 import ensurepip
-import fcntl
 import hashlib
+import json
 import os
 import re
-import subprocess
+import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
-from engines import SECONDS, run_program
+from engines import SUCCESS, Expected, Run, run_program
+from real_programs import ROOT, hold
 from sampling import EVERYTHING
 
-ROOT = Path(__file__).resolve().parents[2]
 PIPELINES = ROOT / "examples" / "pipelines"
+_SCRIPT = PIPELINES / "shell" / "pipeline.sh"
 LOCK = "requirements.lock"
+_IDENTITY = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_AUTHOR_NAME": "Someone",
+    "GIT_AUTHOR_EMAIL": "someone@example.com",
+    "GIT_COMMITTER_NAME": "Someone",
+    "GIT_COMMITTER_EMAIL": "someone@example.com",
+}
 
 
 @dataclass(frozen=True)
-class Ran:
+class JobRun:
     """One finished job.
 
     Attributes:
@@ -108,7 +117,9 @@ class Machine:
                 _make_environment(folder)
         return folder
 
-    def install(self, project: Path, script: str, variables: Mapping[str, str]) -> tuple[int, str]:
+    def install(
+        self, project: Path, script: str, variables: Mapping[str, str], expect: Expected = SUCCESS
+    ) -> Run:
         """Run a script that installs packages; one at a time for each Python.
 
         A Python in which the same script has installed the lock is as it would leave it; npm's
@@ -118,33 +129,24 @@ class Machine:
         done = python / "installed"
         with hold(python):
             if done.exists() and done.read_text() == script and "npm" not in script:
-                return 0, ""
-            code, said = run_shell(script, project, variables)
-            if code == 0:
+                return Run((), 0, "", "")
+            run = run_shell(script, project, variables, expect=expect)
+            if run.code == 0:
                 done.write_text(script)
-            return code, said
+            return run
 
     def installed(self, project: Path) -> Path:
         """Return the virtual environment of this project's lock, with everything in it."""
         python = self.python_of(project)
         script = f"[ -x {python}/bin/opsconsole ] || python -m pip install -qr {LOCK}"
-        code, said = self.install(project, script, self.environment(python))
-        assert code == 0, said
+        self.install(project, script, self.environment(python))
         return python
-
-
-@contextlib.contextmanager
-def hold(folder: Path) -> Iterator[None]:
-    """Keep other workers from a folder for the block."""
-    with folder.with_name(f"{folder.name}.held").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
 
 
 def _make_environment(folder: Path) -> None:
     """Make a virtual environment with nothing but pip; `ensurepip` would take three seconds."""
     base = Path(sys.base_prefix) / "bin" / "python3"
-    subprocess.run([base, "-m", "venv", "--without-pip", folder], check=True, timeout=SECONDS)
+    run_program(base, "-m", "venv", "--without-pip", folder)
     [packages] = (folder / "lib").glob("python*/site-packages")
     [wheel] = (Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl")
     with ZipFile(wheel) as archive:
@@ -158,10 +160,9 @@ def write_locks(project: Path, machine: Machine) -> None:
     index = ("--default-index", f"{machine.index}/simple")
     options = ("--generate-hashes", *index, "requirements.txt", "--output-file", LOCK)
     own = ("--quiet", "--no-config", "--no-cache", "--python", base)
-    subprocess.run([uv, "pip", "compile", *options, *own], cwd=project, check=True, timeout=SECONDS)
+    run_program(uv, "pip", "compile", *options, *own, folder=project)
     if (project / "package.json").exists():
-        code, said = run_shell("npm install --package-lock-only", project, machine.environment())
-        assert code == 0, said
+        run_shell("npm install --package-lock-only", project, machine.environment())
 
 
 def for_cdktn(text: str) -> str:
@@ -176,22 +177,110 @@ def for_cdktn(text: str) -> str:
 
 
 def run_shell(
-    script: str, folder: Path, environment: Mapping[str, str], *, pipefail: bool = True
-) -> tuple[int, str]:
-    """Run a script in bash as services do; return its exit code and what it wrote.
+    script: str,
+    folder: Path,
+    environment: Mapping[str, str],
+    *,
+    pipefail: bool = True,
+    expect: Expected = SUCCESS,
+) -> Run:
+    """Run a script in bash as services do.
 
     Args:
         pipefail: Whether a pipe fails where one of its commands does. GitHub demands to be asked.
     """
     flags = ["-eo", "pipefail"] if pipefail else ["-e"]
     words = ("bash", "--noprofile", "--norc", *flags, "-c", script)
-    done = run_program(*words, folder=folder, environment=environment, expect=None)
-    return done.code, done.text
+    return run_program(*words, folder=folder, environment=environment, expect=expect)
 
 
-def assert_ends(ran: Ran, codes: int | tuple[int, ...], problem: str, remedy: str) -> None:
+def assert_ends(ran: JobRun, codes: int | tuple[int, ...], problem: str, remedy: str) -> None:
     """Assert that a job ended with a code, and told a problem and its remedy."""
     said = " ".join(re.sub(r"[│╷╵]|\x1b\[\w+", " ", ran.text).split())
     assert ran.code in (codes if isinstance(codes, tuple) else (codes,)), said
     assert problem in said, said
     assert remedy in said, said
+
+
+def git(folder: Path, *words: str | Path) -> str:
+    """Run git in a folder; return what it wrote."""
+    return run_program("git", *words, folder=folder, **_IDENTITY).out.strip()
+
+
+def plain_program(backend: Mapping[str, Any], *hosts: str) -> str:
+    """Return a program that declares hosts: it is read quicker than an app is run."""
+    settings = {
+        "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}},
+        "backend": backend,
+    }
+    declared = {name: {"name": name, "private_ip": "10.1.0.1"} for name in hosts}
+    return json.dumps({"terraform": settings, "resource": {"opsconsole_host": declared}}, indent=2)
+
+
+class Repository:
+    """A repository whose branch `main` begins with the given files."""
+
+    def __init__(self, folder: Path, files: Mapping[str, str]) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True)
+        git(folder, "init", "-q", "-b", "main")
+        self.commit(files, "Begin")
+
+    @property
+    def head(self) -> str:
+        """The commit that is checked out."""
+        return git(self.folder, "rev-parse", "HEAD")
+
+    def commit(self, files: Mapping[str, str], message: str) -> str:
+        """Write files and commit them on the branch that is checked out."""
+        for name, text in files.items():
+            file = self.folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        git(self.folder, "add", "--all", "--force")
+        git(self.folder, "commit", "-q", "--allow-empty", "-m", message)
+        return self.head
+
+    def clone(self, into: Path) -> None:
+        """Check the last commit out into a fresh folder."""
+        shutil.rmtree(into, ignore_errors=True)
+        git(self.folder, "clone", "-q", self.folder, into)
+
+
+@dataclass
+class Shell:
+    """Any other CI system: it runs the jobs of the example's shell script in a fresh checkout.
+
+    Attributes:
+        settings: The job's variables.
+        empty: Whether the script has to make its virtual environment; else it finds one.
+    """
+
+    machine: Machine
+    repository: Repository
+    settings: dict[str, str]
+    empty: bool
+
+    def do(self, job: str) -> JobRun:
+        """Run a job: a review is a plan."""
+        return self.run("plan" if job == "review" else job)
+
+    def apply(self, planned: JobRun) -> JobRun | None:
+        """Apply what was planned, unless no checksum was printed."""
+        _, told, checksum = planned.text.partition("Checksum of this plan: ")
+        return self.run("apply", checksum.split()[0]) if told else None
+
+    def run(self, *words: str) -> JobRun:
+        """Run the script in the checkout, which it finds as its last run left it."""
+        checkout = self.machine.folder / "work"
+        if not checkout.exists():
+            self.repository.clone(checkout)
+            script = checkout / _SCRIPT.name
+            script.write_text(self.machine.read(_SCRIPT))
+            script.chmod(0o755)
+            if not self.empty:
+                (checkout / ".venv").symlink_to(self.machine.installed(checkout))
+        environment = self.machine.environment() | self.settings
+        command = f"./{_SCRIPT.name} {' '.join(words)}"
+        run = run_shell(command, checkout, environment, expect=None)
+        return JobRun(run.code, run.text, checkout)

@@ -1,24 +1,94 @@
-"""Real files on which each operation is a point of death, and whose unsynced writes can be lost."""
+"""Processes that die at a point, and real files: each operation on them is such a point.
 
-from __future__ import annotations
+Writes that were not synced can be lost.
+"""
 
 import contextlib
 import os
 import random
-from collections.abc import Callable, Iterator
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from simulation import Process
+from opsconsole.cli.main import main
+from virtual_time import VirtualLoop
 
+FOLDERS = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
+"""Where the files are."""
 POINTS = ("fchmod", "fdatasync", "fsync", "ftruncate", "posix_fallocate", "replace", "unlink")
 
 
 class Killed(SystemExit):
     """The process died. A SystemExit, so that asyncio lets it through at once."""
+
+
+@dataclass
+class DiskTrouble:
+    """An error of operations on files.
+
+    Attributes:
+        error: Its `errno`.
+        after: The operations before it.
+        times: The operations that fail.
+    """
+
+    error: int
+    after: int
+    times: float
+
+    def fails(self) -> bool:
+        """Return whether the next operation fails."""
+        self.after -= 1
+        return self.after < 0 and self.after + self.times >= 0
+
+
+@dataclass
+class Process:
+    """One run of a command. Once it is dead, nothing that it does has an effect.
+
+    Attributes:
+        dies_at: The point at which it dies; 0: at none.
+        signals_at: The points at which it gets SIGINT.
+        disk: Which of its operations on files fail, once or from then on, and how.
+        files: Its open files, by descriptor, with their inodes.
+    """
+
+    words: tuple[str, ...]
+    dies_at: int = 0
+    signals_at: tuple[int, ...] = ()
+    program: Callable[[Sequence[str]], int] = main
+    points: int = 0
+    dead: bool = False
+    died_at: str = ""
+    disk: DiskTrouble | None = None
+    interrupted_at: float | None = None
+    lost_lock_at: float | None = None
+    files: dict[int, int] = field(default_factory=dict)
+    loop: VirtualLoop | None = None
+
+    def fail_on_disk(self) -> None:
+        """Raise the OSError of the disk, if the next operation on a file is to fail."""
+        if self.disk is not None and self.disk.fails():
+            raise OSError(self.disk.error, os.strerror(self.disk.error))
+
+    def point(self, name: str, half: Callable[[], object] = lambda: None) -> None:
+        """Pass a point, or die there, with what `half` does done."""
+        if self.dead:
+            raise Killed
+        self.points += 1
+        if self.points == self.dies_at:
+            half()
+            self.dead, self.died_at = True, name
+            raise Killed
+        if self.points in self.signals_at and self.loop is not None:
+            interrupt = self.loop.signals.get(signal.SIGINT)
+            if interrupt is not None:
+                self.interrupted_at = self.loop.time()
+                interrupt()
 
 
 class Disk:

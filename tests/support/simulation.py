@@ -3,7 +3,7 @@
 Users run commands one after the other, or one while another runs. Processes die at any request or
 operation on a file, the power fails, requests meet faults, strangers change the console. Then the
 trouble ends, and the world must come to rest: what the program declares, each thing once.
-The console's own log and rows are the judge, never the engine's word.
+`world_rules` judges it, `simulated_machine` is what its commands run on.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import gc
-import getpass
 import hashlib
 import io
 import itertools
@@ -21,28 +19,19 @@ import math
 import os
 import random
 import re
-import secrets
 import shutil
 import signal
-import socket
 import tempfile
-import time
-import uuid
-from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
-import uvloop
 
-import opsconsole.cli.main
 import simulated_terraform
 from consoles import CONSOLES, call
 from declared_world import Declared
+from engines import Run
 from opsconsole.cli.main import main
 from opsconsole.emulator import API_KEY
 from opsconsole.emulator.application import Application
@@ -51,68 +40,36 @@ from opsconsole.emulator.faults import KINDS, Fault
 from opsconsole.emulator.profiles import SWITCHES, Profile
 from opsconsole.emulator.seed import seed_store
 from opsconsole.emulator.store import Row, Store, Table
-from opsconsole.errors import AnswerLost
 from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.state import journal, opening
 from opsconsole.state.backend import RunOptions
-from opsconsole.v1 import transport
 from shared_place import InMemory, Place
-from simulated_disk import Disk, Killed
-from virtual_time import Clock, VirtualLoop
+from simulated_disk import FOLDERS, Disk, DiskTrouble, Killed, Process
+from simulated_machine import WorldLoop, machine_of
+from virtual_time import Clock
+from world_rules import (
+    OURS,
+    BrokenRule,
+    check_at_rest,
+    check_nothing_is_lost,
+    check_words,
+    judge_request,
+)
 
 READER = "reader"
 """The folder of a stack that reads the state of the first."""
-EPOCH = 1_750_000_000.0
-ORIGIN = "http://127.0.0.1:9"
-FOLDERS = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
-# The first use in a process tries the folder with a file, which would be points of one world.
-tempfile.gettempdir()
-
-_ALL_TASKS = asyncio.all_tasks
-_PARSER_OF = cache(opsconsole.cli.main.build_parser)
-"""Making parsers would be a fifth of the time."""
-
 FAULTS = (
-    "reset_before",
-    "reset_after",
-    "cut_answer",
-    "late_answer",
-    "late_effect",
-    "bad_request",
-    "internal_error",
-    "internal_error_after",
-    "bad_gateway",
-    "bad_gateway_after",
-    "unavailable",
-    "unavailable_after",
-    "gateway_timeout_after",
-    "request_timeout",
-    "request_timeout_after",
-    "rate_limited",
-    "rate_limited_seconds",
-    "wrong_shape",
-    "empty_object",
-    "null_answer",
-    "garbage",
-    "ids_null",
-    "conflict",
-    "forbidden",
-    "too_large",
-)
+    "reset_before", "reset_after", "cut_answer", "late_answer", "late_effect", "bad_request",
+    "internal_error", "internal_error_after", "bad_gateway", "bad_gateway_after", "unavailable",
+    "unavailable_after", "gateway_timeout_after", "request_timeout", "request_timeout_after",
+    "rate_limited", "rate_limited_seconds", "wrong_shape", "empty_object", "null_answer",
+    "garbage", "ids_null", "conflict", "forbidden", "too_large",
+)  # fmt: skip
 """Kinds of faults that do not lie: a 404 for an object that is there rightly ends in another."""
 
 OPERATIONS = (
-    "host_import",
-    "host_update",
-    "host_delete",
-    "agent_create",
-    "plugin_attach",
-    "plugin_list",
-    "plugin_detach",
-    "specialty_search",
-    "blacklist_get",
-    "blacklist_update",
-)
+    "host_import", "host_update", "host_delete", "agent_create", "plugin_attach", "plugin_list",
+    "plugin_detach", "specialty_search", "blacklist_get", "blacklist_update",
+)  # fmt: skip
 
 TROUBLES = {
     "kill": 2,
@@ -131,8 +88,6 @@ TROUBLES = {
 """What happens to a command, and how often beside the others."""
 
 
-READING = ("plan", "drift", "adopt", "import", "state", "force-unlock")
-"""The commands that write nothing to the console."""
 _TIED = ("honours_dry_run", "dry_run_parameter", "on_error_parameter")
 """Switches that only whole consoles set: another switch could make such a console unusable."""
 _SWITCHES = {
@@ -154,179 +109,8 @@ _SWITCHES = {
 _EXISTS = re.compile(r"It exists (?:already|now) as (hst_\w+): .*\n.* with (\S+)$", re.M)
 _MAY_EXIST = re.compile(r"Import it if it exists\.\n.* with (\S+)$", re.M)
 _UNKNOWN = re.compile(r"It is not known whether (\S+) was created")
-_ENDINGS = [
-    re.compile(rf"^\S+(?: \(deposed \w+\))?: (?:{ending})", re.M)
-    for ending in ("Creation complete", "Modifications complete", "Destruction complete|Archived")
-]
-_BEGUN, _MADE = (
-    re.compile(rf"^(\S+): {words}", re.M) for words in ("Creating", "Creation complete")
-)
-_SUM = re.compile(r"Resources: .*?(\d+) added, (\d+) changed, (\d+) destroyed")
-_CREATED = re.compile(r"^opsconsole_(?:host|agent)\.\S+: Creation complete .*\[id=(\S+)\]$", re.M)
-_ADOPTED = re.compile(r"\((hst_\w+)\) existed already and is adopted$", re.M)
 _IMPORTED = re.compile(r'^  id += "(hst_\w+)"$', re.M)
 _ID = re.compile(r"\b(?:hst|agt)_\w+")
-_OURS = ("hosts", "agents")
-
-
-class BrokenRule(AssertionError):
-    """Something happened that must not happen in any world."""
-
-
-@dataclass
-class DiskTrouble:
-    """An error of operations on files.
-
-    Attributes:
-        error: Its `errno`.
-        after: The operations before it.
-        times: The operations that fail.
-    """
-
-    error: int
-    after: int
-    times: float
-
-    def fails(self) -> bool:
-        """Return whether the next operation fails."""
-        self.after -= 1
-        return self.after < 0 and self.after + self.times >= 0
-
-
-@dataclass
-class Process:
-    """One run of a command. Once it is dead, nothing that it does has an effect.
-
-    Attributes:
-        dies_at: The point at which it dies; 0: at none.
-        signals_at: The points at which it gets SIGINT.
-        disk: Which of its operations on files fail, once or from then on, and how.
-        files: Its open files, by descriptor, with their inodes.
-    """
-
-    words: tuple[str, ...]
-    dies_at: int = 0
-    signals_at: tuple[int, ...] = ()
-    program: Callable[[Sequence[str]], int] = main
-    points: int = 0
-    dead: bool = False
-    died_at: str = ""
-    disk: DiskTrouble | None = None
-    interrupted_at: float | None = None
-    lost_lock_at: float | None = None
-    files: dict[int, int] = field(default_factory=dict)
-    loop: VirtualLoop | None = None
-
-    def fail_on_disk(self) -> None:
-        """Raise the OSError of the disk, if the next operation on a file is to fail."""
-        if self.disk is not None and self.disk.fails():
-            raise OSError(self.disk.error, os.strerror(self.disk.error))
-
-    def point(self, name: str, half: Callable[[], object] = lambda: None) -> None:
-        """Pass a point, or die there, with what `half` does done."""
-        if self.dead:
-            raise Killed
-        self.points += 1
-        if self.points == self.dies_at:
-            half()
-            self.dead, self.died_at = True, name
-            raise Killed
-        if self.points in self.signals_at and self.loop is not None:
-            interrupt = self.loop.signals.get(signal.SIGINT)
-            if interrupt is not None:
-                self.interrupted_at = self.loop.time()
-                interrupt()
-
-
-@dataclass
-class Run:
-    """A command that has ended; without a code it was killed."""
-
-    words: tuple[str, ...]
-    code: int | None
-    text: str
-    points: int
-
-
-class NumberedTask(asyncio.Task[Any]):
-    """A task whose place in a set follows from its number: addresses differ by process."""
-
-    def __init__(self, number: int, work: Coroutine[Any, Any, Any], **options: Any) -> None:
-        self._number = number  # Before the constructor puts the task into a set.
-        super().__init__(work, **options)
-
-    def __hash__(self) -> int:
-        return self._number
-
-
-def _sorted_tasks(loop: asyncio.AbstractEventLoop) -> list[asyncio.Task[Any]]:
-    """Return the tasks of a loop; a set that grew in another world has another order."""
-    return sorted(_ALL_TASKS(loop), key=hash)
-
-
-class WorldLoop(VirtualLoop):
-    """The loop of one process of a world."""
-
-    def __init__(self, world: World) -> None:
-        super().__init__(world.clock, world.delay)
-        self.set_task_factory(self._make_task)
-        self.set_exception_handler(lambda *_: None)
-        self.world = world
-        if world.process is not None:
-            world.process.loop = self
-
-    def _make_task(self, _loop: object, work: Any, **options: Any) -> NumberedTask:
-        return NumberedTask(next(self.world.task_numbers), work, loop=self, **options)
-
-    def close(self) -> None:
-        """End every task first: a dead process must not wake up in another's time."""
-        for _ in range(50):
-            tasks = _sorted_tasks(self)
-            if self.is_closed() or not tasks:
-                break
-            for task in tasks:
-                if task not in self.world.served:
-                    task.cancel()
-            with contextlib.suppress(Killed, RuntimeError):
-                self.run_until_complete(asyncio.wait(tasks))
-        if self.world.process is not None and self.world.process.loop is self:
-            self.world.process.loop = None
-        super().close()
-
-
-class Line(httpx.AsyncBaseTransport):
-    """The line from a process to the console."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        assert world.process is not None
-        self._process = world.process
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Let the console answer, unless the process is dead by then."""
-        world, process = self._world, self._process
-        target = request.url.raw_path.decode()
-        process.point(f"before {request.method} {target}")
-        await asyncio.sleep(world.delay())
-        if process.dead:
-            raise Killed
-        content = await request.aread()
-        world.observe(process, request.method, target, content)
-        headers = [(name.lower(), value) for name, value in request.headers.raw]
-        if world.loses_request(request.method, target, headers, content):
-            raise AnswerLost("The connection was closed without an answer (simulated).")
-        # The console finishes what it has begun, whatever becomes of the process.
-        serving = asyncio.ensure_future(
-            call(world.application, request.method, target, headers, content)
-        )
-        world.served.add(serving)
-        serving.add_done_callback(world.served.discard)
-        response = await asyncio.shield(serving)
-        await asyncio.sleep(world.delay())
-        process.point(f"after {request.method} {target}")
-        if response is None:
-            raise AnswerLost("The connection was closed without an answer (simulated).")
-        return response
 
 
 class World:
@@ -369,7 +153,7 @@ class World:
         self._during: dict[int, Callable[[], object]] = {}
         self._late: list[tuple[float, tuple[Any, ...]]] = []
         self._losing = 0
-        self._deleting = False
+        self.deleting = False
         self._broken: BrokenRule | None = None
 
     def _choose_console(self) -> Profile:
@@ -383,47 +167,19 @@ class World:
     @contextlib.contextmanager
     def begun(self) -> Iterator[World]:
         """Put time, chance, disk and network of this process in the world's hands."""
-        chance = random.Random(self.seed)
-        with pytest.MonkeyPatch.context() as patch, self.disk.watched():
-            patch.setattr(time, "time", lambda: EPOCH + self.clock.now)
-            patch.setattr(time, "monotonic", lambda: self.clock.now)
-            patch.setattr(time, "sleep", self.clock.advance)
-            patch.setattr(secrets, "token_hex", lambda size=32: chance.randbytes(size).hex())
-            patch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=chance.getrandbits(128), version=4))
-            random.seed(self.seed)
-            # The garbage collector of a command may do as it likes; this process lives longer.
-            patch.setattr(gc, "freeze", lambda: None)
-            patch.setattr(signal, "signal", lambda *_: None)
-            patch.setattr(getpass, "getuser", lambda: "user")
-            patch.setattr(socket, "gethostname", lambda: "machine")
-            # The usual room takes a memory file system a third of a world's time.
-            patch.setattr(journal, "_ROOM_AHEAD", 1 << 17)
-            patch.setattr(journal, "_MIN_ROOM", 1 << 16)
-            patch.setattr(opsconsole.cli.main, "build_parser", _PARSER_OF)
-            patch.setattr(uvloop, "new_event_loop", lambda: WorldLoop(self))
-            patch.setattr(asyncio.events, "new_event_loop", lambda: WorldLoop(self))
-            patch.setattr(asyncio.tasks, "all_tasks", _sorted_tasks)
-            patch.setattr(transport, "open_connections", lambda *_: Line(self))
-            patch.setattr(opening, "native_backend", self._open_place)
-            for name in [name for name in os.environ if name.startswith(("OPSCONSOLE_", "TF_"))]:
-                patch.delenv(name)
-            patch.setenv("OPSCONSOLE_BASE_URL", ORIGIN)
-            patch.setenv("OPSCONSOLE_API_KEY", API_KEY)
-            patch.setenv("NO_COLOR", "1")
-            patch.chdir(self.folder)
-            patch.setattr(tempfile, "tempdir", str(self.folder))
+        with machine_of(self) as patch:
             self.store = Store(seed=self.seed)
             seed_store(self.store, "starter", API_KEY)
             console = EmulatedConsole(self.store, self.profile)
             self.application = Application(console, lambda: None)
-            for kind in _OURS:
+            for kind in OURS:
                 self._note_deletions(patch, self.store.tables[kind])
             try:
                 yield self
             finally:
                 shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _open_place(self, _kind: str, _block: object, _name: str, options: RunOptions) -> InMemory:
+    def open_place(self, _kind: str, _block: object, _name: str, options: RunOptions) -> InMemory:
         assert self.place is not None
         return InMemory(self.place, options, embeds_journal=self.embeds_journal)
 
@@ -462,7 +218,7 @@ class World:
         """Run a command to its end, or to its death; inside of another where one runs."""
         outer = self.process
         process = Process(words, dies_at, signals_at, program=program, disk=disk)
-        before = {row["id"] for kind in _OURS for row in self.store.tables[kind]}
+        before = {row["id"] for kind in OURS for row in self.store.tables[kind]}
         requests = self.requests
         running = asyncio._get_running_loop()
         asyncio._set_running_loop(None)
@@ -501,53 +257,18 @@ class World:
             raise self._broken
         if "Traceback" in text or "unexpected" in text:
             raise BrokenRule(f"the command has a defect:\n{text}")
-        self._check_words(text, before)
+        check_words(self, text, before)
         if outer is None:
-            self._check_nothing_is_lost(words)
+            check_nothing_is_lost(self, words)
             if self.requests - requests > 200 + 40 * sum(map(len, self.declared.addresses())):
                 raise BrokenRule(f"{self.requests - requests} requests are sent")
-        return Run(words, code, text, process.points)
+        return Run(words, -signal.SIGKILL if code is None else code, text, "")
 
-    def _check_words(self, text: str, before: Set[str]) -> None:
-        """What is said is what the console shows, and no key is said."""
-        if API_KEY in text:
-            raise BrokenRule("the key is in the output")
-        for said in set(_CREATED.findall(text)) - set(_ADOPTED.findall(text)):
-            there = said in self.deleted or any(self.store.tables[kind].get(said) for kind in _OURS)
-            if said in before or not there:
-                raise BrokenRule(f"{said} is said to be created, and is not:\n{text}")
-        if unannounced := set(_MADE.findall(text)) - set(_BEGUN.findall(text)):
-            raise BrokenRule(f"the creation of {unannounced} ends and never began:\n{text}")
-        counts = _SUM.search(text)
-        said_each = [str(len(pattern.findall(text))) for pattern in _ENDINGS]
-        if counts and list(counts.groups()) != said_each:
-            raise BrokenRule(f"the counts are not those of the lines, {said_each}:\n{text}")
-
-    def _check_nothing_is_lost(self, words: tuple[str, ...]) -> None:
-        """What the console has is in state, in a journal, or was named to the user."""
-        if API_KEY.encode() in b"\n".join(self._contents()):
-            raise BrokenRule("the key is in a file")
-        journals = self._journals()
-        held = journals + b"".join(self._contents("terraform.tfstate"))
-        held += self.place.state if self.place is not None else b""
-        # An unsettled create is in state by its name; a journal holds objects as JSON in a text.
-        written = held if b"outcome-unknown" in held else journals
-        written = written.replace(b'\\"', b'"')
-        named = self.declared.unmanaged | self.named_unknown
-        for kind in _OURS:
-            for row in self.store.tables[kind]:
-                gone = row.get("status") == "archived" or row["id"] in self.said_ids
-                if gone or row["name"] not in self.created - named:
-                    continue
-                if row["id"].encode() in held or json.dumps(row["name"]).encode() in written:
-                    continue
-                raise BrokenRule(f"{row['name']} is nowhere after {' '.join(words)}")
-
-    def _journals(self) -> bytes:
+    def journals(self) -> bytes:
         shared = self.place.journal if self.place is not None else b""
-        return shared + b"".join(self._contents("journal"))
+        return shared + b"".join(self.contents("journal"))
 
-    def _contents(self, part: str = "") -> Iterator[bytes]:
+    def contents(self, part: str = "") -> Iterator[bytes]:
         """Return what the files hold whose names have this part."""
         # Each request asks for it: Path.rglob takes several times longer.
         for folder, _, names in os.walk(self.folder):
@@ -567,7 +288,7 @@ class World:
 
     def terraform(self) -> Run:
         """Apply the program through the provider, in Terraform's order of calls."""
-        if self._journals() or [*self.folder.glob("*journal*")]:
+        if self.journals() or [*self.folder.glob("*journal*")]:
             self.run("state", "fold")
         return self.run("apply", program=self._call_provider)
 
@@ -598,53 +319,11 @@ class World:
         self.log.append(f"{self.clock.now:.6f} {method} {target} {_digest(content)}")
         during = self._during.pop(self.requests, lambda: None)
         try:
-            self._judge(process, method, target, content)
+            judge_request(self, process, method, target, content)
             during()
         except BrokenRule as broken:
             # The command would take it for a failure of its own.
             self._broken = self._broken or broken
-
-    def _judge(self, process: Process, method: str, target: str, content: bytes) -> None:
-        if process.interrupted_at is not None and self.clock.now > process.interrupted_at + 1.0:
-            raise BrokenRule(f"{method} {target} is begun after an interrupt")
-        path = target.partition("?")[0]
-        body = json.loads(content) if content else {}
-        asks = method == "GET" or body.get("dry_run")
-        if process.words[0] in READING and not asks and (body or method == "DELETE"):
-            raise BrokenRule(f"{process.words[0]} sends {method} {target}")
-        if method == "DELETE" and path.startswith("/api/v1/hosts/"):
-            row = self.store.hosts.get(path.rpartition("/")[2])
-            if row and self.declared.keeps(row) and not self._deleting:
-                raise BrokenRule(f"{row['name']} is deleted, and no plan can have shown it")
-        if asks or not (body or method == "DELETE"):
-            return
-        creates = method == "POST" and path.endswith(("/agents", "/hosts/batch"))
-        if process.lost_lock_at is not None and self.clock.now > process.lost_lock_at + 1.0:
-            raise BrokenRule(f"{method} {target} is begun after the lock was lost")
-        journals = self._journals()
-        if process.lost_lock_at is not None and self.place is not None:
-            # The run that took the lock found the call open, and has it in its state.
-            journals += self.place.state
-        if not creates:
-            named = path.split("/")[4]
-            # What is adopted has no id in the journal: the next plan adopts it again.
-            adopts = not named.startswith(("hst_", "agt_"))
-            if process.program is main and not adopts and named.encode() not in journals:
-                raise BrokenRule(f"{method} {target} is sent, and the journal knows nothing of it")
-            return
-        for row in [body] if path.endswith("/agents") else body["rows"]:
-            if process.program is main and json.dumps(row["name"]).encode() not in journals:
-                raise BrokenRule(f"{row['name']} is created, and the journal knows nothing of it")
-            self.created.add(row["name"])
-            twice = self._living("agents" if path.endswith("/agents") else "hosts")[row["name"]]
-            # A frozen run's row in flight: the console refuses the second of a name.
-            refused = process.lost_lock_at is not None and not path.endswith("/agents")
-            if twice and not refused and row["name"] not in self.named_unknown:
-                raise BrokenRule(f"{row['name']} is created a second time")
-
-    def _living(self, collection: str) -> Counter[str]:
-        rows = self.store.tables[collection]
-        return Counter(row["name"] for row in rows if row.get("status") != "archived")
 
     def loses_request(self, *request: Any) -> bool:
         """Return whether a write is lost on its way; it arrives later."""
@@ -693,14 +372,14 @@ class World:
         dies = kind in ("kill", "power", "both", "machine")
         signals = self.random.sample(range(1, 70), {"stop": 1, "abandon": 2}.get(kind, 0))
         self.disk.forget(remember=kind == "power")
-        with self._within(self.random.choice((*[self.folder] * 3, *self.stacks[1:]))):
+        with self.within(self.random.choice((*[self.folder] * 3, *self.stacks[1:]))):
             run = self._command(
                 alone=kind in ("fault", "late", "stranger"),
                 dies_at=self.random.randrange(1, 130) if dies else 0,
                 signals_at=tuple(sorted(signals)),
                 disk=self._disk_trouble() if kind == "disk" else None,
             )
-        if kind == "power" and run.code is None:
+        if kind == "power" and run.code == -signal.SIGKILL:
             for stack in self.stacks:
                 self.disk.lose_power(self.random, stack)
         if kind == "machine" and self.place is not None:
@@ -731,7 +410,7 @@ class World:
         outer, there = self.process, Path(tempfile.mkdtemp(prefix="elsewhere-", dir=FOLDERS))
         try:
             shutil.copy(self.folder / "main.tf.json", there)
-            with self._within(there):
+            with self.within(there):
                 self.run("force-unlock", "-force", self.place.lock)
                 if self.random.random() < 0.7:
                     self.apply()
@@ -741,7 +420,7 @@ class World:
             shutil.rmtree(there)
 
     @contextlib.contextmanager
-    def _within(self, folder: Path) -> Iterator[None]:
+    def within(self, folder: Path) -> Iterator[None]:
         """Run the commands of the block in a folder."""
         before, self.working_folder = self.working_folder, folder
         try:
@@ -804,14 +483,14 @@ class World:
         if kind == "destroy" and self.working_folder != self.folder:
             kind = "plan"
         options = self._options() if kind in ("apply", "saved", "plan") else ()
-        self._deleting = kind == "destroy" or "-replace" in options
+        self.deleting = kind == "destroy" or "-replace" in options
         words = {"fold": ("state", "fold"), "drift": ("drift",), "plan": ("plan", *options)}
         if kind == "saved":
             run = self.run("plan", "-out", "saved.plan", "-force", *options)
             run = self.run("apply", "saved.plan", **trouble) if run.code == 0 else run
         else:
             run = self.run(*words.get(kind, (kind, "-auto-approve", "-force", *options)), **trouble)
-        self._deleting = False
+        self.deleting = False
         return run
 
     def _options(self) -> tuple[str, ...]:
@@ -831,7 +510,7 @@ class World:
     def settle(self) -> None:
         """Let each stack come to rest: the one that is read comes first."""
         for stack in self.stacks:
-            with self._within(stack):
+            with self.within(stack):
                 self._come_to_rest()
 
     def _come_to_rest(self) -> None:
@@ -896,37 +575,6 @@ class World:
             for instance in item["instances"]
         ]
 
-    def check(self) -> None:
-        """The console is as declared, state holds each thing once, and nothing is left over."""
-        self.declared.check_rows(self.store, self.named_unknown, BrokenRule)
-        left = [
-            file.name
-            for file in self.folder.rglob("*")
-            if "-journal" in file.name or file.suffix == ".opsconsole-copy"
-        ]
-        if self.place is not None and self.place.lock:
-            raise BrokenRule("the shared state is still locked")
-        if self.place is not None and self.place.journal:
-            left.append("the journal of the shared state")
-        # The deletion of a host that cannot be read stays open; each run names it.
-        if left and self.profile.hosts_readable:
-            raise BrokenRule(f"left over: {left}")
-        held: Counter[tuple[str, str]] = Counter()
-        for stack, declared in zip(self.stacks, self.declared.addresses(), strict=True):
-            with self._within(stack):
-                found = self.instances()
-            held.update((address.partition(".")[0], item["id"]) for address, item in found)
-            addresses = sorted(address for address, _ in found)
-            if addresses != declared:
-                raise BrokenRule(f"state holds {addresses}, declared are {declared}")
-        if twice := [item for item, count in held.items() if count > 1]:
-            raise BrokenRule(f"twice in state: {twice}")
-        shown = self.profile.hosts_readable and self.profile.keeps_values_as_sent
-        asks = shown and self.instances() and self.random.random() < 0.3
-        drift = self.run("drift") if asks else None
-        if drift is not None and drift.code != 0:
-            raise BrokenRule(f"nothing differs, and drift says:\n{drift.text}")
-
     def live(self) -> None:
         """Live through some versions of the program.
 
@@ -944,7 +592,7 @@ class World:
                     if self.takes(f"step {version}.{step}"):
                         self.trouble()
                 self.settle()
-                self.check()
+                check_at_rest(self)
                 if self.random.random() < 0.3 and self.takes(f"stranger {version}"):
                     self._let_a_stranger_act()
         except Exception as broken:
@@ -970,7 +618,7 @@ class World:
         chance = self._adopting
         name = f"stranger-{self.runs}"
         self.declared.unmanaged.add(name)
-        rows = [row["id"] for kind in _OURS for row in self.store.tables[kind]]
+        rows = [row["id"] for kind in OURS for row in self.store.tables[kind]]
         ids = chance.sample(rows, min(len(rows), chance.randrange(4)))
         ids += self._create_as_stranger(name, name)
         kind = chance.choice(("", "", "kill", "stop", "fault"))
@@ -1027,17 +675,15 @@ def live(seed: int, without: Iterable[str] = ()) -> World:
     return world
 
 
-def shrink(seed: int) -> tuple[BrokenRule, list[str]]:
+def shrink(seed: int) -> tuple[BrokenRule | None, list[str]]:
     """Return how the smallest world of a seed breaks a rule, and the parts that it is without."""
     without: list[str] = []
-    shortest = _broken(seed, without)
-    assert shortest is not None
     with World(seed).begun() as world, contextlib.suppress(BrokenRule):
         world.live()
     for part in reversed(world.parts):
-        if broken := _broken(seed, [*without, part]):
-            shortest, without = broken, [*without, part]
-    return shortest, without
+        if _broken(seed, [*without, part]):
+            without.append(part)
+    return _broken(seed, without), without
 
 
 def _broken(seed: int, without: Iterable[str]) -> BrokenRule | None:
