@@ -21,13 +21,14 @@ from typing import Any
 import pytest
 
 import rpc_core
+from commands import run_command
 from consoles import in_process
 from declarations import value_of_kind
-from fault_engines import command
 from opsconsole.definition import Attribute
 from opsconsole.emulator import ControlError, Emulator, profiles, serve
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.agent_plugin.definition import PLUGIN_FIELDS
+from opsconsole.state import InstanceObject
 from sampling import EVERYTHING, sample
 
 WAYS = ("apply", "import", "import block", "adopt")
@@ -180,7 +181,7 @@ class Seen:
             self.environment["OPSCONSOLE_EXTRA_ENDPOINTS"] = json.dumps(extra)
 
     def run(self, *words: str, expect: tuple[int, ...] = (0,)) -> int:
-        ran = command(*words, folder=self.folder, environment=self.environment)
+        ran = run_command(*words, folder=self.folder, environment=self.environment)
         assert ran.code in expect, f"{shlex.join(words)}: {ran.code}\n{ran.text}"
         return ran.code
 
@@ -235,19 +236,20 @@ class Seen:
         return asyncio.run(self._refresh())
 
     async def _refresh(self) -> int:
-        told = rpc_core.Told({})
+        run = rpc_core.RpcRun({})
         settings = dict(self.console.provider_settings) | {"max_retries": 0}
         code = 0
-        async with rpc_core.phase(settings, told) as work:
+        async with rpc_core.phase(settings, run) as work:
             for address, (attributes, private) in self.state().items():
                 whole = RESOURCES[rpc_core.type_of(address)].empty() | attributes
                 codec = work._codec(address)
                 before = codec.decode(codec.encode(whole))
                 assert before is not None
-                found = await work.read(address, rpc_core.Held(before, private))
-                if found is None or found.value != before:
+                prior = InstanceObject(rpc_core.SOURCE, dict(before), private=private)
+                found = await work.read(address, prior)
+                if found is None or found.attributes != before:
                     code = 2
-        return 1 if told.errors else code
+        return 1 if run.errors else code
 
 
 def cells(objects: list[Object]) -> Iterator[tuple[Object, str, int | None]]:

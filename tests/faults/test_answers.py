@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from consoles import in_process
-from fault_ground import Ground, Seen, play
+from fault_cells import PreparedScenes, Seen, play
 from fault_scenes import SCENES, TARGETS
 from opsconsole.emulator import application
 from sampling import sample
@@ -61,10 +61,10 @@ def spoil(answer: Any, place: Sequence[str | int], how: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PreparedScenes]:
     """The scenes, on consoles in this process."""
     with ExitStack() as stack:
-        yield Ground(tmp_path_factory.mktemp("answers"), stack, in_process)
+        yield PreparedScenes(tmp_path_factory.mktemp("answers"), stack, in_process)
 
 
 def means_so(name: str, wrong: str) -> bool:
@@ -80,7 +80,7 @@ def means_so(name: str, wrong: str) -> bool:
 
 @pytest.mark.meetings
 @pytest.mark.parametrize(("name", "field", "how"), sample(CELLS, 40))
-def test_a_field_of_an_answer(ground, name, field, how, monkeypatch):
+def test_a_field_of_an_answer(scenes, name, field, how, monkeypatch):
     met: list[Place] = []
 
     def spoilt(console: Any, operation: str, fault: Any, answer: Any) -> Any:
@@ -93,7 +93,7 @@ def test_a_field_of_an_answer(ground, name, field, how, monkeypatch):
     seen: dict[str, Seen] = {}
     for engine in ("native", "terraform"):
         seen[engine] = play(
-            ground.scene(engine, TARGETS[name].scene), TARGETS[name], "empty_object"
+            scenes.scene(engine, TARGETS[name].scene), TARGETS[name], "empty_object"
         )
     told = "".join(
         f"\n===== {engine}: {one.word}, then {one.after}\n{one.first.text}\n----- {one.second.text}"

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from fault_ground import ALL_KINDS, Ground, Seen, play, play_drift, play_import
+from fault_cells import ALL_KINDS, PreparedScenes, Seen, play, play_drift, play_import
 from fault_scenes import DRIFT_TARGETS, IMPORT_TARGETS, TARGETS, Target
 from fault_table import COLUMNS, expected
 from sampling import sample
@@ -32,25 +32,25 @@ CHOSEN = sample(CELLS, len(CELLS) // 16)
 
 
 @pytest.fixture(scope="session")
-def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PreparedScenes]:
     """The scenes, each made when it is first asked for."""
     with ExitStack() as stack:
-        yield Ground(tmp_path_factory.mktemp("faults"), stack)
+        yield PreparedScenes(tmp_path_factory.mktemp("faults"), stack)
 
 
-def played(ground: Ground, column: str, name: str, kind: str) -> Seen:
+def played(scenes: PreparedScenes, column: str, name: str, kind: str) -> Seen:
     target = targets_of(column)[name]
     if column == "drift":
-        return play_drift(ground.scene("native", target.scene), target, kind)
+        return play_drift(scenes.scene("native", target.scene), target, kind)
     if column == "import":
-        return play_import(ground.scene("native", target.scene), target, kind)
-    return play(ground.scene(column, target.scene), target, kind)
+        return play_import(scenes.scene("native", target.scene), target, kind)
+    return play(scenes.scene(column, target.scene), target, kind)
 
 
 @pytest.mark.faults
 @pytest.mark.parametrize(("column", "name", "kind"), CHOSEN, ids=map("-".join, CHOSEN))
-def test_a_cell(ground, column, name, kind):
-    seen = played(ground, column, name, kind)
+def test_a_cell(scenes, column, name, kind):
+    seen = played(scenes, column, name, kind)
     told = f"\n{seen.first.text}\n----- then:\n{seen.second.text}"
     assert not seen.wrong, "; ".join(seen.wrong) + told
     entry = expected(column, name, kind)

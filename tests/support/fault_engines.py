@@ -4,7 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,12 @@ _STATE = "terraform.tfstate"
 
 
 @dataclass(frozen=True)
-class Ran:
+class CellRun:
     """How one run ended.
 
     Attributes:
         code: As a command would exit: 0, or 1 after an error.
         text: Everything that was said.
-        errors: Addresses that errors speak of, where the engine tells.
         sent: Whether anything was to be changed, and not only planned.
     """
 
@@ -33,27 +32,6 @@ class Ran:
     text: str
     sent: bool = True
     warned: bool = False
-
-
-@dataclass
-class Known:
-    """What state holds of one address."""
-
-    id: str
-    values: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def unknown(self) -> bool:
-        return is_sentinel(self.id)
-
-
-def command(*words: str, folder: Path, environment: Mapping[str, str]) -> Ran:
-    """Run a command of `opsconsole` in this process, in a folder."""
-    environment = {**environment, "NO_COLOR": "1"}
-    ended = run_command(*words, folder=folder, environment=environment, together=True)
-    code, text = ended.code, ended.out
-    failed = "Planning failed" in text or ("Apply" not in text and "Destroy" not in text)
-    return Ran(code, text, not failed, "Warning: " in text)
 
 
 class Native:
@@ -72,7 +50,7 @@ class Native:
         whole = {"provider": {"opsconsole": [dict(self.settings)]}, "resource": resource}
         (self.folder / "cdk.tf.json").write_text(json.dumps(whole))
 
-    def run(self, program: Declared, *, destroy: bool = False) -> Ran:
+    def run(self, program: Declared, *, destroy: bool = False) -> CellRun:
         self.write(program)
         verb = "destroy" if destroy else "apply"
         return self.command(verb, "-auto-approve", "-force")
@@ -82,12 +60,15 @@ class Native:
         words = ["-destroy"] if destroy else []
         return self.command("plan", "-detailed-exitcode", *words).code
 
-    def command(self, *words: str) -> Ran:
-        return command(*words, folder=self.folder, environment=self.console.environment)
+    def command(self, *words: str) -> CellRun:
+        environment = {**self.console.environment, "NO_COLOR": "1"}
+        ended = run_command(*words, folder=self.folder, environment=environment, together=True)
+        text = ended.out
+        failed = "Planning failed" in text or ("Apply" not in text and "Destroy" not in text)
+        return CellRun(ended.code, text, not failed, "Warning: " in text)
 
-    def state(self) -> dict[str, Known]:
-        state = json.loads(self.keep() or '{"resources": []}')
-        return {name: Known(held["id"], held) for name, held in attributes_in(state).items()}
+    def state(self) -> dict[str, dict[str, Any]]:
+        return attributes_in(json.loads(self.keep() or '{"resources": []}'))
 
     def keep(self) -> Any:
         path = self.folder / _STATE
@@ -111,30 +92,26 @@ class OverRpc:
     def __init__(self, folder: Path, console: Emulator, settings: Mapping[str, Any]) -> None:
         self.folder, self.console = folder, console
         self.settings = {**settings, "base_url": console.base_url, "api_key": console.api_key}
-        self._held: rpc_core.State = {}
+        self._state: rpc_core.State = {}
 
-    def run(self, program: Declared, *, destroy: bool = False, refresh: bool = True) -> Ran:
-        told = rpc_core.run(
-            self.settings, program, self._held, destroy=destroy, refresh=refresh, folder=self.folder
-        )
-        self._held = told.state
-        return Ran(1 if told.errors else 0, told.text, told.applied, bool(told.warnings))
+    def run(self, program: Declared, *, destroy: bool = False, refresh: bool = True) -> CellRun:
+        options: dict[str, Any] = {"destroy": destroy, "refresh": refresh, "folder": self.folder}
+        run = rpc_core.run(self.settings, program, self._state, **options)
+        self._state = run.state
+        return CellRun(1 if run.errors else 0, run.text, run.applied, bool(run.warnings))
 
     def plans(self, program: Declared, *, destroy: bool = False) -> int:
-        told = rpc_core.run(self.settings, program, dict(self._held), destroy=destroy, apply=False)
-        return 1 if told.errors else 2 if told.planned else 0
+        run = rpc_core.run(self.settings, program, self._state, destroy=destroy, apply=False)
+        return 1 if run.errors else 2 if run.planned else 0
 
-    def state(self) -> dict[str, Known]:
-        return {
-            address: Known(str(held.value["id"]), held.value)
-            for address, held in self._held.items()
-        }
+    def state(self) -> dict[str, dict[str, Any]]:
+        return {address: item.attributes for address, item in self._state.items()}
 
     def keep(self) -> Any:
-        return dict(self._held)
+        return dict(self._state)
 
     def restore(self, kept: Any) -> None:
-        self._held = dict(kept)
+        self._state = dict(kept)
 
 
 Engine = Native | OverRpc
@@ -143,7 +120,7 @@ ENGINES: dict[str, type[Native] | type[OverRpc]] = {"native": Native, "terraform
 _TRACE = re.compile(r"Traceback|[Uu]nforeseen|defect of the provider")
 
 
-def said_wrong(console: Emulator, ran: Ran) -> list[str]:
+def said_wrong(console: Emulator, ran: CellRun) -> list[str]:
     """Return what no run may say."""
     wrong = [f"the run said {match[0]}"] if (match := _TRACE.search(ran.text)) else []
     return [*wrong, "the run said the key"] if console.api_key in ran.text else wrong
@@ -169,7 +146,9 @@ _PLACES = {
 }
 
 
-def faults_of(engine: Engine, scene: Scene, ran: Ran, before: Mapping[str, Any]) -> Iterator[str]:
+def faults_of(
+    engine: Engine, scene: Scene, ran: CellRun, before: Mapping[str, Any]
+) -> Iterator[str]:
     """Yield what must never be after any run, whatever went wrong in it.
 
     Args:
@@ -189,29 +168,31 @@ def faults_of(engine: Engine, scene: Scene, ran: Ran, before: Mapping[str, Any])
         old = {row["id"] for row in before.get(collection, ())}
         held = state.get(address)
         for row in found:
-            if row["id"] in old or (held is not None and held.id == row["id"]):
+            if row["id"] in old or (held is not None and held["id"] == row["id"]):
                 continue
-            named = held is not None and held.unknown
+            named = held is not None and is_sentinel(held["id"])
             if not named and address not in ran.text and row["id"] not in ran.text:
                 yield f"{address} is on the console as {row['id']}, in no state and unnamed"
     for address, held in state.items():
-        if not held.unknown:
+        if not is_sentinel(held["id"]):
             yield from _claims(address, held, rows)
 
 
-def _claims(address: str, held: Known, rows: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:
+def _claims(
+    address: str, held: Mapping[str, Any], rows: Mapping[str, list[dict[str, Any]]]
+) -> Iterator[str]:
     """Yield what state claims of an object and the console does not hold."""
     type_name = address.partition(".")[0]
     if type_name == "opsconsole_agent_plugin":
-        if held.id not in [row["id"] for row in rows["attachments"]]:
-            yield f"state claims the attachment {held.id}"
+        if held["id"] not in [row["id"] for row in rows["attachments"]]:
+            yield f"state claims the attachment {held['id']}"
         return
     collection, _ = _PLACES[type_name]
-    row = next((row for row in rows[collection] if row["id"] == held.id), None)
+    row = next((row for row in rows[collection] if row["id"] == held["id"]), None)
     if row is None:
-        yield f"state claims {address} as {held.id}, which is not there"
+        yield f"state claims {address} as {held['id']}, which is not there"
         return
     names = {"opsconsole_host": ("name",), "opsconsole_agent": ("name", "host_id")}
     for name in names.get(type_name, ()):
-        if row.get(name) != held.values.get(name):
-            yield f"state claims {name} {held.values.get(name)} of {address}, it is {row.get(name)}"
+        if row.get(name) != held.get(name):
+            yield f"state claims {name} {held.get(name)} of {address}, it is {row.get(name)}"

@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import rpc_core
-from opsconsole.state import InstanceObject, State, StateOutput
+from opsconsole.state import State, StateOutput
 from opsconsole.values import UNKNOWN
-
-PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
 
 
 def apply(
     program: Mapping[str, Any], instances: rpc_core.Program, data: bytes, folder: Path
-) -> tuple[bytes, rpc_core.Told]:
+) -> tuple[bytes, rpc_core.RpcRun]:
     """Apply a program; return the next state and how the run ended.
 
     Args:
@@ -26,35 +24,30 @@ def apply(
     """
     state = State.parse(data) if data else State.new()
     _move_and_forget(program, state)
-    held = {str(address): _held(state.get(address)) for address in state.addresses()}
-    told = rpc_core.run(program["provider"]["opsconsole"], instances, held, folder=folder)
-    if not told.applied:
-        return data, told
+    prior = {str(address): state.get(address) for address in state.addresses()}
+    run = rpc_core.run(program["provider"]["opsconsole"], instances, prior, folder=folder)
+    if not run.applied:
+        return data, run
     uses = {
         rpc_core.block_of(address): {
             rpc_core.block_of(used) for used in rpc_core.references(declared)
         }
         for address, declared in instances.items()
     }
-    for address in [address for address in state.addresses() if str(address) not in told.state]:
+    for address in [address for address in state.addresses() if str(address) not in run.state]:
         state.remove(address)
-    for name, item in told.state.items():
+    for name, item in run.state.items():
         before, block = state.get(name), rpc_core.block_of(name)
         kept = before.dependencies if before else ()
         needed = sorted(_all_uses(uses, block)) if block in uses else kept
-        state.put(
-            name,
-            InstanceObject(
-                PROVIDER, dict(item.value), 0, item.private, tuple(needed), item.tainted
-            ),
-        )
-    values = {name: item.value for name, item in told.state.items()}
+        state.put(name, item._replace(provider=rpc_core.SOURCE, dependencies=tuple(needed)))
+    values = {name: item.attributes for name, item in run.state.items()}
     for name, output in program.get("output", {}).items():
         value = rpc_core.evaluate(output["value"], values)
         if UNKNOWN not in value.values():
             state.set_output(name, StateOutput(value, ["object", dict.fromkeys(value, "string")]))
     state.raise_serial()
-    return state.to_bytes(), told
+    return state.to_bytes(), run
 
 
 def _move_and_forget(program: Mapping[str, Any], state: State) -> None:
@@ -65,10 +58,6 @@ def _move_and_forget(program: Mapping[str, Any], state: State) -> None:
                 state.move(address, target)
         if address.config in [removed["from"] for removed in program.get("removed", ())]:
             state.remove(address)
-
-
-def _held(item: InstanceObject | None) -> rpc_core.Held:
-    return rpc_core.Held(item.attributes, item.private, item.tainted, item.dependencies)
 
 
 def _all_uses(uses: Mapping[str, set[str]], block: str) -> set[str]:

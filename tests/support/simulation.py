@@ -294,21 +294,21 @@ class World:
 
     def _call_provider(self, _words: Sequence[str]) -> int:
         before = self._state()
-        after, told = simulated_terraform.apply(
+        after, run = simulated_terraform.apply(
             self.declared.program(), self.declared.instances(), before, self.folder
         )
         if self.place is not None:
             self.place.state = after
         elif after != before:
             (self.folder / "terraform.tfstate").write_bytes(after)
-        for address, text in told.errors + told.warnings:
+        for address, text in run.errors + run.warnings:
             print(f"{text}\n  with {address}")
             if "not known whether" in text:
                 self.named_unknown.add(self.declared.name_of(address))
-        tainted = [held for held in told.state.values() if held.tainted]
-        if any(not is_sentinel(str(held.value["id"])) for held in tainted):
-            raise BrokenRule(f"what exists is tainted:\n{told.text}")
-        return 1 if told.errors else 0
+        tainted = [item for item in run.state.values() if item.tainted]
+        if any(not is_sentinel(str(item.attributes["id"])) for item in tainted):
+            raise BrokenRule(f"what exists is tainted:\n{run.text}")
+        return 1 if run.errors else 0
 
     # What the console sees.
 
@@ -680,7 +680,7 @@ def shrink(seed: int) -> tuple[BrokenRule | None, list[str]]:
     without: list[str] = []
     with World(seed).begun() as world, contextlib.suppress(BrokenRule):
         world.live()
-    for part in reversed(world.parts):
+    for part in reversed(dict.fromkeys(world.parts)):
         if _broken(seed, [*without, part]):
             without.append(part)
     return _broken(seed, without), without

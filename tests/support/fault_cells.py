@@ -1,18 +1,19 @@
-"""Scenes made once, put back before each cell, and the run of one cell on them."""
+"""The cells of the fault matrix: each is run on a scene that is made once, and then put back."""
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fault_engines import ENGINES, Engine, Native, OverRpc, Ran, faults_of, live, said_wrong
+from fault_engines import ENGINES, CellRun, Engine, Native, OverRpc, faults_of, live, said_wrong
 from fault_scenes import ADOPTED, KEY, SCENES, Scene, Target
 from opsconsole.emulator import Emulator, serve
 from opsconsole.emulator.faults import KINDS
+from opsconsole.lifecycle.answers import is_sentinel
+from patience import until
 
 _ROWS = ("hosts", "agents", "attachments", "plugins", "specialties", "blacklists")
 _PATIENT, _IMPATIENT = 10.0, 1.0
@@ -46,8 +47,8 @@ class Prepared:
         self.engine.restore(self.kept)
 
 
-class Ground:
-    """Every scene that was asked for, for each engine; `run` runs its consoles."""
+class PreparedScenes:
+    """The scenes that were asked for, by engine; `run` runs their consoles."""
 
     def __init__(self, folder: Path, stack: ExitStack, run: Callable[..., Any] = serve) -> None:
         self._folder, self._stack, self._run = folder, stack, run
@@ -134,9 +135,7 @@ def under_fault(
     if kind != "refused" and not any(item["faulty"] for item in console.requests()):
         wrong.append("the fault met no request")
     # The console does what was asked of it, late as it may be.
-    deadline = time.monotonic() + 20
-    while console.traffic()["in_flight"] and time.monotonic() < deadline:
-        time.sleep(0.02)
+    until(lambda: not console.traffic()["in_flight"])
     console.clear_faults()
     console.accept()
 
@@ -152,8 +151,8 @@ class Seen:
     word: str
     after: str
     wrong: tuple[str, ...]
-    first: Ran
-    second: Ran
+    first: CellRun
+    second: CellRun
     adopted: bool = False
 
 
@@ -172,7 +171,7 @@ def play(prepared: Prepared, target: Target, kind: str) -> Seen:
     if after == "refused" and isinstance(engine, OverRpc) and "-refresh=false" in second.text:
         second = engine.run(scene.program, destroy=scene.destroy, refresh=False)
         after = f"refused, then {_word(engine, second)}"
-    both = Ran(second.code, first.text + second.text)
+    both = CellRun(second.code, first.text + second.text)
     wrong += [f"after the clean run: {item}" for item in _found(prepared, both)]
     if after.endswith(("complete", "warned")):
         wrong += [f"after the clean run: {item}" for item in _incomplete(prepared, second)]
@@ -186,12 +185,12 @@ def play(prepared: Prepared, target: Target, kind: str) -> Seen:
     return Seen(word, after, tuple(wrong), first, second, adopted)
 
 
-def _found(prepared: Prepared, ran: Ran) -> list[str]:
+def _found(prepared: Prepared, ran: CellRun) -> list[str]:
     return list(faults_of(prepared.engine, prepared.scene, ran, prepared.before))
 
 
-def _word(engine: Engine, ran: Ran) -> str:
-    unknown = any(held.unknown for held in engine.state().values())
+def _word(engine: Engine, ran: CellRun) -> str:
+    unknown = any(is_sentinel(item["id"]) for item in engine.state().values())
     if ran.code == 0:
         if unknown:
             return "claims to be complete"
@@ -201,7 +200,7 @@ def _word(engine: Engine, ran: Ran) -> str:
     return "alone" if ran.sent else "refused"
 
 
-def _incomplete(prepared: Prepared, ran: Ran) -> list[str]:
+def _incomplete(prepared: Prepared, ran: CellRun) -> list[str]:
     """Return what is missing after a run that says it is complete."""
     engine, scene = prepared.engine, prepared.scene
     state, wrong = engine.state(), []
@@ -251,7 +250,7 @@ def _sent(engine: Native, words: list[str]) -> list[dict[str, Any]]:
     return engine.console.requests()
 
 
-def _drift_word(ran: Ran) -> str:
+def _drift_word(ran: CellRun) -> str:
     if ran.code == 1:
         return "trouble"
     if ran.code == 2:
