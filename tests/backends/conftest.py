@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from backend_places import MAKERS, Make, Place
-from commands import run_command, write_stacks
-from engines import Terraform, quiet_environment
+from declarations import write_stacks
+from engines import Terraform, quiet_environment, run_command
 from opsconsole.emulator import Emulator
 
 

@@ -9,9 +9,8 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from commands import write_stacks
 from consoles import call_api
-from declarations import agent_on, host_with_agent, hosts
+from declarations import agent_on, host_with_agent, hosts, write_stacks
 from left_calls import calls_left
 from opsconsole import resources
 from opsconsole.language import Evaluator

@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from declarations import host_with_agent
-from engines import Native, Terraform
+from engines import Standin, Terraform
 from opsconsole.emulator import Emulator
 from opsconsole.state import RunOptions, instance_and_key
 from opsconsole.state.opening import backend_for, open_state
@@ -23,11 +22,11 @@ HOST = "opsconsole_host.kept"
 @pytest.fixture
 def engines(
     terraform: Callable[..., Terraform], console_of: Callable[[str], Emulator]
-) -> tuple[Native, Terraform, Emulator]:
+) -> tuple[Standin, Terraform, Emulator]:
     """Both engines in one folder, on a console: beside a host waits another one, as deposed."""
     console = console_of("default")
     theirs = terraform(hosts("kept", "aside"), console)
-    ours = Native(Path("opsconsole-terraform"), theirs.folder, theirs.environment)
+    ours = Standin(theirs.folder, theirs.environment)
     ours.settings = theirs.settings
     ours.apply()
     with open_state(backend_for(None, RunOptions(ours.folder))) as session:

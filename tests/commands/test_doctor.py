@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from commands import write_stacks
+from declarations import write_stacks
 from loopback import Handler, serve_handler
 from text_groups import read_rows
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from commands import write_stacks
+from declarations import write_stacks
 from text_groups import read_rows
 
 ROWS = read_rows(__file__)

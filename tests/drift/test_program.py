@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from commands import write_stacks
-from declarations import hosts
+from declarations import hosts, write_stacks
 from opsconsole.language.model import Origin
 
 HOST = hosts(web={})

@@ -21,9 +21,9 @@ from typing import Any
 import pytest
 
 import rpc_core
-from commands import run_command
 from consoles import in_process
 from declarations import value_of_kind
+from engines import run_command
 from opsconsole.definition import Attribute
 from opsconsole.emulator import ControlError, Emulator, profiles, serve
 from opsconsole.resources import RESOURCES

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from loopback import Posts, serve_posts
 from opsconsole.diagnostics import error
 from opsconsole.drift.model import Bucket, Difference, DriftReport, Finding, Scope
 from opsconsole.drift.since import compare
 from opsconsole.reports.formats import FORMATS
-from posts import Posts, serve_posts
 from published_schemas import follows_schema
 
 WEB = "opsconsole_host.web[0]"

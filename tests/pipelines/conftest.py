@@ -14,6 +14,7 @@ from engines import run_program
 from github_runs import GitHub
 from gitlab_runs import GitLab
 from http_state import HttpState, serve_state
+from loopback import Posts, serve_posts
 from opsconsole.emulator import Emulator, serve
 from package_index import serve_index
 from pipeline_jobs import (
@@ -25,7 +26,6 @@ from pipeline_jobs import (
     plain_program,
     write_locks,
 )
-from posts import Posts, serve_posts
 from real_programs import ROOT, SharedFolder, do_without
 
 

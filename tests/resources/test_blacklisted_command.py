@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from declarations import attribute_at, held, program
-from engines import Native
+from engines import Standin
 from opsconsole.diagnostics import Severity
 from opsconsole.values import UNKNOWN
 from outcomes import errors
@@ -67,7 +67,7 @@ def test_scopes_are_written_only_where_they_are_declared(project, console):
 def test_wrong_scopes_and_patterns_are_refused_by_the_plan(project, console):
     engine = project({}, console)
     # Terraform cannot point at what is not written.
-    unnamed = "id" if isinstance(engine, Native) else ""
+    unnamed = "id" if isinstance(engine, Standin) else ""
     for declared in (
         {
             "long": ({"id": "blk_format", "pattern": "x" * 201}, "pattern"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from declarations import held, hosts, program
-from engines import ON_TERRAFORM, Native
+from engines import ON_TERRAFORM, Standin
 from opsconsole.emulator import Profile
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome
 from opsconsole.resources.host.deletions import HostDeletions
@@ -154,7 +154,7 @@ def test_a_host_of_one_name_at_another_address_comes_after_the_old_one(policy, a
     engine = applied(named("old"), console, {"on_existing_host": policy})
     planned = engine.plan_run(program=named("new"), expect={2})
     [moved] = planned.warned("look like one host that moved")
-    assert ("declare the move" if isinstance(engine, Native) else "declare a moved block") in moved
+    assert ("declare the move" if isinstance(engine, Standin) else "declare a moved block") in moved
     engine.apply()
     engine.plan_run(expect={0})
     assert [row["name"] for row in console.rows("hosts")] == ["web"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from declarations import agent_on, held, program
-from engines import ON_TERRAFORM, Native, Terraform
+from engines import ON_TERRAFORM, Standin, Terraform
 from opsconsole.emulator import Emulator
 
 WRITES = ("host_import", "host_delete", "agent_create", "agent_update", "plugin_attach")
@@ -147,11 +147,11 @@ def test_import_of_a_missing_object_is_refused(project, console, address, words)
     resources |= {type_name: {name: config, **resources.get(type_name, {})}}
     engine = project({"import": [block], "resource": resources}, console)
     run = engine.apply(*words, expect={1})
-    if isinstance(engine, Native) and name == "x":
+    if isinstance(engine, Standin) and name == "x":
         assert "more" not in run.text
     told = " ".join(error["summary"] + error["detail"] for error in run.errors)
     # Terraform says in its own words that an object is missing, and names the address.
-    explained = isinstance(engine, Native) or name in ("blank", "unnamed", "by_key")
+    explained = isinstance(engine, Standin) or name in ("blank", "unnamed", "by_key")
     assert (said if explained else address) in told
     assert console.rows("hosts") == []
     assert not (engine.folder / "terraform.tfstate").exists() or held(engine) == {}

@@ -10,7 +10,7 @@ import pytest
 
 from consoles import CONSOLES
 from declarations import agent_on, gates, held, program, value
-from engines import Native, Terraform
+from engines import Standin, Terraform
 from opsconsole.emulator import Emulator
 from opsconsole.resources import AGENT, HOST
 from sampling import sample
@@ -93,7 +93,7 @@ def apply(engine: Terraform, console: Emulator) -> None:
     while (run := engine.apply(expect={0, 1})).code:
         # Only the native engine, which sends the hosts together, says what the dry run has done.
         said = {error["summary"] for error in run.errors}
-        assert said and said <= {*HEEDLESS[: 2 if isinstance(engine, Native) else 1]}
+        assert said and said <= {*HEEDLESS[: 2 if isinstance(engine, Standin) else 1]}
         assert all("tainted" not in str(item) for item in engine.state()["resources"])
         runs += 1
         assert runs <= len(HOSTS)

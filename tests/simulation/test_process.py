@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 from declarations import held
 from engines import Terraform
 from opsconsole.emulator import serve
+from patience import until
 from worlds import World
 
 HOSTS = 6
@@ -45,14 +45,12 @@ def world(terraform: Callable[..., Terraform]) -> Iterator[World]:
 
 def interrupt(world: World, words: list[str], number: int, **options: Any) -> tuple[int, str]:
     """Send a signal to an apply while creates are in flight; return its exit code and output."""
-    console, deadline = world.console, time.monotonic() + 60
+    console = world.console
     console.fault(operation="agent_create", skip=1, times=None, hold="after")
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     options |= {"cwd": world.folder, "env": world.terraform.environment, **pipes}
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, **options) as process:
-        while console.traffic()["in_flight"] < 3:
-            assert time.monotonic() < deadline and process.poll() is None, process.communicate()
-            time.sleep(0.01)
+        until(lambda: process.poll() is not None or console.traffic()["in_flight"] >= 3)
         process.send_signal(number)
         assert process.stdout is not None
         said = ""
@@ -60,8 +58,7 @@ def interrupt(world: World, words: list[str], number: int, **options: Any) -> tu
             said += line
         console.clear_faults()
         said += process.communicate(timeout=60)[0]
-    while console.traffic()["in_flight"]:
-        time.sleep(0.01)
+    until(lambda: not console.traffic()["in_flight"])
     return process.returncode, said
 
 

@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import tempfile
-import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from opsconsole.state import DEFAULT_WORKSPACE, Locking, RunOptions
 from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.opening import backend_for, native_backend, open_state
 from opsconsole.state.session import Cadence, StateSession
+from patience import until
 from postgres_server import running_postgres
 from sampling import EVERYTHING
 
@@ -262,14 +262,15 @@ def _server(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+
+    def listens() -> bool:
+        assert process.poll() is None, "the server ended"
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return True
+        return False
+
     try:
-        deadline = time.monotonic() + 60
-        while True:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            assert process.poll() is None, "the server ended"
-            assert time.monotonic() < deadline, "the server does not listen"
-            time.sleep(0.1)
+        until(listens, "the server does not listen")
         yield
     finally:
         process.terminate()

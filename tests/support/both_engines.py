@@ -5,12 +5,11 @@ the command line.
 """
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engines import TERRAFORM_MARKS, Native, Terraform
+from engines import TERRAFORM_MARKS, Standin, Terraform
 from opsconsole.emulator import Emulator
 
 Project = Callable[..., Terraform]
@@ -50,7 +49,7 @@ def project(
         if engine_name == "native":
             folder = tmp_path_factory.mktemp("project")
             environment = attached_environment(console, **variables)
-            made: Terraform = Native(Path("opsconsole-terraform"), folder, environment)
+            made: Terraform = Standin(folder, environment)
         else:
             made = request.getfixturevalue("terraform")({}, console, **variables)
         return made.begin(program, console, settings)

@@ -134,3 +134,24 @@ def attributes_in(state: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def held(engine: Terraform) -> dict[str, dict[str, Any]]:
     """Return the attributes in state by address, read from the file: no program is started."""
     return attributes_in(engine.state())
+
+
+def write_stacks(folder: Path, stacks: Mapping[str, Mapping[str, Any]]) -> None:
+    """Write what synthesis makes of stacks; the state of one without a backend lies beside them."""
+    entries = {}
+    for name, blocks in stacks.items():
+        where = folder / "cdktf.out" / "stacks" / name
+        where.mkdir(parents=True, exist_ok=True)
+        backend = {"local": {"path": str(folder / f"terraform.{name}.tfstate")}}
+        program = {"terraform": {"backend": backend}, **blocks}
+        (where / "cdk.tf.json").write_text(json.dumps(program))
+        entries[name] = {
+            "name": name,
+            "constructPath": name,
+            "synthesizedStackPath": f"stacks/{name}/cdk.tf.json",
+            "workingDirectory": f"stacks/{name}",
+            "annotations": [],
+            "dependencies": [],
+        }
+    manifest = {"version": "0.21.0", "stacks": entries}
+    (folder / "cdktf.out" / "manifest.json").write_text(json.dumps(manifest))

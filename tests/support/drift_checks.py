@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from commands import run_command
+from engines import run_command
 from opsconsole.emulator import Emulator
 
 

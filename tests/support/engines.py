@@ -1,9 +1,10 @@
-"""Drive the real `terraform` and `cdktf` programs from a test, and read what they say.
+"""Run programs and commands from a test, and read what they say.
 
 Terraform speaks JSON here (`-json`), so that tests compare values and not sentences.
 """
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from typing import Any, Self
 
 import pytest
 
+from opsconsole.cli.main import main as opsconsole
 from opsconsole.emulator import Emulator
 from opsconsole.standin.main import main as standin
 
@@ -187,6 +189,38 @@ def run_program(
     return Engine(Path(program), folder or Path(), surroundings).run(*rest, **options)
 
 
+def run_command(
+    *words: str,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    answer: str = "",
+    together: bool = False,
+) -> Run:
+    """Run a command of `opsconsole` to its end, in the process of the test.
+
+    Args:
+        words: What stands after `opsconsole`.
+        folder: Where it runs; the working directory unless it is named.
+        environment: Additions to the environment.
+        answer: What stands on stdin.
+        together: Whether stderr goes where stdout goes, in the order of a terminal.
+    """
+    out = io.StringIO()
+    err = out if together else io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        if folder is not None:
+            patch.chdir(folder)
+        for name, value in (environment or {}).items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "stdin", io.StringIO(answer))
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                code = opsconsole(words)
+            except SystemExit as ended:
+                code = ended.code if isinstance(ended.code, int) else 1
+    return Run(("opsconsole", *words), code, out.getvalue(), "" if together else err.getvalue())
+
+
 class Terraform(Engine):
     """Terraform in a folder of its own; `settings` are the provider's, where none are written."""
 
@@ -261,10 +295,14 @@ class Terraform(Engine):
         return {name: item["value"] for name, item in found.items()}
 
 
-class Native(Terraform):
+class Standin(Terraform):
     """The native engine, called by Terraform's words, in the process of the test."""
 
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        super().__init__(Path("opsconsole-terraform"), folder, environment)
+
     def _ended(self, *words: str, **variables: str) -> tuple[int, str, str]:
+        # With -json, the stand-in writes to a descriptor, which `run_command` does not redirect.
         kept = (sys.stdout, sys.stderr, dict(os.environ))
         descriptors = [os.dup(number) for number in (1, 2)]
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:

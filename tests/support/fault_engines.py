@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import rpc_core
-from commands import run_command
 from declarations import attributes_in
+from engines import run_command
 from fault_scenes import Declared, Scene
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.answers import is_sentinel

@@ -5,6 +5,7 @@ import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -53,3 +54,35 @@ def closed_address() -> str:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return f"127.0.0.1:{found.getsockname()[1]}"
+
+
+@dataclass(frozen=True)
+class Post:
+    """One request."""
+
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass
+class Posts:
+    """The server's address, what it answers, and what came in so far."""
+
+    address: str
+    status: int = 201
+    kept: list[Post] = field(default_factory=list)
+
+
+@contextmanager
+def serve_posts() -> Iterator[Posts]:
+    """Keep every POST until the block ends."""
+
+    class Keeper(Handler):
+        def do_POST(self) -> None:
+            posts.kept.append(Post(self.path, dict(self.headers), self.body()))
+            self.answer(posts.status)
+
+    with serve_handler(Keeper) as address:
+        posts = Posts(address)
+        yield posts

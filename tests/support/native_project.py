@@ -17,10 +17,9 @@ from typing import Any
 
 import pytest
 
-from commands import run_command
 from declarations import agent_on, attributes_in, program
 from drift_checks import Checked, check_drift
-from engines import Run
+from engines import Run, run_command
 from opsconsole.emulator import Emulator
 from terminals import Session
 

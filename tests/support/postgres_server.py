@@ -6,12 +6,12 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from patience import until
 from real_programs import do_without
 
 
@@ -40,11 +40,7 @@ def running_postgres() -> Iterator[str]:
         command = [timeout, "-s", "INT", "3600", server, "-D", f"{folder}/data", *options]
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, **quiet)
         try:
-            deadline = time.monotonic() + 120
-            while not _is_ready(folder / "data" / "postmaster.pid"):
-                assert process.poll() is None
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
+            until(lambda: _is_ready(process, folder / "data" / "postmaster.pid"))
             yield f"host={folder} user=tf dbname=postgres sslmode=disable"
         finally:
             process.send_signal(signal.SIGINT)
@@ -53,8 +49,9 @@ def running_postgres() -> Iterator[str]:
         shutil.rmtree(folder)
 
 
-def _is_ready(note: Path) -> bool:
+def _is_ready(process: subprocess.Popen[bytes], note: Path) -> bool:
     """Tell whether the server takes connections: its socket is there before it does."""
+    assert process.poll() is None, "the server ended"
     return note.exists() and note.read_text().rstrip().endswith("ready")
 
 

@@ -6,9 +6,10 @@ import re
 import select
 import subprocess
 import termios
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from patience import until
 
 _SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|\r")
 SECONDS = 240
@@ -59,10 +60,10 @@ class Session:
 
         A program draws its question before it listens; a key that comes in between is lost.
         """
-        deadline = time.monotonic() + SECONDS
-        while termios.tcgetattr(self._terminal)[3] & termios.ICANON:
-            assert time.monotonic() < deadline, f"it takes no single key:\n{self.text}"
-            time.sleep(0.02)
+        until(
+            lambda: not termios.tcgetattr(self._terminal)[3] & termios.ICANON,
+            f"it takes no single key:\n{self.text}",
+        )
         self.send(keys)
 
     def hang_up(self) -> None:

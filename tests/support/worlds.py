@@ -3,11 +3,10 @@
 import base64
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from consoles import call_api
-from engines import Native, Plan, Terraform
+from engines import Plan, Standin, Terraform
 from opsconsole.emulator import Emulator
 
 
@@ -20,7 +19,7 @@ class World:
         self.folder = terraform.folder
         # Whatever a plan deletes: Terraform has no limit either.
         environment = {**terraform.environment, "OPSCONSOLE_FORCE": "1"}
-        self.native = Native(Path("opsconsole-terraform"), self.folder, environment)
+        self.native = Standin(self.folder, environment)
         self._names: dict[str, str] = {}
 
     def write(self, program: dict[str, Any]) -> None:
