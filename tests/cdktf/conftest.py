@@ -9,15 +9,26 @@ import pytest
 
 from opsconsole_cdktf import OpsconsoleProvider
 
+NewStack = Callable[[], cdktf.TerraformStack]
 Synth = Callable[[cdktf.TerraformStack], dict[str, Any]]
 
 
+@pytest.fixture(scope="session")
+def new_stack() -> NewStack:
+    """Make an empty stack with the provider, in an app of its own."""
+
+    def make() -> cdktf.TerraformStack:
+        stack = cdktf.TerraformStack(cdktf.Testing.app(), "stack")
+        OpsconsoleProvider(stack, "opsconsole")
+        return stack
+
+    return make
+
+
 @pytest.fixture
-def stack() -> cdktf.TerraformStack:
+def stack(new_stack: NewStack) -> cdktf.TerraformStack:
     """An empty stack with the provider."""
-    stack = cdktf.TerraformStack(cdktf.Testing.app(), "stack")
-    OpsconsoleProvider(stack, "opsconsole")
-    return stack
+    return new_stack()
 
 
 @pytest.fixture

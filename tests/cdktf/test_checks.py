@@ -87,9 +87,8 @@ def test_a_construct_that_was_taken_out_is_not_checked(stack, synth):
     assert list(synth(stack)["resource"]["opsconsole_specialty"]) == ["two"]
 
 
-def test_each_app_is_checked_by_itself(synth):
+def test_each_app_is_checked_by_itself(new_stack, synth):
     for _ in range(2):
-        stack = cdktf.TerraformStack(cdktf.Testing.app(), "stack")
-        OpsconsoleProvider(stack, "opsconsole")
+        stack = new_stack()
         Specialty(stack, "linux", key="linux-server")
         assert list(synth(stack)["resource"]["opsconsole_specialty"]) == ["linux"]

@@ -1,15 +1,13 @@
 """Hosts with their agents, jump hosts in chains, policies and tags; and each example deployed."""
 
-import functools
 import json
-import runpy
-from pathlib import Path
 
 import cdktf
 import jsii
 import pytest
 from constructs import Construct
 
+from example_programs import EXAMPLES, synthesise
 from opsconsole.testing.deployment import Deployment
 from opsconsole_cdktf import (
     BlacklistPolicy,
@@ -21,8 +19,7 @@ from opsconsole_cdktf import (
 )
 from opsconsole_cdktf.testing import assert_host
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "compositions"
-PROGRAMS = sorted(EXAMPLES.glob("*/main.py"))
+PROGRAMS = sorted((EXAMPLES / "compositions").glob("*/main.py"))
 
 
 def test_a_host_is_named_by_its_path(stack):
@@ -169,13 +166,8 @@ def test_tags_that_cannot_be(tags):
 
 @pytest.mark.terraform
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.parent.name)
-def test_an_example_is_deployed_by_both_engines(
-    program, tmp_path, monkeypatch, terraform, opsconsole_emulator
-):
-    monkeypatch.setattr(cdktf, "App", functools.partial(cdktf.App, outdir=str(tmp_path)))
-    runpy.run_path(str(program), run_name="__main__")
-    file = tmp_path / "stacks" / "fleet" / "cdk.tf.json"
-    synthesised = json.loads(file.read_text("utf-8"))
+def test_an_example_is_deployed_by_both_engines(program, tmp_path, terraform, opsconsole_emulator):
+    synthesised = json.loads(synthesise(program, tmp_path).read_text("utf-8"))
     deployment = Deployment(synthesised, opsconsole_emulator).apply()
     assert deployment.state
     assert deployment.plan() == {}

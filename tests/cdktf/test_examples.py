@@ -1,33 +1,25 @@
 """Every example runs, and the fleet synthesises to what is committed beside this file."""
 
-import functools
 import json
 import os
 import re
-import runpy
 from pathlib import Path
 from typing import Any
 
-import cdktf
 import pytest
 
+from example_programs import EXAMPLES, ROOT, synthesise
 from opsconsole.emulator.seed import seed_store
 from opsconsole.emulator.store import Store
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 
-ROOT = Path(__file__).parents[2]
-REFERENCE = ROOT / "examples" / "reference"
+REFERENCE = EXAMPLES / "reference"
 PROGRAMS = sorted(REFERENCE.rglob("main.py"))
 FLEET = Path(__file__).with_name("fleet.tf.json")
 
 
-def _run(program: Path, outdir: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    # CDKTF_OUTDIR would come too late: jsii's Node has started with the environment of the tests.
-    monkeypatch.setattr(cdktf, "App", functools.partial(cdktf.App, outdir=str(outdir)))
-    runpy.run_path(str(program), run_name="__main__")
-    synthesised = json.loads((outdir / "stacks" / "fleet" / "cdk.tf.json").read_text("utf-8"))
-    assert isinstance(synthesised, dict)
-    return synthesised
+def _run(program: Path, folder: Path) -> dict[str, Any]:
+    return json.loads(synthesise(program, folder).read_text("utf-8"))
 
 
 def test_everything_has_an_example():
@@ -37,8 +29,8 @@ def test_everything_has_an_example():
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: str(path.parent.name))
-def test_an_example_declares_what_it_is_about(program, tmp_path, monkeypatch):
-    synthesised = _run(program, tmp_path, monkeypatch)
+def test_an_example_declares_what_it_is_about(program, tmp_path):
+    synthesised = _run(program, tmp_path)
     blocks = {"resources": "resource", "data-sources": "data"}
     block = blocks.get(program.parent.parent.name)
     if block is not None:
@@ -47,12 +39,12 @@ def test_an_example_declares_what_it_is_about(program, tmp_path, monkeypatch):
     assert program.parent.name.removeprefix("data-") in hcl
 
 
-def test_the_program_in_the_guide_runs(tmp_path, monkeypatch):
+def test_the_program_in_the_guide_runs(tmp_path):
     guide = (ROOT / "docs" / "guides" / "constructs.md").read_text("utf-8")
     (program,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     source = tmp_path / "main.py"
     source.write_text(program, "utf-8")
-    resources = _run(source, tmp_path / "out", monkeypatch)["resource"]
+    resources = _run(source, tmp_path / "out")["resource"]
     assert resources["opsconsole_host"]["web"]["depends_on"] == ["opsconsole_specialty.linux"]
 
 
@@ -61,9 +53,9 @@ def test_the_examples_in_hcl_are_formatted(terraform):
     terraform({}).run("fmt", "-check", "-recursive", "-diff", str(REFERENCE))
 
 
-def test_the_fleet_is_synthesised_as_committed(tmp_path, monkeypatch):
+def test_the_fleet_is_synthesised_as_committed(tmp_path):
     """After a change that is meant, run this with OPSCONSOLE_TEST_ACCEPT=1 to commit the new."""
-    synthesised = _run(ROOT / "examples" / "fleet" / "main.py", tmp_path, monkeypatch)
+    synthesised = _run(EXAMPLES / "fleet" / "main.py", tmp_path)
     synthesised["terraform"]["backend"]["local"]["path"] = "terraform.fleet.tfstate"
     synthesised["//"]["metadata"].pop("version")
     for resources in synthesised["resource"].values():

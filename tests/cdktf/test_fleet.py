@@ -5,7 +5,7 @@ import json
 import cdktf
 import pytest
 
-from opsconsole_cdktf import BadRows, Fleet, OpsconsoleProvider
+from opsconsole_cdktf import BadRows, Fleet
 from opsconsole_cdktf.rows import HostRow
 from text_groups import read_rows
 
@@ -63,12 +63,11 @@ def test_fifty_bad_rows_among_five_thousand_are_one_error_of_fifty_lines(stack, 
     assert found[0] == ":9: target_port: cannot be 70007: it must be 1 to 65535"
 
 
-def test_a_reordered_file_changes_nothing(synth, tmp_path):
+def test_a_reordered_file_changes_nothing(new_stack, synth, tmp_path):
     lines = [f"h{n},10.0.0.{n}" for n in range(40)]
     found = []
     for order in (lines, lines[::-1]):
-        stack = cdktf.TerraformStack(cdktf.Testing.app(), "stack")
-        OpsconsoleProvider(stack, "opsconsole")
+        stack = new_stack()
         path = _write(tmp_path / "hosts.csv", "\n".join(["name,private_ip", *order]))
         Fleet.from_csv(stack, "fleet", path)
         found.append(synth(stack)["resource"])

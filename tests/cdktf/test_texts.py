@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from opsconsole import resources
 from opsconsole.adopt.fleet_rows import literal
 from opsconsole.language import Evaluator, load_directory
-from opsconsole_cdktf import BadRows, Fleet, Host, OpsconsoleProvider
+from opsconsole_cdktf import BadRows, Fleet, Host
 from sampling import EVERYTHING
 
 TOKENS = (
@@ -31,12 +31,6 @@ many = settings(
 )
 
 
-def new_stack() -> cdktf.TerraformStack:
-    stack = cdktf.TerraformStack(cdktf.Testing.app(), "stack")
-    OpsconsoleProvider(stack, "opsconsole")
-    return stack
-
-
 def declared(stack: cdktf.TerraformStack, synth: Any, folder: Path) -> dict[str, dict[str, Any]]:
     """Return what each host of a stack declares, by the name in its address."""
     (folder / "cdk.tf.json").write_text(json.dumps(synth(stack)))
@@ -51,7 +45,7 @@ def declared(stack: cdktf.TerraformStack, synth: Any, folder: Path) -> dict[str,
 
 @many
 @given(texts=st.lists(TEXTS, min_size=100, max_size=100))
-def test_a_text_that_adopt_writes_is_declared_as_it_is(texts, synth, tmp_path):
+def test_a_text_that_adopt_writes_is_declared_as_it_is(texts, new_stack, synth, tmp_path):
     stack = new_stack()
     texts = [*TOKENS, *texts]
     for number, text in enumerate(texts):
@@ -80,7 +74,7 @@ WAYS: dict[str, Callable[[Any, str, str], Any]] = {
 
 @many
 @given(texts=st.lists(TEXTS, min_size=50, max_size=50))
-def test_a_text_in_a_program_is_declared_as_it_is_or_refused(texts, synth, tmp_path):
+def test_a_text_in_a_program_is_declared_as_it_is_or_refused(texts, new_stack, synth, tmp_path):
     stack = new_stack()
     kept: list[str] = []
     for number, text in enumerate([*TOKENS, *texts]):

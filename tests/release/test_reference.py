@@ -1,21 +1,18 @@
 """The reference pages: the Registry's layout, and examples that both engines take."""
 
-import functools
 import json
 import re
-import runpy
 import shutil
 from pathlib import Path
 
-import cdktf
 import pytest
 
+from example_programs import ROOT, synthesise
 from opsconsole.address import SOURCE
 from opsconsole.cli.main import main
 from opsconsole.emulator import serve
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 EXAMPLES = ROOT / "examples" / "reference"
 VERSIONS = {"terraform": {"required_providers": {"opsconsole": {"source": SOURCE}}}}
@@ -91,9 +88,7 @@ def test_terraform_finds_every_example_valid(installed_terraform):
     "program", sorted(EXAMPLES.rglob("main.py")), ids=lambda path: str(path.parent.name)
 )
 def test_every_example_in_python_is_planned(program, tmp_path, monkeypatch):
-    monkeypatch.setattr(cdktf, "App", functools.partial(cdktf.App, outdir=str(tmp_path)))
-    runpy.run_path(str(program), run_name="__main__")
-    written = tmp_path / "stacks" / "fleet" / "cdk.tf.json"
+    written = synthesise(program, tmp_path)
     text = written.read_text()
     with serve("extended" if "extra_endpoints" in text else "default", seed="fleet:3") as console:
         text = re.sub(r"https://[a-z]+\.example\.com", console.base_url, text)

@@ -48,6 +48,12 @@ async def created(lifecycle: BaseLifecycle, requests: Sequence[CreateRequest]) -
     return [found[id(request)] for request in requests]
 
 
+def open_provider(console: Emulator, settings: dict[str, Any]) -> ConfiguredProvider:
+    """Open the provider of one run."""
+    values = {"max_retries": 0} | console.provider_settings | settings
+    return ConfiguredProvider(Settings.from_values(values, {}))
+
+
 class Steps:
     """One resource's steps, each for one of them; every step starts a run of its own."""
 
@@ -59,8 +65,7 @@ class Steps:
         self.provider: ConfiguredProvider | None = None
 
     def open(self) -> ConfiguredProvider:
-        values = {"max_retries": 0} | self.console.provider_settings | self.settings
-        return ConfiguredProvider(Settings.from_values(values, {}))
+        return open_provider(self.console, self.settings)
 
     def config(self, **values: Any) -> dict[str, Any]:
         return self.definition.empty() | values
@@ -154,8 +159,7 @@ async def one_run(
     opened: list[ConfiguredProvider] = []
 
     def make(**settings: Any) -> ConfiguredProvider:
-        values = {"max_retries": 0} | console.provider_settings | settings
-        opened.append(ConfiguredProvider(Settings.from_values(values, {})))
+        opened.append(open_provider(console, settings))
         return opened[-1]
 
     yield make
