@@ -10,12 +10,11 @@ from opsconsole.emulator import Emulator
 
 
 @dataclass
-class Checked:
+class DriftCheck:
     """What one `opsconsole drift` came to: its exit code, and its JSON."""
 
     code: int
     document: dict[str, Any]
-    printed: str = ""
 
     @property
     def findings(self) -> list[dict[str, Any]]:
@@ -61,7 +60,7 @@ class Checked:
 
 def check_drift(
     folder: Path, console: Emulator | None, *words: str, expect: int | None = None
-) -> Checked:
+) -> DriftCheck:
     """Check what is in a folder against a console, None: that of the environment.
 
     `expect` is the exit code, None any.
@@ -74,4 +73,4 @@ def check_drift(
     document = json.loads(file.read_text())
     assert document["verdict"]["exit_code"] == ended.code
     assert expect in (None, ended.code), ended.text
-    return Checked(ended.code, document, ended.text)
+    return DriftCheck(ended.code, document)

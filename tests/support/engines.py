@@ -109,12 +109,12 @@ class Plan:
     @property
     def actions(self) -> dict[str, list[str]]:
         """The actions planned, by address; what needs none is left out."""
-        return _actions(self.json.get("resource_changes", []))
+        return planned_actions(self.json.get("resource_changes", []))
 
     @property
     def drift(self) -> dict[str, list[str]]:
         """What was found changed behind Terraform's back, by address."""
-        return _actions(self.json.get("resource_drift", []))
+        return planned_actions(self.json.get("resource_drift", []))
 
     def change(self, address: str) -> dict[str, Any]:
         """The `change` object of one resource: before, after, after_unknown, replace_paths."""
@@ -122,7 +122,8 @@ class Plan:
         return next(item["change"] for item in changes if item["address"] == address)
 
 
-def _actions(changes: list[dict[str, Any]]) -> dict[str, list[str]]:
+def planned_actions(changes: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """Return the actions by address; what needs none is left out."""
     found = {item["address"]: item["change"]["actions"] for item in changes}
     return {address: actions for address, actions in found.items() if actions != ["no-op"]}
 

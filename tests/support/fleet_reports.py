@@ -5,7 +5,6 @@ from typing import Any
 
 from fleet import (
     PLUGINS,
-    Item,
     agent,
     attachment,
     created,
@@ -14,8 +13,8 @@ from fleet import (
     host,
     jump_host,
     replaced,
-    unchanged,
     updated,
+    values_of,
     with_host,
 )
 from opsconsole.diagnostics import warning
@@ -30,13 +29,13 @@ class Parts:
 
     def __init__(self, hosts: int) -> None:
         self.items = fleet(hosts)
-        self.machines = [item for item in self.of("host") if not item.values["is_jump_host"]]
+        self.machines = [item for item in self.of("host") if not values_of(item)["is_jump_host"]]
         agents = self.of("agent")
         self.workers = {
             machine.address: worker for machine, worker in zip(self.machines, agents, strict=True)
         }
 
-    def of(self, kind: str) -> list[Item]:
+    def of(self, kind: str) -> list[Change]:
         return [item for item in self.items if item.type_name == f"opsconsole_{kind}"]
 
 
@@ -45,9 +44,9 @@ def host_changes(parts: Parts) -> list[Change]:
     found = [
         updated(
             item,
-            tags=["env:staging", *item.values["tags"][1:]],
+            tags=["env:staging", *values_of(item)["tags"][1:]],
             target_port=2222,
-            knowledge=item.values["knowledge"].replace("platform", "sre"),
+            knowledge=values_of(item)["knowledge"].replace("platform", "sre"),
         )
         for item in parts.machines[1:4]
     ]
@@ -57,7 +56,7 @@ def host_changes(parts: Parts) -> list[Change]:
     found += [
         with_host(item, gone)
         for item in parts.of("agent_plugin")
-        if item.values["agent_id"] == worker.values["id"]
+        if values_of(item)["agent_id"] == values_of(worker)["id"]
     ]
     note = "this archives every agent of the host, unmanaged ones too"
     follower = replaced(parts.workers[moved.address], host_id=UNKNOWN)
@@ -93,7 +92,7 @@ def quiet_changes(parts: Parts) -> list[Change]:
     """What imports, moves, leaves management and reads."""
     first, second, third = parts.of("blacklisted_command")
     imported = replace(updated(first, description="Wipes the machine"), import_id="blk_0")
-    moved = replace(unchanged(second), previous_address="opsconsole_blacklisted_command.old")
+    moved = replace(second, previous_address="opsconsole_blacklisted_command.old")
     read = Change(
         address="data.opsconsole_specialties.all",
         type_name="opsconsole_specialties",
@@ -108,15 +107,15 @@ def quiet_changes(parts: Parts) -> list[Change]:
 def make_plan(hosts: int = 60, **facts: Any) -> Plan:
     """A plan that holds every kind of change, on a fleet of `hosts` hosts."""
     parts = Parts(hosts)
-    changes = {item.address: unchanged(item) for item in parts.items}
+    changes = {item.address: item for item in parts.items}
     for change in (*host_changes(parts), *additions(), *quiet_changes(parts)):
         changes[change.address] = change
     first, gone = parts.machines[0], parts.of("agent_plugin")[0]
-    drifted = first.values | {"target_port": 22022}
+    drifted = values_of(first) | {"target_port": 22022}
     defaults: dict[str, Any] = {
         "drift": (
-            Drift(first.address, first.type_name, drifted, first.values),
-            Drift('opsconsole_agent_plugin.on["gone"]', gone.type_name, gone.values, None),
+            Drift(first.address, first.type_name, drifted, values_of(first)),
+            Drift('opsconsole_agent_plugin.on["gone"]', gone.type_name, values_of(gone), None),
         ),
         "outputs": (
             OutputChange("host_ids", Action.UPDATE, ["hst_00001"], ["hst_00001", UNKNOWN]),
@@ -133,18 +132,18 @@ def make_plan(hosts: int = 60, **facts: Any) -> Plan:
     return Plan(changes=tuple(changes.values()), **(defaults | facts))
 
 
-def finding(item: Item, bucket: Bucket = Bucket.IN_SYNC, **facts: Any) -> Finding:
+def finding(item: Change, bucket: Bucket = Bucket.IN_SYNC, **facts: Any) -> Finding:
     labels = {"opsconsole_specialty": "key", "opsconsole_blacklisted_command": "pattern"}
     defaults = {
         "stack": "fleet",
         "address": item.address,
         "type_name": item.type_name,
         "bucket": bucket,
-        "id": item.values["id"],
-        "label": item.values[labels.get(item.type_name, "name")],
-        "construct_path": item.path,
+        "id": values_of(item)["id"],
+        "label": values_of(item)[labels.get(item.type_name, "name")],
+        "construct_path": item.construct_path,
         "location": "main.py:42",
-        "values": item.values,
+        "values": values_of(item),
     }
     return Finding(**(defaults | facts))
 
@@ -157,12 +156,15 @@ def changed_findings(parts: Parts) -> list[Finding]:
             Bucket.CHANGED,
             differences=(
                 Difference("target_port", 22, 2200 + number),
-                Difference("tags", item.values["tags"], [*item.values["tags"][1:], "owner:me"]),
-                Difference("knowledge", item.values["knowledge"], "Gone\nfishing"),
+                Difference(
+                    "tags", values_of(item)["tags"], [*values_of(item)["tags"][1:], "owner:me"]
+                ),
+                Difference("knowledge", values_of(item)["knowledge"], "Gone\nfishing"),
             ),
             accepted="port moved for the audit, ticket 12" if number == 3 else "",
         )
         for number, item in enumerate(parts.machines[1:5])
+        for values in [values_of(item)]
     ]
     secret = Difference("knowledge", "hush-hush", "hush-hush-too", sensitive=True)
     return [*found, finding(parts.machines[12], Bucket.CHANGED, differences=(secret,))]
@@ -171,7 +173,7 @@ def changed_findings(parts: Parts) -> list[Finding]:
 def other_findings(parts: Parts) -> list[Finding]:
     """One or two in each of the other buckets."""
     machines, workers, plugins = parts.machines, parts.of("agent"), parts.of("agent_plugin")
-    stray = f"{workers[10].values['id']}/plg_metrics"
+    stray = f"{values_of(workers[10])['id']}/plg_metrics"
     archived = f"archived by the deletion of {machines[7].address}"
     refused = "reading it is refused (403 FORBIDDEN)"
     return [

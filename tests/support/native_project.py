@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from declarations import agent_on, attributes_in, program
-from drift_checks import Checked, check_drift
-from engines import Run, run_command
+from drift_checks import DriftCheck, check_drift
+from engines import Run, planned_actions, run_command
 from opsconsole.emulator import Emulator
 from terminals import Session
 
@@ -96,11 +96,9 @@ class Native:
 
     def actions(self, *words: str) -> dict[str, list[str]]:
         """Plan, and return the actions by address; what needs none is left out."""
-        changes = self.plan(*words).get("resource_changes", [])
-        found = {item["address"]: item["change"]["actions"] for item in changes}
-        return {address: actions for address, actions in found.items() if actions != ["no-op"]}
+        return planned_actions(self.plan(*words).get("resource_changes", []))
 
-    def drift(self, *words: str, expect: int | None = None) -> Checked:
+    def drift(self, *words: str, expect: int | None = None) -> DriftCheck:
         """Check with `opsconsole drift`; return the exit code and what the JSON says."""
         return check_drift(self.folder, None, *words, expect=expect)
 
