@@ -17,10 +17,23 @@ import pytest
 
 from backend_places import KINDS, Place, http_places
 from engines import Run
-from forked_runs import Forks
-from killed_run import mortal_commands
+from forked_runs import Forks, forks_of
 from sampling import EVERYTHING, sample
 
+RUN = """
+import sys
+sys.path.insert(0, {support!r})
+from killed_run import Points, watch_files, watch_requests, write_often
+from opsconsole.cli.main import main
+from opsconsole.standin.main import main as standin
+
+def run(point, program, *words):
+    write_often()
+    points = Points(int(point))
+    watch_files(points)
+    watch_requests(points)
+    sys.exit((standin if program == "opsconsole-terraform" else main)(words))
+"""
 _UNKNOWN = re.compile(r"It is not known whether (\S+) was created")
 MOST_POINTS = 30
 """A run that nothing kills passes about so many."""
@@ -42,7 +55,7 @@ QUICK = [cell for cell in CELLS if cell[3] == "not killed"]
 @pytest.fixture(scope="module")
 def killed_forks() -> Iterator[Forks]:
     """Processes that run a command and are killed at a point."""
-    with mortal_commands() as forks:
+    with forks_of(RUN.format(support=str(Path(__file__).parents[1] / "support"))) as forks:
         yield forks
 
 

@@ -14,13 +14,26 @@ from pathlib import Path
 import pytest
 
 from engines import Run
-from forked_runs import Forks
-from killed_run import mortal_commands
+from forked_runs import Forks, forks_of
 from opsconsole.emulator import Emulator
 from opsconsole.errors import TRY_LATER
 from opsconsole.state.backend import LocalBackend, RunOptions
 from opsconsole.state.opening import open_state
 from sampling import EVERYTHING
+
+RUN = """
+import sys
+sys.path.insert(0, {support!r})
+from killed_run import Points, watch_files, watch_requests, write_often
+from opsconsole.cli.main import main
+
+def run(point, *words):
+    write_often()
+    points = Points(int(point))
+    watch_files(points)
+    watch_requests(points)
+    sys.exit(main(words))
+"""
 
 NAMES = ("a", "b", "c")
 WAYS = {
@@ -42,7 +55,7 @@ MOST_POINTS = 110
 @pytest.fixture(scope="module")
 def forks() -> Iterator[Forks]:
     """Processes that run a command and are killed at a point."""
-    with mortal_commands() as forks:
+    with forks_of(RUN.format(support=str(Path(__file__).parents[1] / "support"))) as forks:
         yield forks
 
 
@@ -105,8 +118,7 @@ class Places:
         killed = f"  # killed at point {point}" if point else ""
         self.said.append(f"(cd {folder} && opsconsole {shlex.join(words)}){killed}")
         environment = {**os.environ, **self.console.environment}
-        words = (str(point), "opsconsole", *words)
-        return self.forks.run(*words, folder=folder, environment=environment)
+        return self.forks.run(str(point), *words, folder=folder, environment=environment)
 
     def counts(self, collection: str) -> Counter[str]:
         """Return how many of each declared name the console has."""

@@ -1,67 +1,86 @@
-"""Commands that are killed at one of the things that they do outside of themselves.
+"""Kill this process at one of the things that it does outside of itself.
 
 A point is before a request, after its answer, before a file operation, or halfway through a write.
 """
 
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import partial
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from forked_runs import Forks, forks_of
-from opsconsole.cli.main import main
-from opsconsole.standin.main import main as standin
 from opsconsole.state import opening
 from opsconsole.state.session import Cadence
 from opsconsole.v1.transport import Reply, Transport
-from simulated_disk import Disk
+
+_OPERATIONS = ("fchmod", "fdatasync", "fsync", "ftruncate", "posix_fallocate", "replace", "unlink")
 
 
-class MortalProcess:
-    """Kills this process at the point of a number; 0: at none. `Disk` calls its points."""
+class Points:
+    """Counts what happens, and kills this process at the point of a number; 0: at none."""
 
-    def __init__(self, dies_at: int) -> None:
-        self.files: dict[int, int] = {}
-        self._left = dies_at
+    def __init__(self, point: int) -> None:
+        self._left = point
         self._lock = threading.Lock()
 
-    def point(self, _name: str, half: Callable[[], object] = lambda: None) -> None:
-        """Pass a point, or die there, with what `half` does done."""
+    def reached(self, before_the_end: Callable[[], object] = lambda: None) -> None:
+        """Pass a point, or die there.
+
+        Args:
+            before_the_end: What is left half done.
+        """
         with self._lock:
             self._left -= 1
             if not self._left:
-                half()
+                before_the_end()
                 # With the lock held: no other thread does anything more.
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    def fail_on_disk(self) -> None:
-        """Let every operation on a file succeed."""
+
+def watch_files(points: Points) -> None:
+    """Make every operation on a file a point."""
+    for name in _OPERATIONS:
+        _watch(points, name)
+    real_write, real_open = os.pwrite, os.open
+
+    def pwrite(descriptor: int, data: Any, at: int) -> int:
+        half = bytes(data)[: len(data) // 2]
+        points.reached(lambda: real_write(descriptor, half, at))
+        return real_write(descriptor, data, at)
+
+    def open_(path: Any, flags: int, *rest: Any, **named: Any) -> int:
+        if flags & os.O_CREAT:
+            points.reached()
+        return real_open(path, flags, *rest, **named)
+
+    os.pwrite = pwrite
+    os.open = open_
 
 
-def run(point: str, program: str, *words: str) -> NoReturn:
-    """Run `opsconsole` or the stand-in in this process, and kill it at a point."""
-    process = MortalProcess(int(point))
+def _watch(points: Points, name: str) -> None:
+    real = getattr(os, name)
+
+    def watched(*args: Any, **named: Any) -> Any:
+        points.reached()
+        return real(*args, **named)
+
+    setattr(os, name, watched)
+
+
+def watch_requests(points: Points) -> None:
+    """Make every request two points: nothing was sent, and its answer is not yet used."""
     real = Transport.send
 
     async def send(self: Transport, method: str, url: str, *rest: Any) -> Reply:
-        process.point("before the request")
+        points.reached()
         reply = await real(self, method, url, *rest)
-        process.point("after the answer")
+        points.reached()
         return reply
 
     Transport.send = send  # type: ignore[method-assign]  # nobody else may hear of the points
-    # Writes of the state are to fall between all kinds of requests.
+
+
+def write_often() -> None:
+    """Have state written every few changes, so that writes fall between all kinds of requests."""
     opening.Cadence = partial(Cadence, changes=8, share=1.0)  # type: ignore[misc,assignment]
-    with Disk(lambda: process).watched():
-        sys.exit((standin if program == "opsconsole-terraform" else main)(words))
-
-
-def mortal_commands() -> AbstractContextManager[Forks]:
-    """Start the process whose forks run both commands: `run(point, program, *words, folder=…)`."""
-    folder = str(Path(__file__).parent)
-    return forks_of(f"import sys; sys.path.insert(0, {folder!r})\nfrom killed_run import run")
