@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from consoles import in_process
-from fault_cells import PreparedScenes, Seen, play
+from fault_cells import CellResult, PreparedScenes, play
 from fault_scenes import SCENES, TARGETS
 from opsconsole.emulator import application
 from sampling import sample
@@ -90,7 +90,7 @@ def test_a_field_of_an_answer(scenes, name, field, how, monkeypatch):
         return spoil(answer, met[-1], how) if met[-1] else answer
 
     monkeypatch.setattr(application, "spoil_answer", spoilt)
-    seen: dict[str, Seen] = {}
+    seen: dict[str, CellResult] = {}
     for engine in ("native", "terraform"):
         seen[engine] = play(
             scenes.scene(engine, TARGETS[name].scene), TARGETS[name], "empty_object"

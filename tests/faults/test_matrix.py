@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from fault_cells import ALL_KINDS, PreparedScenes, Seen, play, play_drift, play_import
+from fault_cells import ALL_KINDS, CellResult, PreparedScenes, play, play_drift, play_import
 from fault_scenes import DRIFT_TARGETS, IMPORT_TARGETS, TARGETS, Target
 from fault_table import COLUMNS, expected
 from sampling import sample
@@ -38,7 +38,7 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PreparedScenes]
         yield PreparedScenes(tmp_path_factory.mktemp("faults"), stack)
 
 
-def played(scenes: PreparedScenes, column: str, name: str, kind: str) -> Seen:
+def played(scenes: PreparedScenes, column: str, name: str, kind: str) -> CellResult:
     target = targets_of(column)[name]
     if column == "drift":
         return play_drift(scenes.scene("native", target.scene), target, kind)

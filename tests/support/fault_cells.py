@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fault_engines import ENGINES, CellRun, Engine, Native, OverRpc, faults_of, live, said_wrong
+from fault_engines import (
+    ENGINES,
+    CellRun,
+    Engine,
+    OverCommands,
+    OverRpc,
+    faults_of,
+    live,
+    said_wrong,
+)
 from fault_scenes import ADOPTED, KEY, SCENES, Scene, Target
 from opsconsole.emulator import Emulator, serve
 from opsconsole.emulator.faults import KINDS
@@ -141,7 +150,7 @@ def under_fault(
 
 
 @dataclass(frozen=True)
-class Seen:
+class CellResult:
     """What one cell came to: the run under the fault, the clean run after it, and what is wrong.
 
     Attributes:
@@ -156,7 +165,7 @@ class Seen:
     adopted: bool = False
 
 
-def play(prepared: Prepared, target: Target, kind: str) -> Seen:
+def play(prepared: Prepared, target: Target, kind: str) -> CellResult:
     """Run one cell: under the fault, then without it."""
     engine, scene = prepared.engine, prepared.scene
     with under_fault(prepared, target, kind, prepared.requests) as wrong:
@@ -182,7 +191,7 @@ def play(prepared: Prepared, target: Target, kind: str) -> Seen:
     if kind == "not_found" and "not visible to this key" in first.text:
         # The console said so itself, and the user was told what follows from it.
         wrong = [item for item in wrong if "times" not in item]
-    return Seen(word, after, tuple(wrong), first, second, adopted)
+    return CellResult(word, after, tuple(wrong), first, second, adopted)
 
 
 def _found(prepared: Prepared, ran: CellRun) -> list[str]:
@@ -219,10 +228,10 @@ def _incomplete(prepared: Prepared, ran: CellRun) -> list[str]:
     return wrong
 
 
-def play_drift(prepared: Prepared, target: Target, kind: str) -> Seen:
+def play_drift(prepared: Prepared, target: Target, kind: str) -> CellResult:
     """Run `opsconsole drift` under a fault on what was applied before a scene, then without it."""
     engine, console, before = prepared.engine, prepared.console, prepared.scene.before
-    assert isinstance(engine, Native) and before is not None
+    assert isinstance(engine, OverCommands) and before is not None
     words = ["drift", "--format", "json"]
     if target.operation in _COUNTED:
         words += ["--count-unmanaged", _COUNTED[target.operation]]
@@ -241,10 +250,10 @@ def play_drift(prepared: Prepared, target: Target, kind: str) -> Seen:
     if engine.keep() != state:
         wrong.append("the state was changed")
     wrong += said_wrong(console, ran)
-    return Seen(_drift_word(ran), _drift_word(again), tuple(wrong), ran, again)
+    return CellResult(_drift_word(ran), _drift_word(again), tuple(wrong), ran, again)
 
 
-def _sent(engine: Native, words: list[str]) -> list[dict[str, Any]]:
+def _sent(engine: OverCommands, words: list[str]) -> list[dict[str, Any]]:
     engine.console.reset_log()
     engine.command(*words)
     return engine.console.requests()
@@ -260,7 +269,7 @@ def _drift_word(ran: CellRun) -> str:
     return "unchecked" if unchecked else "clean"
 
 
-def play_import(prepared: Prepared, target: Target, kind: str) -> Seen:
+def play_import(prepared: Prepared, target: Target, kind: str) -> CellResult:
     """Run `opsconsole hosts import` under a fault, and then as the user is told to."""
     engine, console = prepared.engine, prepared.console
     rows = [{"name": "row-a"}, {"name": "row-b"}]
@@ -280,4 +289,4 @@ def play_import(prepared: Prepared, target: Target, kind: str) -> Seen:
     word = "complete" if ran.code == 0 else "unknown" if "It is not known" in ran.text else "failed"
     if word == "failed" and made:
         wrong.append("what was imported is called failed")
-    return Seen(word, "made" if made else "not made", tuple(wrong), ran, ran)
+    return CellResult(word, "made" if made else "not made", tuple(wrong), ran, ran)

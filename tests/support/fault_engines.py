@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,10 +34,8 @@ class CellRun:
     warned: bool = False
 
 
-class Native:
+class OverCommands:
     """`opsconsole` in a folder."""
-
-    name = "native"
 
     def __init__(self, folder: Path, console: Emulator, settings: Mapping[str, Any]) -> None:
         self.folder, self.console, self.settings = folder, console, settings
@@ -87,8 +85,6 @@ class Native:
 class OverRpc:
     """The Terraform provider, its calls made in Terraform's order."""
 
-    name = "terraform"
-
     def __init__(self, folder: Path, console: Emulator, settings: Mapping[str, Any]) -> None:
         self.folder, self.console = folder, console
         self.settings = {**settings, "base_url": console.base_url, "api_key": console.api_key}
@@ -114,8 +110,8 @@ class OverRpc:
         self._state = dict(kept)
 
 
-Engine = Native | OverRpc
-ENGINES: dict[str, type[Native] | type[OverRpc]] = {"native": Native, "terraform": OverRpc}
+Engine = OverCommands | OverRpc
+ENGINES: dict[str, Callable[..., Engine]] = {"native": OverCommands, "terraform": OverRpc}
 
 _TRACE = re.compile(r"Traceback|[Uu]nforeseen|defect of the provider")
 

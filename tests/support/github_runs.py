@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from pipeline_jobs import PIPELINES, JobRun, Machine, Repository, run_shell
+from pipeline_jobs import PIPELINES, JobRun, Machine, Repository, evaluate, run_shell
 
 COMMANDS = Path(__file__).resolve().parents[1] / "pipelines" / "commands"
 _EXPRESSION = re.compile(r"\$\{\{\s*(.+?)\s*\}\}")
@@ -180,11 +180,10 @@ class _Context(dict[str, Any]):
 
 
 def _value(expression: str, contexts: Mapping[str, Any]) -> Any:
-    words = expression.replace("||", " or ").replace("&&", " and ")
-    words = re.sub(r"!(?!=)", " not ", words).strip()
     spaces = {name: _Context(value) for name, value in contexts.items()}
-    known = {"__builtins__": {}, "cancelled": lambda: False, "true": True, "false": False}
-    return eval(words, known, spaces)
+    return evaluate(
+        expression, {"cancelled": lambda: False, "true": True, "false": False, **spaces}
+    )
 
 
 def _holds(condition: str, contexts: Mapping[str, Any]) -> bool:

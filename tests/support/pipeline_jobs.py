@@ -194,6 +194,12 @@ def run_shell(
     return run_program(*words, folder=folder, environment=environment, expect=expect)
 
 
+def evaluate(expression: str, names: Mapping[str, Any]) -> Any:
+    """Return the value of a service's expression, whose operators are those of JavaScript."""
+    words = expression.replace("||", " or ").replace("&&", " and ")
+    return eval(re.sub(r"!(?!=)", " not ", words).strip(), {"__builtins__": {}}, names)
+
+
 def assert_ends(ran: JobRun, codes: int | tuple[int, ...], problem: str, remedy: str) -> None:
     """Assert that a job ended with a code, and told a problem and its remedy."""
     said = " ".join(re.sub(r"[│╷╵]|\x1b\[\w+", " ", ran.text).split())
