@@ -120,15 +120,21 @@ def attribute_at(folder: Path, diagnostic: Mapping[str, Any]) -> str:
     return named[1] if named else ""
 
 
+def address_of(resource: Mapping[str, Any], instance: Mapping[str, Any]) -> str:
+    """Return the address of an instance of a resource in a state's document."""
+    key = instance.get("index_key")
+    shown = "" if key is None else f"[{json.dumps(key)}]"
+    return f"{resource['type']}.{resource['name']}{shown}"
+
+
 def attributes_in(state: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the attributes of each managed instance in a state's document, by address."""
-    found = {}
-    for resource in state["resources"]:
-        for instance in resource["instances"] if resource["mode"] == "managed" else ():
-            key = instance.get("index_key")
-            shown = "" if key is None else f"[{json.dumps(key)}]"
-            found[f"{resource['type']}.{resource['name']}{shown}"] = instance["attributes"]
-    return found
+    return {
+        address_of(resource, instance): instance["attributes"]
+        for resource in state["resources"]
+        if resource["mode"] == "managed"
+        for instance in resource["instances"]
+    }
 
 
 def held(engine: Terraform) -> dict[str, dict[str, Any]]:

@@ -3,13 +3,9 @@
 import itertools
 import json
 import random
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
-
-from opsconsole.emulator.store import Row, Store
-from world_rules import BrokenRule
 
 PLUGINS = ("plg_disk", "plg_logs", "plg_metrics")
 PREFIX = {
@@ -328,55 +324,13 @@ class Declared:
         """Return whether an instance is declared."""
         return any(address in stack for stack in self.addresses())
 
-    # What the console must show.
-
-    def _hosts_by_name(self) -> dict[str, Host]:
+    def hosts_by_name(self) -> dict[str, Host]:
+        """Return the declared hosts by the names that the console shows."""
         return {name: host for host in self.hosts.values() for name in host.names()}
 
     def keeps(self, row: Mapping[str, Any]) -> bool:
         """Return whether no plan of this program may delete a host."""
-        host = self._hosts_by_name().get(row["name"])
+        host = self.hosts_by_name().get(row["name"])
         if host is None:
             return row["name"] in self.unmanaged
         return row.get("external_id") == f"{row['name']}-{host.revision}"
-
-    def check_rows(self, store: Store, named_unknown: Set[str]) -> None:
-        """The console shows what is declared, each thing once."""
-        wanted = self._hosts_by_name()
-        # One whose outcome was unknown may be there besides: the user was told so.
-        spared = self.unmanaged | named_unknown
-        count = Counter(row["name"] for row in store.hosts)
-        for name in {*count, *wanted} - spared:
-            if count[name] != (name in wanted):
-                raise BrokenRule(f"the console has {name} {count[name]} times")
-        if missing := wanted.keys() - count.keys():
-            raise BrokenRule(f"the console has no {sorted(missing)}")
-        hosts = {row["name"]: row for row in store.hosts if count[row["name"]] == 1}
-        for name, host in wanted.items():
-            if host.tags and name in hosts and tuple(hosts[name].get("tags", ())) != host.tags:
-                raise BrokenRule(f"{name} has {hosts[name].get('tags')}, declared are {host.tags}")
-        living = [row for row in store.agents if row.get("status") != "archived"]
-        count = Counter(row["name"] for row in living)
-        for agent in self.agents.values():
-            if not count[agent.name] or (count[agent.name] > 1 and agent.name not in named_unknown):
-                raise BrokenRule(f"{agent.name} lives {count[agent.name]} times")
-            if count[agent.name] == 1:
-                self._check_plugins(agent, living, store)
-        if self.is_read:
-            self._check_reader(living, hosts, named_unknown)
-
-    def _check_reader(
-        self, living: list[Row], hosts: Mapping[str, Row], named_unknown: Set[str]
-    ) -> None:
-        for label in self.outputs():
-            name, host = f"reader-{label}", hosts.get(self.hosts[label].name)
-            ids = [row["host_id"] for row in living if row["name"] == name]
-            if name not in named_unknown and host and ids != [host["id"]]:
-                raise BrokenRule(f"{name} lives on {ids}, the host is {host}")
-
-    @staticmethod
-    def _check_plugins(agent: Agent, living: list[Row], store: Store) -> None:
-        [row] = [row for row in living if row["name"] == agent.name]
-        attached = {r["plugin_id"] for r in store.attachments if r["agent_id"] == row["id"]}
-        if attached != {*(agent.plugins or ()), *agent.attached}:
-            raise BrokenRule(f"{agent.name} has {sorted(attached)}, not what is declared")

@@ -30,6 +30,7 @@ import pytest
 
 import simulated_terraform
 from consoles import CONSOLES, call
+from declarations import address_of
 from declared_world import Declared
 from engines import Run
 from opsconsole.cli.main import main
@@ -570,7 +571,7 @@ class World:
         if not state:
             return []
         return [
-            (f"{item['type']}.{item['name']}{_index(instance)}", instance["attributes"])
+            (address_of(item, instance), instance["attributes"])
             for item in json.loads(state)["resources"]
             for instance in item["instances"]
         ]
@@ -661,11 +662,6 @@ class World:
 
 def _digest(content: bytes) -> str:
     return hashlib.blake2s(content, digest_size=6).hexdigest()
-
-
-def _index(instance: dict[str, Any]) -> str:
-    key = instance.get("index_key")
-    return "" if key is None else f"[{json.dumps(key)}]"
 
 
 def live(seed: int, without: Iterable[str] = ()) -> World:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING
 
 from opsconsole.cli.main import main
 from opsconsole.emulator import API_KEY
+from opsconsole.emulator.store import Row
 from simulated_disk import Process
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def judge_request(world: World, process: Process, method: str, target: str, cont
 
 def check_at_rest(world: World) -> None:
     """The console is as declared, state holds each thing once, and nothing is left over."""
-    world.declared.check_rows(world.store, world.named_unknown)
+    _check_agents(world, _check_hosts(world))
     left = [
         file.name
         for file in world.folder.rglob("*")
@@ -149,3 +150,46 @@ def check_at_rest(world: World) -> None:
     drift = world.run("drift") if asks else None
     if drift is not None and drift.code != 0:
         raise BrokenRule(f"nothing differs, and drift says:\n{drift.text}")
+
+
+def _check_hosts(world: World) -> dict[str, Row]:
+    """Each declared host is there once, and no other; return those that are, by name."""
+    wanted = world.declared.hosts_by_name()
+    # One whose outcome was unknown may be there besides: the user was told so.
+    spared = world.declared.unmanaged | world.named_unknown
+    count = Counter(row["name"] for row in world.store.hosts)
+    for name in {*count, *wanted} - spared:
+        if count[name] != (name in wanted):
+            raise BrokenRule(f"the console has {name} {count[name]} times")
+    if missing := wanted.keys() - count.keys():
+        raise BrokenRule(f"the console has no {sorted(missing)}")
+    hosts = {row["name"]: row for row in world.store.hosts if count[row["name"]] == 1}
+    for name, host in wanted.items():
+        if host.tags and name in hosts and tuple(hosts[name].get("tags", ())) != host.tags:
+            raise BrokenRule(f"{name} has {hosts[name].get('tags')}, declared are {host.tags}")
+    return hosts
+
+
+def _check_agents(world: World, hosts: Mapping[str, Row]) -> None:
+    """Each declared agent lives once, with its plugins; those of the other stack on their hosts."""
+    declared, unknown = world.declared, world.named_unknown
+    living: dict[str, list[Row]] = {}
+    for row in world.store.agents:
+        if row.get("status") != "archived":
+            living.setdefault(row["name"], []).append(row)
+    for agent in declared.agents.values():
+        rows = living.get(agent.name, [])
+        if len(rows) != 1 and not (rows and agent.name in unknown):
+            raise BrokenRule(f"{agent.name} lives {len(rows)} times")
+        attached = {
+            row["plugin_id"]
+            for row in world.store.attachments
+            if row["agent_id"] in [agent["id"] for agent in rows]
+        }
+        if len(rows) == 1 and attached != {*(agent.plugins or ()), *agent.attached}:
+            raise BrokenRule(f"{agent.name} has {sorted(attached)}, not what is declared")
+    for label in declared.outputs() if declared.is_read else ():
+        name, host = f"reader-{label}", hosts.get(declared.hosts[label].name)
+        ids = [row["host_id"] for row in living.get(name, ())]
+        if name not in unknown and host and ids != [host["id"]]:
+            raise BrokenRule(f"{name} lives on {ids}, the host is {host}")
