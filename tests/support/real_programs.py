@@ -119,6 +119,7 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> SharedFolder:
         with hold(folder):
             if not folder.exists():
                 partial = folder.with_name(f"{name}.partial")
+                shutil.rmtree(partial, ignore_errors=True)
                 fill(partial)
                 partial.rename(folder)
         return folder
