@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import put_in_place
+from opsconsole.state.files import put_in_place
 from opsconsole.state.journal import Journal
 from opsconsole.state.objects import StateChange
 from opsconsole.state.records import (

@@ -19,8 +19,9 @@ import pytest
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of
-from opsconsole.state import backend
+from opsconsole.state import files
 from opsconsole.state.backend import LocalBackend, RunOptions, local_path, workspace_of
+from opsconsole.state.files import rescue
 from opsconsole.state.last_place import LastPlace
 from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
@@ -33,7 +34,6 @@ from opsconsole.state.opening import (
     read_state,
     read_stored,
 )
-from opsconsole.state.rescue import rescue
 from opsconsole.state.session import StateSession
 from shared_place import InMemory, Place
 
@@ -335,7 +335,7 @@ def test_what_is_no_file_is_refused_before_anything_is_read(session, tmp_path, k
         with pytest.raises(UserError, match=r"is not a regular file.*--journal=FILE"):
             LocalBackend(tmp_path / "terraform.tfstate", RunOptions(journal=path))
     with pytest.raises(UserError, match=r"Cannot read .*: .*directory.* Nothing was changed\."):
-        backend.read_file(tmp_path)
+        files.read_file(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_a_second_path_of_a_state_needs_one_journal(session, tmp_path, monkeypat
     if "link" in why:
         os.link(path, tmp_path / "other")
     else:
-        monkeypatch.setattr(backend, "_MOUNTS", mounts)
+        monkeypatch.setattr(files, "_MOUNTS", mounts)
         session(path).close()
         mounts.write_text(f"36 35 98:0 / / rw\n37 35 98:0 /x {tmp_path}/a\\040b/s rw\n")
     with pytest.raises(UserError, match=f"by another path: {re.escape(why)}.*--journal=FILE"):

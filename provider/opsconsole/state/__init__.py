@@ -26,10 +26,10 @@ from opsconsole.state.backend import (
     LocalBackend,
     RunOptions,
     UnreadableBackend,
-    replace_durably,
     workspace_of,
 )
 from opsconsole.state.document import WrittenNumber, decode, encode, lay_out
+from opsconsole.state.files import replace_durably
 from opsconsole.state.lock import LockInfo, Locking, info_file
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput, paths_to_state

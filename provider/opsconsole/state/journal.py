@@ -19,8 +19,10 @@ from pathlib import Path
 
 from opsconsole.errors import TryLater, UserError
 from opsconsole.named_files import file_error, file_errors
-from opsconsole.state.backend import (
-    Backend,
+from opsconsole.state.backend import Backend
+from opsconsole.state.files import (
+    NOT_OPEN,
+    is_file,
     put_in_place,
     read_all,
     removed_error,
@@ -28,7 +30,6 @@ from opsconsole.state.backend import (
     sync_directory,
     write_at,
 )
-from opsconsole.state.lock import NOT_OPEN, is_file
 from opsconsole.state.objects import StateChange
 from opsconsole.state.records import (
     Base,

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import cdktf_states, data_directory
-from opsconsole.state.backend import local_path, replace_durably
+from opsconsole.state.backend import local_path
+from opsconsole.state.files import replace_durably
 from opsconsole.state.model import State
 from opsconsole.text import plural
 

@@ -29,9 +29,9 @@ from opsconsole.state.backend import (
     LocalBackend,
     RunOptions,
     local_path,
-    read_file,
     workspace_of,
 )
+from opsconsole.state.files import read_file
 from opsconsole.state.journal import Journal
 from opsconsole.state.last_place import LastPlace
 from opsconsole.state.model import State

@@ -24,7 +24,8 @@ from opsconsole.journal_files import data_directory
 from opsconsole.named_files import file_errors
 from opsconsole.state.address import Address
 from opsconsole.state.backend import Backend, RunOptions, workspace_of
-from opsconsole.state.lock import NOT_OPEN, lock_file, release_file
+from opsconsole.state.files import NOT_OPEN
+from opsconsole.state.lock import lock_file, release_file
 from opsconsole.state.model import State
 from opsconsole.terraform_binary import engine_of, real_terraform
 

@@ -18,8 +18,7 @@ from urllib.parse import urlsplit
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import RunOptions
-from opsconsole.state.backends.base import ObjectBackend, one_line
-from opsconsole.state.backends.settings import BackendSettings, trusted_file
+from opsconsole.state.backends.base import BackendSettings, ObjectBackend, one_line, trusted_file
 from opsconsole.state.lock import LockInfo
 
 with warnings.catch_warnings():

@@ -17,8 +17,14 @@ from psycopg import sql
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import RunOptions
-from opsconsole.state.backends.base import JOURNAL, LockLost, SharedBackend, md5_of, one_line
-from opsconsole.state.backends.settings import BackendSettings
+from opsconsole.state.backends.base import (
+    JOURNAL,
+    BackendSettings,
+    LockLost,
+    SharedBackend,
+    md5_of,
+    one_line,
+)
 from opsconsole.state.lock import LockInfo
 
 CREATION = -1
