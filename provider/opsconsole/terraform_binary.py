@@ -70,10 +70,11 @@ def engine_of(folder: Path | None = None, environ: Mapping[str, str] = os.enviro
 
 def _local_state(folder: Path) -> Path:
     """Return the path of a folder's state, as `init` recorded it; the folder if it is elsewhere."""
-    kind, settings = noted_backend(folder) or ("local", {})
-    if kind != "local":
+    noted = noted_backend(folder)
+    if noted is not None and noted.kind != "local":
         return folder
-    return folder / str(settings.get("path") or "terraform.tfstate")
+    path = noted.settings.get("path") if noted is not None else None
+    return folder / str(path or "terraform.tfstate")
 
 
 def _read(path: Path) -> bytes:

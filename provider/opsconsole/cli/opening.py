@@ -204,7 +204,7 @@ def open_backend(
     if block is not None and stands_in(args):
         # Settings from `init -backend-config` override the block, and only the note has them.
         noted = noted_backend(program.root)
-        settings = {noted[0]: noted[1]} if noted and noted[0] == block.type else settings
+        settings = {noted.kind: noted.settings} if noted and noted.kind == block.type else settings
     return _open_backend_at(args, program.root, settings, operation, workspace)
 
 
@@ -302,5 +302,5 @@ def state_backend(
             f"There is neither a program nor a state in {here}.",
             "Go to the directory of the app, or name the state with --state=PATH.",
         )
-    settings = None if noted is None else {noted[0]: noted[1]}
+    settings = None if noted is None else {noted.kind: noted.settings}
     return _open_backend_at(args, here, settings, operation, workspace)

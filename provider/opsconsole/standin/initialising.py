@@ -9,20 +9,19 @@ from pathlib import Path
 
 from opsconsole import resources
 from opsconsole.errors import UserError
-from opsconsole.journal_files import WORKSPACES_FOLDER
+from opsconsole.journal_files import WORKSPACES_FOLDER, NotedBackend, noted_backend
 from opsconsole.language import load_directory, read_backend_options
-from opsconsole.standin.command_line import Call
-from opsconsole.standin.engine_choice import supports_backend
-from opsconsole.standin.recorded_backend import (
+from opsconsole.standin.backend_note import (
     SETTINGS,
-    RecordedBackend,
+    DeclaredBackend,
     declared_backend,
     hash_as_noted,
-    read_record,
+    note_backend,
     same_backend,
     same_settings,
-    write_record,
 )
+from opsconsole.standin.command_line import Call
+from opsconsole.standin.engine_choice import supports_backend
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
     Backend,
@@ -86,8 +85,8 @@ def _prepare(directory: Path, call: Call, say: Say) -> int:
 
 
 def _with_options(
-    wanted: RecordedBackend | None, options: tuple[str, ...]
-) -> RecordedBackend | None:
+    wanted: DeclaredBackend | None, options: tuple[str, ...]
+) -> DeclaredBackend | None:
     """Return a backend with the settings of `-backend-config`: `NAME=VALUE`, or a file of them."""
     if not options:
         return wanted
@@ -106,8 +105,8 @@ def _with_options(
     return replace(wanted, settings=settings)
 
 
-def _set_backend(directory: Path, wanted: RecordedBackend | None, call: Call, say: Say) -> None:
-    recorded = read_record(directory)
+def _set_backend(directory: Path, wanted: DeclaredBackend | None, call: Call, say: Say) -> None:
+    recorded = noted_backend(directory)
     unchanged = same_backend(wanted, recorded)
     # The hash of a block, by which backends may be equal, does not include `-backend-config`.
     if unchanged and wanted and recorded and call.every("backend-config"):
@@ -118,7 +117,7 @@ def _set_backend(directory: Path, wanted: RecordedBackend | None, call: Call, sa
             # The same settings may come from the block now, but from `-backend-config` before. The
             # hash of the block, which Terraform compares, then differs.
             if block_hash != recorded.block_hash:
-                write_record(directory, replace(recorded, block_hash=block_hash))
+                note_backend(directory, replace(recorded, block_hash=block_hash))
         return
     choices = ("reconfigure", "migrate-state", "force-copy")
     if recorded is not None and not any(map(call.on, choices)):
@@ -130,7 +129,7 @@ def _set_backend(directory: Path, wanted: RecordedBackend | None, call: Call, sa
     # The state is copied before the backend is noted, so the old note stays valid after a failure.
     if not call.on("reconfigure"):
         _migrate(directory, recorded, wanted, call, say)
-    write_record(directory, wanted)
+    note_backend(directory, wanted)
     if wanted is None:
         kind = recorded.kind if recorded else "local"
         say(f'\nSuccessfully unset the backend "{kind}". The state is kept locally.', "")
@@ -140,8 +139,8 @@ def _set_backend(directory: Path, wanted: RecordedBackend | None, call: Call, sa
 
 def _migrate(
     directory: Path,
-    source: RecordedBackend | None,
-    target: RecordedBackend | None,
+    source: NotedBackend | None,
+    target: NotedBackend | None,
     call: Call,
     say: Say,
 ) -> None:
@@ -178,7 +177,7 @@ def _migrate(
         _write(old, b"")
 
 
-def _check_source(directory: Path, source: RecordedBackend | None) -> None:
+def _check_source(directory: Path, source: NotedBackend | None) -> None:
     engine = engine_of(directory).name
     if source is not None and not supports_backend(source.kind):
         raise UserError(

@@ -33,7 +33,8 @@ class Verb:
         operands: How many operands there may be, at least and at most; -1: any number.
         run: `module:function` of this package, which takes the call and returns the exit code;
             empty if a command of `opsconsole` carries the verb out.
-        command: The words of that command, if they are not those of the verb.
+        command: The words of that command, if they are not those of the verb. With `run`, the
+            command only reads the options, and the function also takes its arguments.
         reads_program: Whether the choice of the engine depends on the program.
         plan_file: Whether an operand may name a plan file, which then decides on the engine.
         needs_backend: Whether that command needs the backend initialised as the program says.
@@ -76,13 +77,7 @@ _WALK = (
 _PLANNING = _WALK | _flags("pass", "refresh refresh-only destroy replace=")
 _APPLYING = _flags("pass", "auto-approve") | _ELSEWHERE | _BACKUP
 _EDITING = _STATE | _LOCKING | _REMOTE | _ELSEWHERE | _BACKUP
-_EDITING_SELF = (
-    _flags("own", "lock allow-missing lock-timeout= state= journal=")
-    | _REMOTE
-    | _ELSEWHERE
-    | _BACKUP
-    | _NO_COLOUR
-)
+_TAINTING = _EDITING | _NO_COLOUR | _flags("own", "allow-missing")
 
 VERBS: Mapping[str, Verb] = {
     "version": Verb("show versions", _flags("own", "json"), run="version:run", reads_program=False),
@@ -152,11 +147,18 @@ VERBS: Mapping[str, Verb] = {
     ),
     "taint": Verb(
         "mark an instance, to be replaced by the next apply",
-        _EDITING_SELF,
+        _TAINTING,
         (1, 1),
         run="state_verbs:run",
+        command="state rm",
     ),
-    "untaint": Verb("remove the mark of an instance", _EDITING_SELF, (1, 1), run="state_verbs:run"),
+    "untaint": Verb(
+        "remove the mark of an instance",
+        _TAINTING,
+        (1, 1),
+        run="state_verbs:run",
+        command="state rm",
+    ),
     "import": Verb(
         "import what exists on the console into state",
         _EDITING

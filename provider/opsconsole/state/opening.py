@@ -77,15 +77,15 @@ def merged_settings(
     noted = noted_backend(directory)
     if noted is None:
         return wanted
-    if noted[0] != kind:
-        raise _moved_error(directory, noted[0], kind, "")
+    if noted.kind != kind:
+        raise _moved_error(directory, noted.kind, kind, "")
     for name, default in _PLACE.get(kind, {}).items():
-        before, now = noted[1].get(name) or default, wanted.get(name)
+        before, now = noted.settings.get(name) or default, wanted.get(name)
         # A setting that only `terraform init` was given is in the note alone, so it has not
         # changed.
         if before and now is not None and before != now:
             raise _moved_error(directory, kind, kind, f": `{name}` was {before!r}, and is {now!r}")
-    kept = {name: value for name, value in noted[1].items() if value is not None}
+    kept = {name: value for name, value in noted.settings.items() if value is not None}
     return {**kept, **wanted}
 
 
