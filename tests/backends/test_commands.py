@@ -180,7 +180,7 @@ def test_an_empty_place_beside_a_filled_local_state_is_refused(
     assert "No changes." in app.run("plan")
 
 
-@on("http")
+@on("http", "pg")
 def test_a_run_whose_machine_is_gone_loses_nothing_that_is_five_seconds_old(
     kind: str, app: Any, make_place: Make
 ) -> None:
