@@ -99,9 +99,9 @@ def real_terraform(
     named = environ.get(FALLBACK)
     names: tuple[str, ...] = (named,) if named else (*further, *usual)
     for name in names:
-        found = shutil.which(name, path=environ.get("PATH")) if name else None
-        if found is not None and not _is_standin(found):
-            return found
+        path = shutil.which(name, path=environ.get("PATH")) if name else None
+        if path is not None and not _is_standin(path):
+            return path
     return None
 
 

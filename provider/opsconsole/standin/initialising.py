@@ -155,8 +155,8 @@ def _migrate(
     locking = Locking(call.on("lock", True), seconds(call.text("lock-timeout", "0")))
     options = RunOptions(directory, "init", locking)
     old, new = (
-        backend_for(None if item is None else {item.kind: item.settings}, options)
-        for item in (source, target)
+        backend_for(None if backend is None else {backend.kind: backend.settings}, options)
+        for backend in (source, target)
     )
     if isinstance(old, LocalBackend) and isinstance(new, LocalBackend) and old.path == new.path:
         return

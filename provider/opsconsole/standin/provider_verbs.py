@@ -75,14 +75,14 @@ def _attributes(attributes: Iterable[Attribute]) -> dict[str, Any]:
 
 
 def _attribute(attribute: Attribute) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    described: dict[str, Any] = {}
     if attribute.kind.is_nested:
-        found["nested_type"] = {
+        described["nested_type"] = {
             "attributes": _attributes(attribute.attributes),
             "nesting_mode": attribute.kind.terraform_type,
         }
     else:
-        found["type"] = attribute.kind.terraform_type
-    found |= {"description": attribute.description, "description_kind": "markdown"}
+        described["type"] = attribute.kind.terraform_type
+    described |= {"description": attribute.description, "description_kind": "markdown"}
     facts = ("required", "optional", "computed", "sensitive")
-    return found | {name: True for name in facts if getattr(attribute, name)}
+    return described | {name: True for name in facts if getattr(attribute, name)}

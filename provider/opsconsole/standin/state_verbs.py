@@ -31,8 +31,8 @@ def _set_mark(state: State, address: Address, tainted: bool, *, missing_allowed:
         raise UserError(
             f"{address} is not in the state.", "`state list` prints the addresses in state."
         )
-    held = state.get(address)
-    if held is not None and held.tainted is not tainted:
+    instance = state.get(address)
+    if instance is not None and instance.tainted is not tainted:
         state.taint(address, tainted)
         done = "has been marked as tainted" if tainted else "has been successfully untainted"
         return f"Resource instance {address} {done}."

@@ -158,15 +158,15 @@ class State:
         text = self._text(_address(address), deposed)
         return None if text is None else text.decode()
 
-    def put(self, address: Address | str, item: InstanceObject, deposed: str = "") -> None:
+    def put(self, address: Address | str, instance: InstanceObject, deposed: str = "") -> None:
         """Set the object at `address`, keeping unknown fields of the object that it replaces."""
         address = _address(address)
         old = self._text(address, deposed)
         try:
-            text = write_instance(item, address.key, deposed, old)
+            text = write_instance(instance, address.key, deposed, old)
         except RecursionError as error:
             raise UserError(f"The attributes of {address} are nested too deeply.") from error
-        self._set(address, deposed, item.provider, text)
+        self._set(address, deposed, instance.provider, text)
 
     def remove(self, address: Address | str, deposed: str = "") -> None:
         """Remove the object at `address`, if there is one."""
@@ -212,10 +212,10 @@ class State:
     @property
     def outputs(self) -> dict[str, StateOutput]:
         """The root outputs, newly decoded, sorted by name."""
-        found = {name: decode(self._outputs[name]) for name in sorted(self._outputs)}
+        decoded = {name: decode(self._outputs[name]) for name in sorted(self._outputs)}
         return {
-            name: StateOutput(item.get("value"), item.get("type"), bool(item.get("sensitive")))
-            for name, item in found.items()
+            name: StateOutput(each.get("value"), each.get("type"), bool(each.get("sensitive")))
+            for name, each in decoded.items()
         }
 
     def set_output(self, name: str, output: StateOutput | None) -> None:
@@ -257,8 +257,8 @@ class State:
     def copy(self) -> State:
         """Return an unchanged copy; edits to it affect neither this state nor its listener."""
         resources = {
-            key: _Resource(item.provider, item.fields, dict(item.objects))
-            for key, item in self._resources.items()
+            key: _Resource(resource.provider, resource.fields, dict(resource.objects))
+            for key, resource in self._resources.items()
         }
         # Objects and outputs are copied because `put` and `remove` change them. Fields are never
         # changed in place, so both states may share them.
@@ -289,8 +289,9 @@ class State:
         resources = []
         for key in sorted(self._resources):
             resource = self._resources[key]
-            objects = [Raw(resource.objects[item]) for item in sorted(resource.objects, key=_rank)]
-            resources.append({**resource.fields, "instances": objects})
+            in_order = sorted(resource.objects, key=_rank)
+            instances = [Raw(resource.objects[object_key]) for object_key in in_order]
+            resources.append({**resource.fields, "instances": instances})
         return resources
 
     def _objects(self, address: Address) -> dict[_ObjectKey, bytes]:
@@ -402,8 +403,8 @@ def _parse(text: bytes, source: str) -> State:
     if not isinstance(lineage, str) or type(serial) is not int or serial < 0:
         raise _Damaged("its serial is not a whole number of 0 or more, or its lineage is not text")
     resources: dict[_ResourceKey, _Resource] = {}
-    for item in items_of(fields.get("resources", b"null")) or ():
-        key, resource = _resource(fields_of(item))
+    for raw in items_of(fields.get("resources", b"null")) or ():
+        key, resource = _resource(fields_of(raw))
         if resources.setdefault(key, resource) is not resource:
             raise _Damaged(f"{_resource_name(key)} appears twice")
     texts = fields_of(fields["outputs"]) if outputs else {}
@@ -448,8 +449,8 @@ def _resource(fields: dict[str, Any]) -> tuple[_ResourceKey, _Resource]:
     # A large state repeats these for each resource. Interning keeps each text once.
     key = (sys.intern(module), sys.intern(mode), sys.intern(type_name), name)
     resource = _Resource(sys.intern(provider), {**fields, "instances": None})
-    for item in items_of(fields.get("instances", b"null")) or ():
-        text = bytes(item)
+    for raw in items_of(fields.get("instances", b"null")) or ():
+        text = bytes(raw)
         object_key = _object_key(decode(text), key)
         if object_key in resource.objects:
             raise _Damaged(f"an instance of {_resource_name(key)} appears twice")

@@ -71,12 +71,7 @@ _DECODER = msgspec.json.Decoder(Record, float_hook=WrittenNumber)
 
 def encode_line(record: Record, durable: int) -> bytes:
     """Write a record as one line of a journal."""
-    return frame_line(encode(record), durable)
-
-
-def frame_line(text: bytes, durable: int) -> bytes:
-    """Write the text of a record as one line."""
-    body = b"%d %b" % (durable, text)
+    body = b"%d %b" % (durable, encode(record))
     return b"%08x %d %b\n" % (zlib.crc32(body), len(body), body)
 
 

@@ -221,8 +221,8 @@ def _same_objects(stored: State, pushed: State) -> bool:
 
 
 def _attributes(state: State, address: Address) -> object:
-    item = state.get(address)
-    return item and item.attributes
+    instance = state.get(address)
+    return instance and instance.attributes
 
 
 def _plain_text(text: bytes) -> str:

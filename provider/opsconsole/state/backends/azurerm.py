@@ -265,8 +265,8 @@ _LOG_IN = (
 
 
 def _code(error: HttpResponseError) -> str:
-    found = getattr(error, "error_code", None)
-    return str(getattr(found, "value", found) or "")
+    code = getattr(error, "error_code", None)
+    return str(getattr(code, "value", code) or "")
 
 
 def _lock_metadata(info: LockInfo) -> dict[str, str]:
@@ -325,8 +325,8 @@ def _identity(settings: BackendSettings, authority: str) -> Any:
     where = {"authority": authority, **trusting}
     if client and tenant and secret:
         return ClientSecretCredential(tenant, client, secret, **where)
-    if client and tenant and (found := _certificate(settings)):
-        return CertificateCredential(tenant, client, **found, **where)
+    if client and tenant and (certificate := _certificate(settings)):
+        return CertificateCredential(tenant, client, **certificate, **where)
     if settings.flag("use_oidc", "ARM_USE_OIDC"):
         return ClientAssertionCredential(tenant, client, lambda: _oidc_token(settings), **where)
     if settings.flag("use_aks_workload_identity", "ARM_USE_AKS_WORKLOAD_IDENTITY"):

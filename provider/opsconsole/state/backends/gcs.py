@@ -94,7 +94,7 @@ class GcsBackend(ObjectBackend):
         listed = self._use_client().list_blobs(
             self._bucket_name, prefix=self._folder, delimiter="/", timeout=_TIMEOUT
         )
-        names = {item.name.removeprefix(self._folder) for item in listed}
+        names = {blob.name.removeprefix(self._folder) for blob in listed}
         return {name.removesuffix(".tfstate") for name in names if name.endswith(".tfstate")}
 
     def _get(self, name: str) -> tuple[bytes, int]:

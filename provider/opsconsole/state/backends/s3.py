@@ -123,8 +123,8 @@ class S3Backend(ObjectBackend):
         if not self._lockfile:
             # A store without conditional writes works too, with DynamoDB as its lock.
             condition = {}
-            found, _ = self._get(self._object)
-            if (md5_of(found) if found else "") != digest:
+            stored_now, _ = self._get(self._object)
+            if (md5_of(stored_now) if stored_now else "") != digest:
                 raise self._written_by_other()
         try:
             stored = self._put(self._object, data, _JSON, **condition)
@@ -203,8 +203,8 @@ class S3Backend(ObjectBackend):
         names = set()
         pages = self._s3.get_paginator("list_objects_v2")
         for page in pages.paginate(Bucket=self._bucket, Prefix=start):
-            for item in page.get("Contents", ()):
-                name, slash, key = item["Key"].removeprefix(start).partition("/")
+            for entry in page.get("Contents", ()):
+                name, slash, key = entry["Key"].removeprefix(start).partition("/")
                 if slash and key == self._base:
                     names.add(name)
         return names
@@ -228,12 +228,12 @@ class S3Backend(ObjectBackend):
     def _get(self, name: str) -> tuple[bytes, str]:
         secret = {name: value for name, value in self._encryption.items() if "Customer" in name}
         try:
-            found = self._s3.get_object(Bucket=self._bucket, Key=name, **secret)
+            answer = self._s3.get_object(Bucket=self._bucket, Key=name, **secret)
         except ClientError as error:
             if _code(error) in _MISSING:
                 return b"", ""
             raise
-        return found["Body"].read(), found["ETag"]
+        return answer["Body"].read(), answer["ETag"]
 
     def _put(
         self, name: str, data: bytes, kind: str = "application/octet-stream", **conditions: str
@@ -339,7 +339,7 @@ def _make_config(settings: BackendSettings) -> Config:
     path_style = settings.flag("use_path_style") or settings.flag("force_path_style")
     checksum = "when_required" if settings.flag("skip_s3_checksum") else "when_supported"
     proxies = {
-        scheme: found for scheme in ("http", "https") if (found := settings.text(f"{scheme}_proxy"))
+        scheme: proxy for scheme in ("http", "https") if (proxy := settings.text(f"{scheme}_proxy"))
     }
     return Config(
         s3={"addressing_style": "path" if path_style else "auto"},
