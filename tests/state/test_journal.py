@@ -15,12 +15,11 @@ from msgspec import Raw
 
 from opsconsole.errors import UserError
 from opsconsole.state.files import put_in_place
-from opsconsole.state.journal import Journal
-from opsconsole.state.objects import StateChange
-from opsconsole.state.records import (
+from opsconsole.state.journal import (
     Base,
     Changes,
     Intent,
+    Journal,
     Record,
     Writing,
     changes_of,
@@ -29,6 +28,7 @@ from opsconsole.state.records import (
     encode_records,
     open_intents,
 )
+from opsconsole.state.objects import StateChange
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
 CHANGES = st.builds(

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from opsconsole.errors import UserError
+from opsconsole.state.journal import Base, Changes, Intent, Record, Writing
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateChange
-from opsconsole.state.records import Base, Changes, Intent, Record, Writing
 from opsconsole.state.recovery import recover
 
 Host = Callable[..., InstanceObject]

@@ -15,12 +15,11 @@ from opsconsole.journal_files import journal_of
 from opsconsole.state import session as session_module
 from opsconsole.state.backend import RunOptions
 from opsconsole.state.backends.base import LockLost
-from opsconsole.state.journal import Journal
+from opsconsole.state.journal import Intent, Journal, decode_lines
 from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state
-from opsconsole.state.records import Intent, decode_lines
 from opsconsole.state.session import Cadence, StateSession
 from shared_place import InMemory, Place, ids_of
 

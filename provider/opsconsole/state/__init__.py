@@ -30,6 +30,7 @@ from opsconsole.state.backend import (
 )
 from opsconsole.state.document import WrittenNumber, decode, encode, lay_out
 from opsconsole.state.files import replace_durably
+from opsconsole.state.journal import Intent
 from opsconsole.state.lock import LockInfo, Locking, info_file
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput, paths_to_state
@@ -44,7 +45,6 @@ from opsconsole.state.opening import (
     read_state,
     read_stored,
 )
-from opsconsole.state.records import Intent
 from opsconsole.state.session import StateSession
 
 __all__ = [

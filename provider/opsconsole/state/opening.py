@@ -32,10 +32,9 @@ from opsconsole.state.backend import (
     workspace_of,
 )
 from opsconsole.state.files import read_file
-from opsconsole.state.journal import Journal
+from opsconsole.state.journal import Journal, Record, decode_lines
 from opsconsole.state.last_place import LastPlace
 from opsconsole.state.model import State
-from opsconsole.state.records import Record, decode_lines
 from opsconsole.state.recovery import Recovered, base_of, recover
 from opsconsole.state.session import Cadence, StateSession
 from opsconsole.terraform_binary import engine_of

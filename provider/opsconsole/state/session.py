@@ -26,10 +26,9 @@ from opsconsole.held_signals import held_signals
 from opsconsole.named_files import file_error
 from opsconsole.state.backend import Backend
 from opsconsole.state.files import rescue
-from opsconsole.state.journal import Journal
+from opsconsole.state.journal import Changes, Intent, Journal, Writing, encode_records
 from opsconsole.state.model import State
 from opsconsole.state.objects import StateChange, object_id
-from opsconsole.state.records import Changes, Intent, Writing, encode_records
 from opsconsole.state.recovery import Recovered, base_of
 
 _SHARE: Final = 0.25

@@ -5,9 +5,7 @@ from msgspec import Raw
 from fuzzing.states import SEEDS as STATES
 from opsconsole.errors import OpsconsoleError
 from opsconsole.state.document import encode
-from opsconsole.state.model import State
-from opsconsole.state.objects import StateChange
-from opsconsole.state.records import (
+from opsconsole.state.journal import (
     Base,
     Changes,
     Intent,
@@ -16,6 +14,8 @@ from opsconsole.state.records import (
     encode_line,
     open_intents,
 )
+from opsconsole.state.model import State
+from opsconsole.state.objects import StateChange
 from opsconsole.state.recovery import recover
 
 _STATE = State.parse(STATES[0])
