@@ -1,3 +1,5 @@
+"""What a journal adds to the state of its run, or to one that another engine wrote."""
+
 from __future__ import annotations
 
 import contextlib
