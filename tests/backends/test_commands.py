@@ -18,10 +18,11 @@ from backend_places import Place, on
 from declarations import agent_on
 from opsconsole.errors import TRY_LATER
 from opsconsole.standin.main import main as stand_in
-from opsconsole.state.backend import Backend, LocalBackend, local_path
+from opsconsole.state.backend import Backend, LocalBackend
 from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.model import State
+from opsconsole.state.place import local_path
 from patience import until
 
 Make = Callable[[str], Place]

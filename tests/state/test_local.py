@@ -22,9 +22,8 @@ import pytest
 from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of
 from opsconsole.state import files
-from opsconsole.state.backend import LocalBackend, RunOptions, local_path, workspace_of
+from opsconsole.state.backend import LocalBackend, RunOptions
 from opsconsole.state.files import rescue
-from opsconsole.state.last_place import LastPlace
 from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
@@ -36,6 +35,7 @@ from opsconsole.state.opening import (
     read_state,
     read_stored,
 )
+from opsconsole.state.place import LastPlace, local_path, workspace_of
 from opsconsole.state.session import StateSession
 from shared_place import InMemory, Place
 

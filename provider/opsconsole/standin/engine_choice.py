@@ -99,7 +99,7 @@ def _maker_of_plan(call: Call, directory: Path) -> str:
 def only_terraform(directory: Path) -> str:
     """Name the part of a directory's program that only Terraform can run, or return empty."""
     from opsconsole.language import OnlyTerraform, UnreadProgram, check_support, load_directory
-    from opsconsole.state import encrypts_states, expression_in
+    from opsconsole.state import encrypts_states, expression_in, supports_backend
 
     if not any(path.name.endswith(_PROGRAM) for path in directory.iterdir()):
         return ""
@@ -130,13 +130,6 @@ def only_terraform(directory: Path) -> str:
     if program.backend is not None and (text := expression_in(program.backend.settings)):
         return f"an expression in the backend {program.backend.type} ({text})"
     return ""
-
-
-def supports_backend(kind: str) -> bool:
-    """Return whether the engine itself supports a kind of backend."""
-    from opsconsole.state import is_native
-
-    return kind == "local" or is_native(kind)
 
 
 def hand_over(call: Call, reason: str, directory: Path) -> NoReturn:

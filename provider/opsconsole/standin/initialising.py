@@ -21,7 +21,6 @@ from opsconsole.standin.backend_note import (
     same_settings,
 )
 from opsconsole.standin.command_line import Call
-from opsconsole.standin.engine_choice import supports_backend
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
     Backend,
@@ -32,6 +31,7 @@ from opsconsole.state import (
     backend_for,
     open_state,
     read_state,
+    supports_backend,
     workspace_of,
 )
 from opsconsole.terraform_binary import engine_of

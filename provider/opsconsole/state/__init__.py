@@ -26,7 +26,6 @@ from opsconsole.state.backend import (
     LocalBackend,
     RunOptions,
     UnreadableBackend,
-    workspace_of,
 )
 from opsconsole.state.document import WrittenNumber, decode, encode, lay_out
 from opsconsole.state.files import replace_durably
@@ -37,14 +36,13 @@ from opsconsole.state.objects import InstanceObject, StateOutput, paths_to_state
 from opsconsole.state.opening import (
     backend_for,
     encrypts_states,
-    expression_in,
     is_as_stored,
-    is_native,
     open_state,
     read_foreign,
     read_state,
     read_stored,
 )
+from opsconsole.state.place import expression_in, supports_backend, workspace_of
 from opsconsole.state.session import StateSession
 
 __all__ = [
@@ -75,7 +73,6 @@ __all__ = [
     "instance_and_key",
     "instance_of",
     "is_as_stored",
-    "is_native",
     "lay_out",
     "noted_backend",
     "open_state",
@@ -85,5 +82,6 @@ __all__ = [
     "read_state",
     "read_stored",
     "replace_durably",
+    "supports_backend",
     "workspace_of",
 ]

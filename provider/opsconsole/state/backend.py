@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Never
+from typing import Final, NamedTuple, Never
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import WORKSPACES_FOLDER, data_directory, journal_of
+from opsconsole.journal_files import journal_of
 from opsconsole.named_files import check_no_device, file_errors
 from opsconsole.state.files import (
     NOT_OPEN,
@@ -186,24 +185,6 @@ class UnreadableBackend(Backend):
 
 DEFAULT_WORKSPACE = "default"
 _AS_IT_WAS = "The state is as it was."
-
-
-def workspace_of(directory: Path) -> str:
-    """Return the selected workspace of a working directory, determined as Terraform does."""
-    noted = read_file(data_directory(directory) / "environment").decode().strip()
-    return os.environ.get("TF_WORKSPACE") or noted or DEFAULT_WORKSPACE
-
-
-def local_path(directory: Path, settings: Mapping[str, Any], workspace: str) -> Path:
-    """Return the path at which a local backend keeps its state.
-
-    Args:
-        settings: The backend's block, with the optional `path` and `workspace_dir`.
-    """
-    if workspace == DEFAULT_WORKSPACE:
-        return directory / (settings.get("path") or "terraform.tfstate")
-    folder = directory / (settings.get("workspace_dir") or WORKSPACES_FOLDER)
-    return folder / workspace / "terraform.tfstate"
 
 
 Stamp = tuple[int, int, int]

@@ -1,11 +1,4 @@
-"""Opening a state: choosing its backend, recovering a crashed run's journal, and unlocked reads.
-
-A backend's settings come from the program's block, from `-backend-config`, and from the note that
-`terraform init` keeps of all settings in `.terraform/terraform.tfstate`. If that note and the block
-name different places, the state has not been moved yet. Nothing is planned then, because the plan
-would create everything again. Without that note, the place that this program noted at its last
-write (`LastPlace`) is compared instead.
-"""
+"""Opening a state: choosing its backend, recovering a crashed run's journal, and unlocked reads."""
 
 from __future__ import annotations
 
@@ -20,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import WORKSPACES_FOLDER, noted_backend
+from opsconsole.journal_files import noted_backend
 from opsconsole.named_files import file_error
 from opsconsole.state.backend import (
     DEFAULT_OPTIONS,
@@ -28,30 +21,20 @@ from opsconsole.state.backend import (
     Backend,
     LocalBackend,
     RunOptions,
-    local_path,
-    workspace_of,
 )
 from opsconsole.state.files import read_file
 from opsconsole.state.journal import Journal, Record, decode_lines
-from opsconsole.state.last_place import LastPlace
 from opsconsole.state.model import State
+from opsconsole.state.place import (
+    LastPlace,
+    expression_in,
+    local_path,
+    merge_settings,
+    supports_backend,
+    workspace_of,
+)
 from opsconsole.state.recovery import Recovered, base_of, recover
 from opsconsole.state.session import Cadence, StateSession
-from opsconsole.terraform_binary import engine_of
-
-_PLACE: Final[Mapping[str, Mapping[str, str]]] = {
-    "azurerm": {"storage_account_name": "", "container_name": "", "key": ""},
-    "gcs": {"bucket": "", "prefix": ""},
-    "http": {"address": ""},
-    "local": {"path": "terraform.tfstate", "workspace_dir": WORKSPACES_FOLDER},
-    "pg": {"schema_name": "terraform_remote_state", "table_name": "states"},
-    "s3": {"bucket": "", "key": "", "workspace_key_prefix": "env:"},
-}
-"""By kind, the settings that say where a state is, and their default values.
-
-Other settings may change without moving the state. Each kind but `local` has a module of the same
-name in `backends`, with a class such as `GcsBackend`.
-"""
 
 _LIBRARIES: Final = {
     "azurerm": "azure-storage-blob and azure-identity",
@@ -61,62 +44,9 @@ _LIBRARIES: Final = {
 }
 
 
-def merged_settings(
-    directory: Path, kind: str, block: Mapping[str, Any], given: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Merge the settings of the block, of `-backend-config` and of the note of `init`.
-
-    Args:
-        given: The settings of `-backend-config`, which take precedence over the block.
-
-    Raises:
-        UserError: `init` noted another place.
-    """
-    wanted = {name: value for name, value in {**block, **given}.items() if value is not None}
-    noted = noted_backend(directory)
-    if noted is None:
-        return wanted
-    if noted.kind != kind:
-        raise _moved_error(directory, noted.kind, kind, "")
-    for name, default in _PLACE.get(kind, {}).items():
-        before, now = noted.settings.get(name) or default, wanted.get(name)
-        # A setting that only `terraform init` was given is in the note alone, so it has not
-        # changed.
-        if before and now is not None and before != now:
-            raise _moved_error(directory, kind, kind, f": `{name}` was {before!r}, and is {now!r}")
-    kept = {name: value for name, value in noted.settings.items() if value is not None}
-    return {**kept, **wanted}
-
-
-def _moved_error(directory: Path, before: str, now: str, how: str) -> UserError:
-    what = f"from {before} to {now}" if before != now else f"within {now}"
-    engine = engine_of(directory).command
-    return UserError(
-        f"The backend of {directory} changed {what} since it was initialised{how}.",
-        f"Move the state: `{engine} init -migrate-state`. If it is at the new place already:"
-        f" `{engine} init -reconfigure`.",
-    )
-
-
-def expression_in(settings: Any) -> str:
-    """Return the first expression in a backend's settings. Only OpenTofu evaluates expressions."""
-    if isinstance(settings, str):
-        return settings if "${" in settings or "%{" in settings else ""
-    if isinstance(settings, Mapping):
-        settings = list(settings.values())
-    if not isinstance(settings, list):
-        return ""
-    return next(filter(None, map(expression_in, settings)), "")
-
-
 def encrypts_states(environ: Mapping[str, str]) -> bool:
     """Return whether the environment asks OpenTofu to encrypt states."""
     return re.search(r'\bstate"?\s*[:={]', environ.get("TF_ENCRYPTION", "")) is not None
-
-
-def is_native(kind: str) -> bool:
-    """Return whether this program accesses a kind of remote backend without Terraform."""
-    return kind in _PLACE and kind != "local"
 
 
 def native_backend(
@@ -182,8 +112,8 @@ def backend_for(
                 " knows where that state is.",
                 "Run it with `tofu`, or write the value itself.",
             )
-        settings = merged_settings(directory, kind, settings or {}, given)
-    if is_native(kind):
+        settings = merge_settings(directory, kind, settings or {}, given)
+    if kind != "local" and supports_backend(kind):
         options = options._replace(checks_place=checks_last_place)
         return native_backend(kind, settings or {}, workspace, options)
     if checks_last_place:
@@ -315,7 +245,7 @@ def read_foreign(
         UserError: The state is unreadable.
     """
     # Only Terraform accesses the other kinds; it reads the state in a folder made for that.
-    if kind not in _PLACE:
+    if not supports_backend(kind):
         from opsconsole.state.terraform_backend import read_with_terraform
 
         return read_with_terraform(kind, config, workspace)

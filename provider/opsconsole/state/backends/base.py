@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import DEFAULT_WORKSPACE, Backend, RunOptions
-from opsconsole.state.last_place import LastPlace
 from opsconsole.state.lock import LockHeld, LockInfo, take_lock
+from opsconsole.state.place import LastPlace
 
 _PAUSES: Final = (0.25, 0.5, 1.0, 2.0)
 JOURNAL: Final = "opsconsole-journal"
