@@ -107,7 +107,9 @@ def test_all_commands_go_on_with_a_local_state(app: Any, tmp_path: Path) -> None
     app.run("destroy", "-auto-approve", "--stack=second")
 
 
-def test_an_output_that_is_not_there_names_the_stack(app: Any, tmp_path: Path) -> None:
+def test_an_output_that_is_not_there_names_the_stack_or_has_a_default(
+    app: Any, tmp_path: Path
+) -> None:
     place = tmp_path / "first.tfstate"
     app.write("first", place, output={"other": {"value": "x"}})
     second(app, place, tmp_path / "second.tfstate")
@@ -115,12 +117,6 @@ def test_an_output_that_is_not_there_names_the_stack(app: Any, tmp_path: Path) -
     told = app.run("plan", "--stack=second", expect=1)
     assert f'the state of the stack "first" has no output "{OUTPUT}"' in told
     assert "apply first first" in told
-
-
-def test_defaults_stand_in_for_outputs_that_are_not_there(app: Any, tmp_path: Path) -> None:
-    place = tmp_path / "first.tfstate"
-    app.write("first", place, output={"other": {"value": "x"}})
-    app.run("apply", "-auto-approve", "--stack=first")
     data = {"backend": "local", "config": {"path": str(place)}, "defaults": {"a": 1, "other": "y"}}
     where = "data.terraform_remote_state.f"
     app.write(
