@@ -2,7 +2,7 @@
 
 The journal of a run is a file on this machine. A copy is stored beside the state, so that the next
 run finds it from any machine. Each backend's module turns the exceptions of its library into a
-`UserError`.
+`UserError`. `BackendSettings` reads a block, and Terraform's environment variables for it.
 """
 
 from __future__ import annotations
