@@ -23,7 +23,7 @@ from loopback import closed_address
 from opsconsole.state import DEFAULT_WORKSPACE, Locking, RunOptions
 from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.opening import backend_for, native_backend, open_state
-from opsconsole.state.session import Cadence, StateSession
+from opsconsole.state.session import StateSession
 from postgres_server import running_postgres
 from sampling import EVERYTHING
 
@@ -64,7 +64,7 @@ class Place:
         folder.mkdir(exist_ok=True)
         block = {self.kind: self.block}
         backend = backend_for(block, RunOptions(folder, locking=Locking(**locking)))
-        return open_state(backend, Cadence(seconds=1e9, changes=10**9))
+        return open_state(backend)
 
 
 Make = Callable[..., Place]

@@ -34,7 +34,7 @@ from opsconsole.state.place import (
     workspace_of,
 )
 from opsconsole.state.recovery import Recovered, base_of, recover
-from opsconsole.state.session import Cadence, StateSession
+from opsconsole.state.session import StateSession
 
 _LIBRARIES: Final = {
     "azurerm": "azure-storage-blob and azure-identity",
@@ -125,7 +125,7 @@ def backend_for(
     return LocalBackend(local_path(directory, settings or {}, workspace), options)
 
 
-def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession:
+def open_state(backend: Backend) -> StateSession:
     """Lock a state, recover the journal that a crash left, and return a session on the state.
 
     Raises:
@@ -141,8 +141,7 @@ def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession
     try:
         backend.open()
         try:
-            pace = cadence or (Cadence() if backend.backup else Cadence(seconds=4.0, share=0.5))
-            return _open_session(backend, pace)
+            return _open_session(backend)
         except BaseException:
             backend.close()
             raise
@@ -150,7 +149,7 @@ def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession
         raise file_error("open", f"the state {backend.name}", error, _UNCHANGED) from error
 
 
-def _open_session(backend: Backend, cadence: Cadence) -> StateSession:
+def _open_session(backend: Backend) -> StateSession:
     """Return a session on a locked state, with the journals' changes added."""
     run = secrets.token_hex(6)
     data, stored = backend.read_with_journal()
@@ -164,7 +163,7 @@ def _open_session(backend: Backend, cadence: Cadence) -> StateSession:
             # A run that died before its first record was durable left an empty journal.
             journal.remove()
         state = State.parse(data, backend.name)
-        return StateSession(backend, Recovered(state, base_of(run, state)), cadence)
+        return StateSession(backend, Recovered(state, base_of(run, state)))
     journal = journal or Journal.create(backend.journal, copy_to, stored)
     try:
         recovered = recover(
@@ -177,7 +176,7 @@ def _open_session(backend: Backend, cadence: Cadence) -> StateSession:
             keeps_journal=backend.keeps_journal,
         )
         journal.replace(recovered.records)
-        session = StateSession(backend, recovered, cadence, journal)
+        session = StateSession(backend, recovered, journal)
         session.finish_recovery()
         return session
     except BaseException:

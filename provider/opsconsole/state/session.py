@@ -80,11 +80,7 @@ class StateSession:
     """
 
     def __init__(
-        self,
-        backend: Backend,
-        recovered: Recovered,
-        cadence: Cadence,
-        journal: Journal | None = None,
+        self, backend: Backend, recovered: Recovered, journal: Journal | None = None
     ) -> None:
         """Start a session on a state.
 
@@ -95,7 +91,8 @@ class StateSession:
         self.folded = recovered.count
         self.open_intents = recovered.intents
         self._backend = backend
-        self._cadence = cadence
+        # A lost machine takes its journal along, so a state elsewhere is written within 5 seconds.
+        self._cadence = Cadence() if backend.backup else Cadence(seconds=4.0, share=0.5)
         self._base = recovered.base
         self._first_serial = self.state.serial
         self._journal = journal
