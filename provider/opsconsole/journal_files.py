@@ -27,11 +27,11 @@ def data_directory(directory: Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class NotedBackend:
-    """A backend as `init` notes it.
+class ConfiguredBackend:
+    """A backend as a program declares it, or as `init` notes it.
 
     Attributes:
-        settings: All settings that the engine knows; unset ones may be None or absent.
+        settings: The settings; unset ones may be None or absent.
         block_hash: Terraform's hash of the block, which does not include `-backend-config`.
     """
 
@@ -40,13 +40,13 @@ class NotedBackend:
     block_hash: int = 0
 
 
-def noted_backend(directory: Path) -> NotedBackend | None:
+def noted_backend(directory: Path) -> ConfiguredBackend | None:
     """Return the backend that `init` recorded, or None."""
     try:
         noted = json.loads((data_directory(directory) / "terraform.tfstate").read_bytes())
         backend = noted["backend"]
         settings, block_hash = backend.get("config") or {}, backend.get("hash") or 0
-        return NotedBackend(str(backend["type"]), dict(settings), int(block_hash))
+        return ConfiguredBackend(str(backend["type"]), dict(settings), int(block_hash))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         # The directory is not initialised, or not by a known Terraform, so nothing is recorded.
         return None

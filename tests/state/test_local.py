@@ -21,7 +21,7 @@ import pytest
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of
-from opsconsole.state import files
+from opsconsole.state import ConfiguredBackend, files
 from opsconsole.state.backend import LocalBackend, RunOptions
 from opsconsole.state.files import rescue
 from opsconsole.state.lock import info_file
@@ -381,25 +381,27 @@ def test_state_is_kept_where_terraform_looks_for_it(tmp_path, settings, workspac
 
 
 @pytest.mark.parametrize(
-    ("block", "said"),
+    ("kind", "settings", "said"),
     [
-        ({"local": {"path": "${var.where}"}}, r"hold an expression: \$\{var.where\}"),
-        ({"local": [{"path": "new"}]}, "`path` was 'old', and is 'new'"),
+        ("local", {"path": "${var.where}"}, r"hold an expression: \$\{var.where\}"),
+        ("local", {"path": "new"}, "`path` was 'old', and is 'new'"),
         (
-            {"local": {"workspace_dir": "w"}},
+            "local",
+            {"workspace_dir": "w"},
             "`workspace_dir` was 'terraform.tfstate.d', and is 'w'",
         ),
-        ({"s3": {"bucket": "b"}}, r"from local to s3 since .*: `terraform init -migrate-state`"),
+        ("s3", {"bucket": "b"}, r"from local to s3 since .*: `terraform init -migrate-state`"),
     ],
 )
-def test_a_state_is_looked_for_where_init_noted_it(tmp_path, block, said):
+def test_a_state_is_looked_for_where_init_noted_it(tmp_path, kind, settings, said):
     noted = {"type": "local", "config": {"path": "old", "workspace_dir": None}}
     (tmp_path / ".terraform").mkdir()
     (tmp_path / ".terraform" / "terraform.tfstate").write_text(json.dumps({"backend": noted}))
     with pytest.raises(UserError, match=said):
-        backend_for(block, RunOptions(tmp_path, "plan"), given={})
+        backend_for(ConfiguredBackend(kind, settings), RunOptions(tmp_path, "plan"), given={})
     for same in ({}, {"path": "old"}, {"workspace_dir": "terraform.tfstate.d"}):
-        found = backend_for({"local": same}, RunOptions(tmp_path, "plan"), given={})
+        configured = ConfiguredBackend("local", same)
+        found = backend_for(configured, RunOptions(tmp_path, "plan"), given={})
         assert found.journal == journal_of(tmp_path / "old")
 
 
@@ -448,10 +450,13 @@ def test_an_empty_place_beside_a_filled_local_state_is_refused(session, tmp_path
 def test_a_remote_state_is_reached_without_terraform(tmp_path, monkeypatch):
     block = {"address": "http://127.0.0.1:9/state", "retry_max": 0}
     journals = tmp_path / "journals"
-    found = backend_for({"http": block}, RunOptions(tmp_path, "plan", journals=journals), given={})
+    configured = ConfiguredBackend("http", block)
+    found = backend_for(configured, RunOptions(tmp_path, "plan", journals=journals), given={})
     assert (found.name, found.journal.parent) == (block["address"], journals)
     with pytest.raises(UserError, match=f"^Cannot reach the state {block['address']}: "):
         read_foreign(tmp_path, "http", block, "default")
+    with pytest.raises(UserError, match=r"^The config of the backend http is not an object\.$"):
+        read_foreign(tmp_path, "http", [block], "default")
 
 
 def test_a_missing_library_names_its_extra(tmp_path, monkeypatch):
@@ -465,7 +470,7 @@ def test_a_missing_library_names_its_extra(tmp_path, monkeypatch):
         monkeypatch.delattr(sys.modules.get(parent), name, raising=False)
         said = rf"^The {kind} backend needs .*pip install 'opsconsole\[{kind}\]'"
         with pytest.raises(UserError, match=said):
-            backend_for({kind: []}, RunOptions(tmp_path, "plan"))
+            backend_for(ConfiguredBackend(kind, {}), RunOptions(tmp_path, "plan"))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import NotedBackend, data_directory, noted_backend
+from opsconsole.journal_files import ConfiguredBackend, data_directory, noted_backend
 from opsconsole.language import Program
 from opsconsole.state import replace_durably
 from opsconsole.terraform_binary import TERRAFORM_VERSION
@@ -28,7 +28,7 @@ _CHANGED = "Backend initialization required: please run `init`"
 
 
 @dataclass(frozen=True, slots=True)
-class DeclaredBackend(NotedBackend):
+class DeclaredBackend(ConfiguredBackend):
     """The backend of a program, with the settings of its block and of `-backend-config`.
 
     Attributes:
@@ -74,7 +74,7 @@ def _hash_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def note_backend(directory: Path, backend: NotedBackend | None) -> None:
+def note_backend(directory: Path, backend: ConfiguredBackend | None) -> None:
     """Note a backend, or that the default is used.
 
     Raises:
@@ -100,7 +100,7 @@ def note_backend(directory: Path, backend: NotedBackend | None) -> None:
     replace_durably(file, json.dumps(content, indent=2).encode())
 
 
-def same_backend(wanted: DeclaredBackend | None, recorded: NotedBackend | None) -> bool:
+def same_backend(wanted: DeclaredBackend | None, recorded: ConfiguredBackend | None) -> bool:
     """Return whether a directory was initialised for the backend of a program."""
     if wanted is None or recorded is None:
         return wanted is recorded
@@ -110,12 +110,12 @@ def same_backend(wanted: DeclaredBackend | None, recorded: NotedBackend | None) 
     return same_hash or same_settings(wanted, recorded)
 
 
-def same_settings(one: NotedBackend, other: NotedBackend) -> bool:
+def same_settings(one: ConfiguredBackend, other: ConfiguredBackend) -> bool:
     """Return whether two backends have the same settings; unset ones may be null or absent."""
     return _set_in(one.settings) == _set_in(other.settings)
 
 
-def hash_as_noted(wanted: DeclaredBackend, recorded: NotedBackend) -> int:
+def hash_as_noted(wanted: DeclaredBackend, recorded: ConfiguredBackend) -> int:
     """Return Terraform's hash of a block as the engine that wrote a note computes it."""
     said = _set_in(wanted.block)
     if not said.keys() <= recorded.settings.keys():

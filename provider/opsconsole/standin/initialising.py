@@ -9,7 +9,7 @@ from pathlib import Path
 
 from opsconsole import resources
 from opsconsole.errors import UserError
-from opsconsole.journal_files import WORKSPACES_FOLDER, NotedBackend, noted_backend
+from opsconsole.journal_files import WORKSPACES_FOLDER, ConfiguredBackend, noted_backend
 from opsconsole.language import load_directory, read_backend_options
 from opsconsole.standin.backend_note import (
     SETTINGS,
@@ -139,8 +139,8 @@ def _set_backend(directory: Path, wanted: DeclaredBackend | None, call: Call, sa
 
 def _migrate(
     directory: Path,
-    source: NotedBackend | None,
-    target: NotedBackend | None,
+    source: ConfiguredBackend | None,
+    target: ConfiguredBackend | None,
     call: Call,
     say: Say,
 ) -> None:
@@ -154,10 +154,7 @@ def _migrate(
     _check_source(directory, source)
     locking = Locking(call.on("lock", True), seconds(call.text("lock-timeout", "0")))
     options = RunOptions(directory, "init", locking)
-    old, new = (
-        backend_for(None if backend is None else {backend.kind: backend.settings}, options)
-        for backend in (source, target)
-    )
+    old, new = (backend_for(backend, options) for backend in (source, target))
     if isinstance(old, LocalBackend) and isinstance(new, LocalBackend) and old.path == new.path:
         return
     if read_state(old).empty:
@@ -177,7 +174,7 @@ def _migrate(
         _write(old, b"")
 
 
-def _check_source(directory: Path, source: NotedBackend | None) -> None:
+def _check_source(directory: Path, source: ConfiguredBackend | None) -> None:
     engine = engine_of(directory).name
     if source is not None and not supports_backend(source.kind):
         raise UserError(

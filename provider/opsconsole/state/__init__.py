@@ -10,7 +10,7 @@ names of this package, not its modules.
 
 from __future__ import annotations
 
-from opsconsole.journal_files import data_directory, noted_backend
+from opsconsole.journal_files import ConfiguredBackend, data_directory, noted_backend
 from opsconsole.state.address import (
     Address,
     InstanceKey,
@@ -49,6 +49,7 @@ __all__ = [
     "DEFAULT_WORKSPACE",
     "Address",
     "Backend",
+    "ConfiguredBackend",
     "InstanceKey",
     "InstanceObject",
     "Intent",

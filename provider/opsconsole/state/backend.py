@@ -301,10 +301,9 @@ class LocalBackend(Backend):
             self._copy.unlink()
 
     def check_name(self) -> None:
-        if self.is_gone():
-            raise removed_error("state", self.path)
         if not self._is_named():
-            raise self._written_by_other()
+            is_gone = not os.path.lexists(self.path)
+            raise removed_error("state", self.path) if is_gone else self._written_by_other()
 
     def is_gone(self) -> bool:
         return not self._is_named() and not os.path.lexists(self.path)

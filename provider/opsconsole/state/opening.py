@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import noted_backend
+from opsconsole.journal_files import ConfiguredBackend, noted_backend
 from opsconsole.named_files import file_error
 from opsconsole.state.backend import (
     DEFAULT_OPTIONS,
@@ -75,7 +75,7 @@ def native_backend(
 
 
 def backend_for(
-    block: Mapping[str, Any] | None,
+    configured: ConfiguredBackend | None,
     options: RunOptions,
     *,
     workspace: str | None = None,
@@ -85,8 +85,8 @@ def backend_for(
     """Choose the backend of a program.
 
     Args:
-        block: The program's `terraform.backend`, such as `{"local": {"path": …}}`, or `{"cloud":
-            …}` for a `cloud` block. None selects the local backend.
+        configured: The program's `terraform.backend`; of the kind `cloud` for a `cloud` block. None
+            selects the local backend.
         workspace: Terraform's workspace; None is the selected workspace of the working directory.
         state_path: A state file given by the user (`-state`), which takes precedence over the
             program's.
@@ -97,9 +97,8 @@ def backend_for(
         UserError: A setting or a library of the backend is missing. Or the backend needs Terraform
             or OpenTofu, and neither is installed.
     """
-    kind, settings = next(iter((block or {"local": {}}).items()))
-    if isinstance(settings, list):
-        settings = settings[0] if settings else {}
+    configured = configured or ConfiguredBackend("local", {})
+    kind, settings = configured.kind, configured.settings
     directory = options.directory
     workspace = workspace or workspace_of(directory)
     if state_path is not None:
@@ -112,17 +111,17 @@ def backend_for(
                 " knows where that state is.",
                 "Run it with `tofu`, or write the value itself.",
             )
-        settings = merge_settings(directory, kind, settings or {}, given)
+        settings = merge_settings(directory, kind, settings, given)
     if kind != "local" and supports_backend(kind):
         options = options._replace(checks_place=checks_last_place)
-        return native_backend(kind, settings or {}, workspace, options)
+        return native_backend(kind, settings, workspace, options)
     if checks_last_place:
         LastPlace(directory, workspace, kind).check()
     if kind != "local":
         from opsconsole.state.terraform_backend import TerraformBackend
 
         return TerraformBackend(kind, options)
-    return LocalBackend(local_path(directory, settings or {}, workspace), options)
+    return LocalBackend(local_path(directory, settings, workspace), options)
 
 
 def open_state(backend: Backend) -> StateSession:
@@ -248,7 +247,10 @@ def read_foreign(
         from opsconsole.state.terraform_backend import read_with_terraform
 
         return read_with_terraform(kind, config, workspace)
-    backend = backend_for({kind: config}, RunOptions(directory, "read"), workspace=workspace)
+    if not isinstance(config, Mapping):
+        raise UserError(f"The config of the backend {kind} is not an object.")
+    configured, options = ConfiguredBackend(kind, config), RunOptions(directory, "read")
+    backend = backend_for(configured, options, workspace=workspace)
     return backend.name, read_state(backend)
 
 
