@@ -100,14 +100,14 @@ def note_backend(directory: Path, backend: ConfiguredBackend | None) -> None:
     replace_durably(file, json.dumps(content, indent=2).encode())
 
 
-def same_backend(wanted: DeclaredBackend | None, recorded: ConfiguredBackend | None) -> bool:
+def same_backend(wanted: DeclaredBackend | None, noted: ConfiguredBackend | None) -> bool:
     """Return whether a directory was initialised for the backend of a program."""
-    if wanted is None or recorded is None:
-        return wanted is recorded
-    if wanted.kind != recorded.kind:
+    if wanted is None or noted is None:
+        return wanted is noted
+    if wanted.kind != noted.kind:
         return False
-    same_hash = hash_as_noted(wanted, recorded) == recorded.block_hash
-    return same_hash or same_settings(wanted, recorded)
+    same_hash = hash_as_noted(wanted, noted) == noted.block_hash
+    return same_hash or same_settings(wanted, noted)
 
 
 def same_settings(one: ConfiguredBackend, other: ConfiguredBackend) -> bool:
@@ -115,13 +115,13 @@ def same_settings(one: ConfiguredBackend, other: ConfiguredBackend) -> bool:
     return _set_in(one.settings) == _set_in(other.settings)
 
 
-def hash_as_noted(wanted: DeclaredBackend, recorded: ConfiguredBackend) -> int:
+def hash_as_noted(wanted: DeclaredBackend, noted: ConfiguredBackend) -> int:
     """Return Terraform's hash of a block as the engine that wrote a note computes it."""
     said = _set_in(wanted.block)
-    if not said.keys() <= recorded.settings.keys():
+    if not said.keys() <= noted.settings.keys():
         return wanted.block_hash
     # The hash includes every setting that an engine knows, set or not, and its note lists them all.
-    return _hash_block(wanted.kind, {name: said.get(name) for name in recorded.settings})
+    return _hash_block(wanted.kind, {name: said.get(name) for name in noted.settings})
 
 
 def _set_in(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,15 +134,15 @@ def check_initialised(program: Program) -> None:
     Raises:
         UserError: The directory is not initialised for the backend of the program.
     """
-    wanted, recorded = declared_backend(program), noted_backend(program.root)
-    if same_backend(wanted, recorded):
+    wanted, noted = declared_backend(program), noted_backend(program.root)
+    if same_backend(wanted, noted):
         return
-    if recorded is None:
+    if noted is None:
         raise UserError(
             f"{_CHANGED}.\nReason: the program has a backend block, and nothing is noted yet.",
             "`init` notes it and offers to copy the state that there is.",
         )
-    what = "has changed" if wanted else f'"{recorded.kind}" is no longer in the program'
+    what = "has changed" if wanted else f'"{noted.kind}" is no longer in the program'
     raise UserError(
         f"{_CHANGED}.\nReason: the backend configuration {what}.",
         "`init -migrate-state` copies the state there, `init -reconfigure` leaves it where it is. "

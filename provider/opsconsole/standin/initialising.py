@@ -106,21 +106,21 @@ def _with_options(
 
 
 def _set_backend(directory: Path, wanted: DeclaredBackend | None, call: Call, say: Say) -> None:
-    recorded = noted_backend(directory)
-    unchanged = same_backend(wanted, recorded)
+    noted = noted_backend(directory)
+    unchanged = same_backend(wanted, noted)
     # The hash of a block, by which backends may be equal, does not include `-backend-config`.
-    if unchanged and wanted and recorded and call.every("backend-config"):
-        unchanged = same_settings(wanted, recorded)
+    if unchanged and wanted and noted and call.every("backend-config"):
+        unchanged = same_settings(wanted, noted)
     if unchanged:
-        if wanted and recorded:
-            block_hash = hash_as_noted(wanted, recorded)
+        if wanted and noted:
+            block_hash = hash_as_noted(wanted, noted)
             # The same settings may come from the block now, but from `-backend-config` before. The
             # hash of the block, which Terraform compares, then differs.
-            if block_hash != recorded.block_hash:
-                note_backend(directory, replace(recorded, block_hash=block_hash))
+            if block_hash != noted.block_hash:
+                note_backend(directory, replace(noted, block_hash=block_hash))
         return
     choices = ("reconfigure", "migrate-state", "force-copy")
-    if recorded is not None and not any(map(call.on, choices)):
+    if noted is not None and not any(map(call.on, choices)):
         raise UserError(
             "Backend configuration changed\n\nThe program names another backend than the "
             "one that this directory was initialised with. The state may have to be copied.",
@@ -128,10 +128,10 @@ def _set_backend(directory: Path, wanted: DeclaredBackend | None, call: Call, sa
         )
     # The state is copied before the backend is noted, so the old note stays valid after a failure.
     if not call.on("reconfigure"):
-        _migrate(directory, recorded, wanted, call, say)
+        _migrate(directory, noted, wanted, call, say)
     note_backend(directory, wanted)
     if wanted is None:
-        kind = recorded.kind if recorded else "local"
+        kind = noted.kind if noted else "local"
         say(f'\nSuccessfully unset the backend "{kind}". The state is kept locally.', "")
         return
     say(f'\nSuccessfully configured the backend "{wanted.kind}"!', "")
