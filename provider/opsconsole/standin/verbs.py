@@ -80,7 +80,9 @@ _EDITING = _STATE | _LOCKING | _REMOTE | _ELSEWHERE | _BACKUP
 _TAINTING = _EDITING | _NO_COLOUR | _flags("own", "allow-missing")
 
 VERBS: Mapping[str, Verb] = {
-    "version": Verb("show versions", _flags("own", "json"), run="version:run", reads_program=False),
+    "version": Verb(
+        "show versions", _flags("own", "json"), run="small_verbs:version", reads_program=False
+    ),
     "init": Verb(
         "prepare the working directory: note the backend",
         _flags("own", "backend force-copy input reconfigure migrate-state json lock")
@@ -177,22 +179,22 @@ VERBS: Mapping[str, Verb] = {
     "get": Verb(
         "install modules: there are none",
         _flags("ignore", "update no-color") | _TESTS,
-        run="provider_verbs:get",
+        run="small_verbs:get",
     ),
     "providers lock": Verb(
         "note providers: there is nothing to note",
         _flags("ignore", "enable-plugin-cache no-color fs-mirror= net-mirror= platform="),
         (0, -1),
-        run="provider_verbs:lock",
+        run="small_verbs:lock",
     ),
     "providers": Verb(
         "print the providers that the program requires",
         _NO_COLOUR | _TESTS,
-        run="provider_verbs:providers",
+        run="small_verbs:providers",
     ),
     "providers schema": Verb(
         "print the provider's schema",
         _flags("own", "json") | _NO_COLOUR,
-        run="provider_verbs:schema",
+        run="small_verbs:schema",
     ),
 }
