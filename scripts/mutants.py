@@ -41,7 +41,7 @@ FOLDERS = (
     *("faults", "reports", "sixth"),
 )
 _ELSEWHERE = (
-    *("state/test_places.py", "commands/test_interrupt.py", "language/test_synthesis.py"),
+    *("commands/test_interrupt.py", "language/test_synthesis.py"),
     "simulation/test_process.py",
 )
 _WORLDS = "tests/simulation/test_worlds.py::test_no_rule_is_broken_and_no_log_changes"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,27 @@ def data_directory(directory: Path) -> Path:
     return directory / (os.environ.get("TF_DATA_DIR") or ".terraform")
 
 
-def noted_backend(directory: Path) -> tuple[str, dict[str, Any]] | None:
-    """Return the type and the settings of the backend that `init` recorded, or None."""
+@dataclass(frozen=True, slots=True)
+class ConfiguredBackend:
+    """A backend as a program declares it, or as `init` notes it.
+
+    Attributes:
+        settings: The settings; unset ones may be None or absent.
+        block_hash: Terraform's hash of the block, which does not include `-backend-config`.
+    """
+
+    kind: str
+    settings: Mapping[str, Any]
+    block_hash: int = 0
+
+
+def noted_backend(directory: Path) -> ConfiguredBackend | None:
+    """Return the backend that `init` recorded, or None."""
     try:
         noted = json.loads((data_directory(directory) / "terraform.tfstate").read_bytes())
         backend = noted["backend"]
-        return str(backend["type"]), dict(backend.get("config") or {})
+        settings, block_hash = backend.get("config") or {}, backend.get("hash") or 0
+        return ConfiguredBackend(str(backend["type"]), dict(settings), int(block_hash))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         # The directory is not initialised, or not by a known Terraform, so nothing is recorded.
         return None
@@ -72,10 +88,10 @@ def _states_of(directory: Path) -> Iterator[Path]:
     yield directory / "terraform.tfstate"
     yield from (directory / WORKSPACES_FOLDER).glob("*/terraform.tfstate")
     yield from cdktf_states(directory)
-    kind, settings = noted_backend(directory) or ("", {})
-    if kind != "local":
+    noted = noted_backend(directory)
+    if noted is None or noted.kind != "local":
         return
-    path, workspaces = settings.get("path"), settings.get("workspace_dir")
+    path, workspaces = noted.settings.get("path"), noted.settings.get("workspace_dir")
     if isinstance(path, str):
         yield directory / path
     if isinstance(workspaces, str):

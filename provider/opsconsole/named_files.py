@@ -48,9 +48,9 @@ def check_no_device(descriptor: int) -> None:
     Raises:
         OSError: It is one.
     """
-    found = os.fstat(descriptor)
-    is_device = stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode)
-    if is_device and found.st_rdev != Path(os.devnull).stat().st_rdev:
+    status = os.fstat(descriptor)
+    is_device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
+    if is_device and status.st_rdev != Path(os.devnull).stat().st_rdev:
         raise OSError(errno.EINVAL, "it is a device, not a file")
 
 

@@ -70,10 +70,11 @@ def engine_of(folder: Path | None = None, environ: Mapping[str, str] = os.enviro
 
 def _local_state(folder: Path) -> Path:
     """Return the path of a folder's state, as `init` recorded it; the folder if it is elsewhere."""
-    kind, settings = noted_backend(folder) or ("local", {})
-    if kind != "local":
+    noted = noted_backend(folder)
+    if noted is not None and noted.kind != "local":
         return folder
-    return folder / str(settings.get("path") or "terraform.tfstate")
+    path = noted.settings.get("path") if noted is not None else None
+    return folder / str(path or "terraform.tfstate")
 
 
 def _read(path: Path) -> bytes:
@@ -98,9 +99,9 @@ def real_terraform(
     named = environ.get(FALLBACK)
     names: tuple[str, ...] = (named,) if named else (*further, *usual)
     for name in names:
-        found = shutil.which(name, path=environ.get("PATH")) if name else None
-        if found is not None and not _is_standin(found):
-            return found
+        path = shutil.which(name, path=environ.get("PATH")) if name else None
+        if path is not None and not _is_standin(path):
+            return path
     return None
 
 

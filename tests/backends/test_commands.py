@@ -18,14 +18,14 @@ from backend_places import Place, on
 from declarations import agent_on
 from opsconsole.errors import TRY_LATER
 from opsconsole.standin.main import main as stand_in
-from opsconsole.state.backend import Backend, LocalBackend, local_path
+from opsconsole.state.backend import Backend, LocalBackend
 from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.model import State
+from opsconsole.state.place import local_path
 from patience import until
 
 Make = Callable[[str], Place]
-OF_CDKTF = "terraform.only.tfstate"
 HOST = {"opsconsole_host": {"h": {"name": "web"}}}
 
 
@@ -158,29 +158,25 @@ ELSEWHERE: dict[str, dict[str, Any]] = {
 
 
 @on("http")
-@pytest.mark.parametrize("where", ["cdktf.out/stacks/only/terraform.tfstate", OF_CDKTF])
-def test_an_empty_place_beside_a_filled_local_state_is_refused(
-    kind: str, where: str, app: Any, make_place: Make
-) -> None:
+def test_a_state_beside_an_empty_place_goes_there_by_the_remedy(place: Place, app: Any) -> None:
     here = app.folder / "cdktf.out/stacks/only"
-    app.write("only", app.folder / where, resource=HOST)
+    of_cdktf, default = app.folder / "terraform.only.tfstate", here / "terraform.tfstate"
+    app.write("only", of_cdktf, resource=HOST)
     app.run("apply", "-auto-approve")
-    app.write("only", make_place(kind), resource=HOST)
+    app.write("only", place, resource=HOST)
     for words in (["plan"], ["apply", "-auto-approve"]):
         told = app.run(*words, expect=1)
-        assert f"a state with 1 object is in {app.folder / where}" in told
-        first = f"copy it to {here / 'terraform.tfstate'}, then " if where == OF_CDKTF else ""
-        assert f"To go on with it, {first}run `opsconsole-terraform init -migrate-state`" in told
+        assert f"a state with 1 object is in {of_cdktf}" in told
+        assert f"copy it to {default}, then run `opsconsole-terraform init -migrate-state`" in told
     assert len(app.console.rows("hosts")) == 1
-    if where == OF_CDKTF:
-        shutil.copy(app.folder / where, here / "terraform.tfstate")
+    shutil.copy(of_cdktf, default)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(here)
         assert stand_in(["init", "-migrate-state", "-force-copy"]) == 0
     assert "No changes." in app.run("plan")
 
 
-@on("http")
+@on("http", "pg")
 def test_a_run_whose_machine_is_gone_loses_nothing_that_is_five_seconds_old(
     kind: str, app: Any, make_place: Make
 ) -> None:

@@ -1,13 +1,13 @@
 """A stack that refers to another: `terraform_remote_state`, as cdktf writes it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from backend_places import Place, on
+from backend_places import Place, http_places, on
 
 REFERENCE = "cross-stack-reference-input-first"
 OUTPUT = "cross-stack-output-opsconsole_hosthid"
@@ -40,17 +40,35 @@ def second(app: Any, place: Place | Path, own: Place | Path, **blocks: Any) -> N
     app.write("second", own, data={"terraform_remote_state": {REFERENCE: data}}, **blocks)
 
 
+@pytest.fixture
+def another_place(kind: str, make_place: Callable[[str], Place]) -> Iterator[Place]:
+    """A second place of the kind; a server of the tests keeps one state for http."""
+    if kind != "http":
+        yield make_place(kind)
+        return
+    with http_places() as make:
+        yield make()
+
+
 @on("http", "gcs")
-def test_every_backend_is_read(place: Place, app: Any, tmp_path: Path) -> None:
+def test_every_backend_is_read_by_a_stack_with_a_state_of_the_same_kind(
+    place: Place, another_place: Place, app: Any
+) -> None:
     first(app, place)
-    second(app, place, tmp_path / "second.tfstate")
+    second(app, place, another_place)
     assert 'the stack "first" is not applied yet' in app.run("plan", "--stack=second", expect=1)
     app.run("apply", "-auto-approve", "--stack=first")
     app.run("apply", "-auto-approve", "--stack=second")
     jump, behind = sorted(app.console.rows("hosts"), key=lambda row: row["name"], reverse=True)
     assert behind["jump_host_ids"] == [jump["id"]]
     assert "No changes." in app.run("plan", "--stack=second")
+    changed = {"name": "behind", "jump_host_ids": [VALUE], "target_port": 2222}
+    second(app, place, another_place, resource={"opsconsole_host": {"h": changed}})
+    app.run("apply", "-auto-approve", "--stack=second")
     assert app.run("drift", "--program")
+    for stack in ("second", "first"):
+        app.run("destroy", "-auto-approve", f"--stack={stack}")
+    assert app.console.rows("hosts") == []
 
 
 def test_all_commands_go_on_with_a_local_state(app: Any, tmp_path: Path) -> None:
@@ -89,7 +107,9 @@ def test_all_commands_go_on_with_a_local_state(app: Any, tmp_path: Path) -> None
     app.run("destroy", "-auto-approve", "--stack=second")
 
 
-def test_an_output_that_is_not_there_names_the_stack(app: Any, tmp_path: Path) -> None:
+def test_an_output_that_is_not_there_names_the_stack_or_has_a_default(
+    app: Any, tmp_path: Path
+) -> None:
     place = tmp_path / "first.tfstate"
     app.write("first", place, output={"other": {"value": "x"}})
     second(app, place, tmp_path / "second.tfstate")
@@ -97,12 +117,6 @@ def test_an_output_that_is_not_there_names_the_stack(app: Any, tmp_path: Path) -
     told = app.run("plan", "--stack=second", expect=1)
     assert f'the state of the stack "first" has no output "{OUTPUT}"' in told
     assert "apply first first" in told
-
-
-def test_defaults_stand_in_for_outputs_that_are_not_there(app: Any, tmp_path: Path) -> None:
-    place = tmp_path / "first.tfstate"
-    app.write("first", place, output={"other": {"value": "x"}})
-    app.run("apply", "-auto-approve", "--stack=first")
     data = {"backend": "local", "config": {"path": str(place)}, "defaults": {"a": 1, "other": "y"}}
     where = "data.terraform_remote_state.f"
     app.write(

@@ -232,6 +232,7 @@ def test_a_journal_is_stored_with_the_state_and_removed(place: Place) -> None:
     assert first.read_with_journal() == (b"", b"")
     if place.embeds_journal:
         first.write(text(1), journal="<&>\u2028 ".encode())
+        assert place.server.stored.rstrip().endswith(b'"\n}'), "it is the last field"
         assert second.read_with_journal()[1] == "<&>\u2028 ".encode()
         assert State.parse(second.read()).to_bytes() == State.parse(text(1)).to_bytes()
         first.write(text(2))

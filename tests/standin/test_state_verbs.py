@@ -72,15 +72,6 @@ def test_the_guard_is_lifted_by_the_environment(standin, console_of) -> None:
     assert len(console.rows("hosts")) == 2
 
 
-def test_a_plan_of_many_is_short(standin, console_of) -> None:
-    many = {"opsconsole_host": {"many": {"count": 60, "name": "n${count.index}"}}}
-    said = standin({"resource": many}, console_of("strict"), init=False).run("plan").out
-    assert "60 opsconsole_host will be created" in said
-    assert "opsconsole_host.many[0] … opsconsole_host.many[59]" in said
-    assert len(said.splitlines()) < 30
-    assert "Plan: 60 to add" in said
-
-
 def test_a_local_lock_ends_with_its_process(standin, console_of) -> None:
     engine = applied(standin, console_of("strict"))
     assert engine.run("force-unlock", "-force", "some-id", expect={1}).err.startswith("Error: ")

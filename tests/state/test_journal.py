@@ -1,3 +1,5 @@
+"""The journal: its lines, and its file on disks that tear, fill up or fail."""
+
 from __future__ import annotations
 
 import asyncio
@@ -11,24 +13,24 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import put_in_place
-from opsconsole.state.journal import Journal
-from opsconsole.state.objects import StateChange
-from opsconsole.state.records import (
+from opsconsole.state.files import put_in_place
+from opsconsole.state.journal import (
     Base,
     Changes,
     Intent,
+    Journal,
     Record,
     Writing,
     changes_of,
     decode_lines,
     encode_line,
     encode_records,
-    frame_line,
     open_intents,
 )
+from opsconsole.state.objects import StateChange
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
 CHANGES = st.builds(
@@ -361,4 +363,4 @@ def test_a_journal_that_cannot_be_opened_leaves_nothing(
 )
 def test_a_record_of_another_shape_is_one_error(text):
     with pytest.raises(UserError, match=r"cannot be read at byte 0: .*If a newer opsconsole wrote"):
-        decode_lines(frame_line(text.encode(), 0), "j")
+        decode_lines(encode_line(Raw(text.encode()), 0), "j")

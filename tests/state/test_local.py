@@ -1,3 +1,5 @@
+"""A state in a local file: how it is written, and where it is looked for."""
+
 from __future__ import annotations
 
 import errno
@@ -19,9 +21,9 @@ import pytest
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of
-from opsconsole.state import backend
-from opsconsole.state.backend import LocalBackend, RunOptions, local_path, workspace_of
-from opsconsole.state.last_place import LastPlace
+from opsconsole.state import ConfiguredBackend, files
+from opsconsole.state.backend import LocalBackend, RunOptions
+from opsconsole.state.files import rescue
 from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
@@ -33,7 +35,7 @@ from opsconsole.state.opening import (
     read_state,
     read_stored,
 )
-from opsconsole.state.rescue import rescue
+from opsconsole.state.place import LastPlace, local_path, workspace_of
 from opsconsole.state.session import StateSession
 from shared_place import InMemory, Place
 
@@ -335,23 +337,18 @@ def test_what_is_no_file_is_refused_before_anything_is_read(session, tmp_path, k
         with pytest.raises(UserError, match=r"is not a regular file.*--journal=FILE"):
             LocalBackend(tmp_path / "terraform.tfstate", RunOptions(journal=path))
     with pytest.raises(UserError, match=r"Cannot read .*: .*directory.* Nothing was changed\."):
-        backend.read_file(tmp_path)
+        files.read_file(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "why", ["it has a second name (a hard link)", "the file itself is mounted"]
-)
-def test_a_second_path_of_a_state_needs_one_journal(session, tmp_path, monkeypatch, why):
-    (tmp_path / "a b").mkdir()
+def test_a_state_that_is_mounted_itself_is_refused_whatever_its_name(
+    session, tmp_path, monkeypatch
+):
     path, mounts = tmp_path / "a b" / "s", tmp_path / "mounts"
+    monkeypatch.setattr(files, "_MOUNTS", mounts)
+    session(path).close()
+    mounts.write_text(f"36 35 98:0 / / rw\n37 35 98:0 /x {tmp_path}/a\\040b/s rw\n")
     path.touch()
-    if "link" in why:
-        os.link(path, tmp_path / "other")
-    else:
-        monkeypatch.setattr(backend, "_MOUNTS", mounts)
-        session(path).close()
-        mounts.write_text(f"36 35 98:0 / / rw\n37 35 98:0 /x {tmp_path}/a\\040b/s rw\n")
-    with pytest.raises(UserError, match=f"by another path: {re.escape(why)}.*--journal=FILE"):
+    with pytest.raises(UserError, match=r"by another path: the file itself is mounted.*--journal="):
         session(path)
     open_state(LocalBackend(path, RunOptions(journal=tmp_path / "journal"))).close()
 
@@ -384,25 +381,27 @@ def test_state_is_kept_where_terraform_looks_for_it(tmp_path, settings, workspac
 
 
 @pytest.mark.parametrize(
-    ("block", "said"),
+    ("kind", "settings", "said"),
     [
-        ({"local": {"path": "${var.where}"}}, r"hold an expression: \$\{var.where\}"),
-        ({"local": [{"path": "new"}]}, "`path` was 'old', and is 'new'"),
+        ("local", {"path": "${var.where}"}, r"hold an expression: \$\{var.where\}"),
+        ("local", {"path": "new"}, "`path` was 'old', and is 'new'"),
         (
-            {"local": {"workspace_dir": "w"}},
+            "local",
+            {"workspace_dir": "w"},
             "`workspace_dir` was 'terraform.tfstate.d', and is 'w'",
         ),
-        ({"s3": {"bucket": "b"}}, r"from local to s3 since .*: `terraform init -migrate-state`"),
+        ("s3", {"bucket": "b"}, r"from local to s3 since .*: `terraform init -migrate-state`"),
     ],
 )
-def test_a_state_is_looked_for_where_init_noted_it(tmp_path, block, said):
+def test_a_state_is_looked_for_where_init_noted_it(tmp_path, kind, settings, said):
     noted = {"type": "local", "config": {"path": "old", "workspace_dir": None}}
     (tmp_path / ".terraform").mkdir()
     (tmp_path / ".terraform" / "terraform.tfstate").write_text(json.dumps({"backend": noted}))
     with pytest.raises(UserError, match=said):
-        backend_for(block, RunOptions(tmp_path, "plan"), given={})
+        backend_for(ConfiguredBackend(kind, settings), RunOptions(tmp_path, "plan"), given={})
     for same in ({}, {"path": "old"}, {"workspace_dir": "terraform.tfstate.d"}):
-        found = backend_for({"local": same}, RunOptions(tmp_path, "plan"), given={})
+        configured = ConfiguredBackend("local", same)
+        found = backend_for(configured, RunOptions(tmp_path, "plan"), given={})
         assert found.journal == journal_of(tmp_path / "old")
 
 
@@ -451,10 +450,13 @@ def test_an_empty_place_beside_a_filled_local_state_is_refused(session, tmp_path
 def test_a_remote_state_is_reached_without_terraform(tmp_path, monkeypatch):
     block = {"address": "http://127.0.0.1:9/state", "retry_max": 0}
     journals = tmp_path / "journals"
-    found = backend_for({"http": block}, RunOptions(tmp_path, "plan", journals=journals), given={})
+    configured = ConfiguredBackend("http", block)
+    found = backend_for(configured, RunOptions(tmp_path, "plan", journals=journals), given={})
     assert (found.name, found.journal.parent) == (block["address"], journals)
     with pytest.raises(UserError, match=f"^Cannot reach the state {block['address']}: "):
         read_foreign(tmp_path, "http", block, "default")
+    with pytest.raises(UserError, match=r"^The config of the backend http is not an object\.$"):
+        read_foreign(tmp_path, "http", [block], "default")
 
 
 def test_a_missing_library_names_its_extra(tmp_path, monkeypatch):
@@ -468,7 +470,7 @@ def test_a_missing_library_names_its_extra(tmp_path, monkeypatch):
         monkeypatch.delattr(sys.modules.get(parent), name, raising=False)
         said = rf"^The {kind} backend needs .*pip install 'opsconsole\[{kind}\]'"
         with pytest.raises(UserError, match=said):
-            backend_for({kind: []}, RunOptions(tmp_path, "plan"))
+            backend_for(ConfiguredBackend(kind, {}), RunOptions(tmp_path, "plan"))
 
 
 @pytest.mark.parametrize(

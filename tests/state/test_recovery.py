@@ -1,3 +1,5 @@
+"""What a journal adds to the state of its run, or to one that another engine wrote."""
+
 from __future__ import annotations
 
 import contextlib
@@ -7,9 +9,9 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from opsconsole.errors import UserError
+from opsconsole.state.journal import Base, Changes, Intent, Record, Writing
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateChange
-from opsconsole.state.records import Base, Changes, Intent, Record, Writing
 from opsconsole.state.recovery import recover
 
 Host = Callable[..., InstanceObject]

@@ -1,3 +1,5 @@
+"""What a session says and stores where the state machine cannot tell, as stories."""
+
 from __future__ import annotations
 
 import asyncio
@@ -13,14 +15,13 @@ import pytest
 from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of
 from opsconsole.state import session as session_module
-from opsconsole.state.backend import LocalBackend, RunOptions
+from opsconsole.state.backend import RunOptions
 from opsconsole.state.backends.base import LockLost
-from opsconsole.state.journal import Journal
+from opsconsole.state.journal import Intent, Journal, decode_lines
 from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state
-from opsconsole.state.records import Intent, decode_lines
 from opsconsole.state.session import Cadence, StateSession
 from shared_place import InMemory, Place, ids_of
 
@@ -171,40 +172,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     return found
 
 
-class Counting(LocalBackend):
-    """Counts the objects that all writes together wrote, and makes each cost time."""
-
-    def __init__(self, path: Path, clock: Clock, each: float) -> None:
-        super().__init__(path)
-        self.clock = clock
-        self.each = each
-        self.writes: list[tuple[float, int]] = []
-
-    def write(self, data: bytes, journal: bytes = b"") -> None:
-        count = data.count(b'"schema_version"')
-        self.clock.time += count * self.each
-        self.writes.append((self.clock.time, count))
-
-
-async def written(clock: Clock, path: Path, host: Host, changes: int) -> int:
-    backend = Counting(path, clock, each=0.00001)
-    with open_state(backend, Cadence()) as opened:
-        for number in range(changes):
-            opened.state.put(f"opsconsole_host.h{number}", host(number))
-            clock.time += 0.0002
-            if opened.is_due():
-                await opened.checkpoint()
-    return sum(count for _, count in backend.writes)
-
-
-async def test_the_cost_of_writing_state_is_linear(clock, tmp_path, host):
-    small = await written(clock, tmp_path / "small", host, 2_000)
-    large = await written(clock, tmp_path / "large", host, 8_000)
-    assert small <= 5 * 2_000
-    assert large <= 5 * 8_000
-    assert large <= 6 * small
-
-
 @pytest.mark.parametrize(
     ("changes", "since", "cost", "due"),
     [
@@ -222,13 +189,11 @@ def test_when_a_write_is_due(changes, since, cost, due):
     assert Cadence().due(changes, since, cost) is due
 
 
-@pytest.mark.parametrize(
-    ("embeds_journal", "stored"),
-    [
-        (True, "write | | write | write | write | write"),
-        (False, "store | store | store write | store store write | store | store store"),
-    ],
-)
+IN_ONE_DOCUMENT = "write | | write | write write | write | write"
+BESIDE = "store | store | store write | store store write store store write | store | store store"
+
+
+@pytest.mark.parametrize(("embeds_journal", "stored"), [(True, IN_ONE_DOCUMENT), (False, BESIDE)])
 async def test_what_a_shared_place_stores_before_calls_and_when(
     clock, tmp_path, host, embeds_journal, stored
 ):
@@ -260,6 +225,14 @@ async def test_what_a_shared_place_stores_before_calls_and_when(
     assert not opened.is_due()
     clock.time += 1
     assert opened.is_due()
+    await opened.checkpoint()
+    # Writes take half of the time at most, however many changes there are.
+    for number in range(500):
+        opened.state.put(f"{WEB}[{number}]", host(number))
+    opened.record()
+    for is_due in (False, True):
+        assert opened.is_due() is is_due
+        clock.time += 3
     for _ in range(2):
         await opened.checkpoint()
     assert not opened.has_unwritten_changes
@@ -285,17 +258,6 @@ async def test_a_cancelled_checkpoint_ends_before_the_next_begins(session, state
         assert len(stored(state_path)) == 300
     assert len(stored(state_path)) == 301
     assert [path.name for path in state_path.parent.iterdir()] == [state_path.name], "no backup"
-
-
-async def test_a_stored_state_that_is_gone_at_the_end_keeps_the_journal(session, state_path, host):
-    opened = session()
-    opened.state.put(WEB, host(1))
-    await opened.checkpoint()
-    state_path.unlink()
-    with pytest.raises(UserError, match="was removed or moved"):
-        opened.close()
-    with pytest.raises(UserError, match="is gone, but a journal"):
-        session()
 
 
 async def test_a_write_whose_turn_comes_after_the_end_is_not_made(
@@ -348,6 +310,18 @@ async def test_what_is_recorded_after_the_end_is_written_nowhere(
         assert info_file(state_path).exists()
     with session() as again:
         assert (ids_of(again.state), again.open_intents) == ({WEB: "hst_0001"}, ())
+
+
+async def test_callers_share_one_write_of_the_document_that_embeds_their_calls(tmp_path):
+    place, writes = Place(), list[str]()
+    place.point = lambda name: writes.append(name) if name == "write" else None
+    opened = open_state(InMemory(place, RunOptions(tmp_path), embeds_journal=True))
+    calls = [opened.intend(f"opsconsole_agent.a{n}", "POST", {}) for n in range(50)]
+    await asyncio.gather(*[opened.flush() for _ in calls])
+    assert (len(writes), place.journal.count(b"POST")) == (1, 50)
+    opened.record(calls)
+    opened.close()
+    assert place.journal == b""
 
 
 async def test_a_flush_that_fails_refuses_the_calls_of_every_caller(tmp_path):

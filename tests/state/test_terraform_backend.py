@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from opsconsole.errors import UserError
+from opsconsole.state import ConfiguredBackend
 from opsconsole.state.backend import RunOptions
 from opsconsole.state.lock import Locking
 from opsconsole.state.model import State
@@ -150,14 +151,15 @@ def test_a_directory_that_is_not_initialised_says_so(terraform, tmp_path, monkey
 def test_without_terraform_a_remote_backend_is_one_error(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="no terraform or tofu is installed"):
-        backend_for({"consul": {}}, RunOptions(tmp_path))
+        backend_for(ConfiguredBackend("consul", {}), RunOptions(tmp_path))
     with pytest.raises(UserError, match="no terraform or tofu is installed"):
         read_foreign(tmp_path, "consul", {}, "default")
     assert read_foreign(tmp_path, "local", {"path": "x"}, "default")[0] == str(tmp_path / "x")
-    for block, name in ((None, "terraform.tfstate"), ({"local": [{"path": "x"}]}, "x")):
-        assert backend_for(block, RunOptions(tmp_path)).name == str(tmp_path / name)
+    in_x = ConfiguredBackend("local", {"path": "x"})
+    for configured, name in ((None, "terraform.tfstate"), (in_x, "x")):
+        assert backend_for(configured, RunOptions(tmp_path)).name == str(tmp_path / name)
     (tmp_path / "tofu").symlink_to("/bin/true")
-    found = backend_for({"consul": []}, RunOptions(tmp_path))
+    found = backend_for(ConfiguredBackend("consul", {}), RunOptions(tmp_path))
     assert found.name == f"the consul backend of {tmp_path}"
     assert found.why_unlocked().endswith("through Terraform, which cannot hold its lock for a run.")
     assert found.journal == tmp_path / "consul.default.opsconsole-journal"

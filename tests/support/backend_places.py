@@ -19,10 +19,10 @@ import pytest
 from connect_proxy import connect_proxy, write_certificate
 from http_state import serve_state
 from loopback import closed_address
-from opsconsole.state import DEFAULT_WORKSPACE, Locking, RunOptions
+from opsconsole.state import DEFAULT_WORKSPACE, ConfiguredBackend, Locking, RunOptions
 from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.opening import backend_for, native_backend, open_state
-from opsconsole.state.session import Cadence, StateSession
+from opsconsole.state.session import StateSession
 from patience import until
 from postgres_server import running_postgres
 from sampling import EVERYTHING
@@ -62,9 +62,9 @@ class Place:
     def session(self, folder: Path, **locking: Any) -> StateSession:
         """Open a session as a machine of its own would; nothing is stored until it is closed."""
         folder.mkdir(exist_ok=True)
-        block = {self.kind: self.block}
-        backend = backend_for(block, RunOptions(folder, locking=Locking(**locking)))
-        return open_state(backend, Cadence(seconds=1e9, changes=10**9))
+        configured = ConfiguredBackend(self.kind, self.block)
+        backend = backend_for(configured, RunOptions(folder, locking=Locking(**locking)))
+        return open_state(backend)
 
 
 Make = Callable[..., Place]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from opsconsole.journal_files import journal_of
 from opsconsole.state import Intent, State
-from opsconsole.state.records import Base, decode_lines, encode_records, open_intents
+from opsconsole.state.journal import Base, decode_lines, encode_records, open_intents
 
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
 

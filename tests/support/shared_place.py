@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from opsconsole.state.backend import RunOptions
-from opsconsole.state.backends.base import LockLost, SharedBackend
-from opsconsole.state.backends.settings import BackendSettings
+from opsconsole.state.backends.base import BackendSettings, LockLost, SharedBackend
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.model import State
 

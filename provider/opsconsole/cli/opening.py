@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -33,6 +32,7 @@ from opsconsole.language import (
 )
 from opsconsole.state import (
     Backend,
+    ConfiguredBackend,
     LockInfo,
     Locking,
     RunOptions,
@@ -200,18 +200,18 @@ def open_backend(
             moved; or it cannot be locked for the run, and the user has not agreed to that.
     """
     block = program.backend
-    settings: Mapping[str, Any] | None = None if block is None else {block.type: block.settings}
+    configured = None if block is None else ConfiguredBackend(block.type, block.settings)
     if block is not None and stands_in(args):
         # Settings from `init -backend-config` override the block, and only the note has them.
         noted = noted_backend(program.root)
-        settings = {noted[0]: noted[1]} if noted and noted[0] == block.type else settings
-    return _open_backend_at(args, program.root, settings, operation, workspace)
+        configured = noted if noted and noted.kind == block.type else configured
+    return _open_backend_at(args, program.root, configured, operation, workspace)
 
 
 def _open_backend_at(
     args: argparse.Namespace,
     directory: Path,
-    settings: Mapping[str, Any] | None,
+    configured: ConfiguredBackend | None,
     operation: str,
     workspace: str | None,
 ) -> Backend:
@@ -225,7 +225,7 @@ def _open_backend_at(
     )
     given = read_backend_options(getattr(args, "backend_config", []))
     backend = backend_for(
-        settings, options, workspace=workspace, state_path=args.state, given=given
+        configured, options, workspace=workspace, state_path=args.state, given=given
     )
     _check_lockable(args, backend, operation)
     return backend
@@ -302,5 +302,4 @@ def state_backend(
             f"There is neither a program nor a state in {here}.",
             "Go to the directory of the app, or name the state with --state=PATH.",
         )
-    settings = None if noted is None else {noted[0]: noted[1]}
-    return _open_backend_at(args, here, settings, operation, workspace)
+    return _open_backend_at(args, here, noted, operation, workspace)

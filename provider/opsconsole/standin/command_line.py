@@ -120,7 +120,7 @@ def _read_flags(
     Raises:
         UserError: A flag lacks its value, or is neither on nor off.
     """
-    found: list[tuple[str, str]] = []
+    flag_values: list[tuple[str, str]] = []
     operands: list[str] = []
     foreign = ""
     waiting = list(words)
@@ -140,10 +140,10 @@ def _read_flags(
             if not waiting:
                 raise UserError(f"-{name} needs a value.", f"Write -{name}=VALUE.")
             value = waiting.pop(0)
-        found.append((name, value if flag.valued else _switch(name, value)))
+        flag_values.append((name, value if flag.valued else _switch(name, value)))
         if flag.use not in ("pass", "own", "ignore"):
             foreign = foreign or f"the flag -{name} ({flag.use})"
-    return tuple(found), tuple(operands), foreign
+    return tuple(flag_values), tuple(operands), foreign
 
 
 def _switch(name: str, value: str | None) -> str:

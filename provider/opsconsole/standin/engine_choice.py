@@ -99,7 +99,7 @@ def _maker_of_plan(call: Call, directory: Path) -> str:
 def only_terraform(directory: Path) -> str:
     """Name the part of a directory's program that only Terraform can run, or return empty."""
     from opsconsole.language import OnlyTerraform, UnreadProgram, check_support, load_directory
-    from opsconsole.state import encrypts_states, expression_in
+    from opsconsole.state import encrypts_states, expression_in, supports_backend
 
     if not any(path.name.endswith(_PROGRAM) for path in directory.iterdir()):
         return ""
@@ -132,13 +132,6 @@ def only_terraform(directory: Path) -> str:
     return ""
 
 
-def supports_backend(kind: str) -> bool:
-    """Return whether the engine itself supports a kind of backend."""
-    from opsconsole.state import is_native
-
-    return kind == "local" or is_native(kind)
-
-
 def hand_over(call: Call, reason: str, directory: Path) -> NoReturn:
     """Become the real engine of a directory, with the same words.
 
@@ -146,8 +139,8 @@ def hand_over(call: Call, reason: str, directory: Path) -> NoReturn:
         UserError: There is no real engine, or it leads back to this program.
     """
     engine = engine_of(directory)
-    found = real_terraform(os.environ, engine=engine)
-    if found is None:
+    binary = real_terraform(os.environ, engine=engine)
+    if binary is None:
         named = os.environ.get(FALLBACK)
         lacking = "neither terraform nor tofu is"
         if named:
@@ -161,26 +154,25 @@ def hand_over(call: Call, reason: str, directory: Path) -> NoReturn:
     # `exec` keeps the id of this process. With a script in between, that process is the parent.
     if os.environ.get(_HANDED_OVER) in (str(os.getpid()), str(os.getppid())):
         raise UserError(
-            f"{found} is not {engine.name}: it runs {STANDIN} again.",
+            f"{binary} is not {engine.name}: it runs {STANDIN} again.",
             f"Name the real one in {FALLBACK}.",
         )
-    sys.stderr.write(
-        f"{STANDIN}: handed over to {found}, because of {reason}{_remark(call, found, directory)}\n"
-    )
+    remark = _remark(call, binary, directory)
+    sys.stderr.write(f"{STANDIN}: handed over to {binary}, because of {reason}{remark}\n")
     # `exec` would lose the buffers of Python's streams.
     sys.stderr.flush()
     sys.stdout.flush()
     environment = {**os.environ, _HANDED_OVER: str(os.getpid())}
     try:
-        os.execve(found, [found, *call.words], environment)
+        os.execve(binary, [binary, *call.words], environment)
     except OSError as error:
         raise UserError(
-            f"{found} cannot be started: {error.strerror}.", f"Name another one in {FALLBACK}."
+            f"{binary} cannot be started: {error.strerror}.", f"Name another one in {FALLBACK}."
         ) from error
 
 
-def _remark(call: Call, found: str, directory: Path) -> str:
+def _remark(call: Call, binary: str, directory: Path) -> str:
     notes = data_directory(directory)
     if call.name in _NEED_PROVIDERS and notes.is_dir() and not (notes / "providers").exists():
-        return f" (this directory was initialised without plugins: run `{found} init` first)"
+        return f" (this directory was initialised without plugins: run `{binary} init` first)"
     return ""

@@ -9,20 +9,18 @@ from pathlib import Path
 
 from opsconsole import resources
 from opsconsole.errors import UserError
-from opsconsole.journal_files import WORKSPACES_FOLDER
+from opsconsole.journal_files import WORKSPACES_FOLDER, ConfiguredBackend, noted_backend
 from opsconsole.language import load_directory, read_backend_options
-from opsconsole.standin.command_line import Call
-from opsconsole.standin.engine_choice import supports_backend
-from opsconsole.standin.recorded_backend import (
+from opsconsole.standin.backend_note import (
     SETTINGS,
-    RecordedBackend,
+    DeclaredBackend,
     declared_backend,
     hash_as_noted,
-    read_record,
+    note_backend,
     same_backend,
     same_settings,
-    write_record,
 )
+from opsconsole.standin.command_line import Call
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
     Backend,
@@ -33,6 +31,7 @@ from opsconsole.state import (
     backend_for,
     open_state,
     read_state,
+    supports_backend,
     workspace_of,
 )
 from opsconsole.terraform_binary import engine_of
@@ -86,8 +85,8 @@ def _prepare(directory: Path, call: Call, say: Say) -> int:
 
 
 def _with_options(
-    wanted: RecordedBackend | None, options: tuple[str, ...]
-) -> RecordedBackend | None:
+    wanted: DeclaredBackend | None, options: tuple[str, ...]
+) -> DeclaredBackend | None:
     """Return a backend with the settings of `-backend-config`: `NAME=VALUE`, or a file of them."""
     if not options:
         return wanted
@@ -106,22 +105,22 @@ def _with_options(
     return replace(wanted, settings=settings)
 
 
-def _set_backend(directory: Path, wanted: RecordedBackend | None, call: Call, say: Say) -> None:
-    recorded = read_record(directory)
-    unchanged = same_backend(wanted, recorded)
+def _set_backend(directory: Path, wanted: DeclaredBackend | None, call: Call, say: Say) -> None:
+    noted = noted_backend(directory)
+    unchanged = same_backend(wanted, noted)
     # The hash of a block, by which backends may be equal, does not include `-backend-config`.
-    if unchanged and wanted and recorded and call.every("backend-config"):
-        unchanged = same_settings(wanted, recorded)
+    if unchanged and wanted and noted and call.every("backend-config"):
+        unchanged = same_settings(wanted, noted)
     if unchanged:
-        if wanted and recorded:
-            block_hash = hash_as_noted(wanted, recorded)
+        if wanted and noted:
+            block_hash = hash_as_noted(wanted, noted)
             # The same settings may come from the block now, but from `-backend-config` before. The
             # hash of the block, which Terraform compares, then differs.
-            if block_hash != recorded.block_hash:
-                write_record(directory, replace(recorded, block_hash=block_hash))
+            if block_hash != noted.block_hash:
+                note_backend(directory, replace(noted, block_hash=block_hash))
         return
     choices = ("reconfigure", "migrate-state", "force-copy")
-    if recorded is not None and not any(map(call.on, choices)):
+    if noted is not None and not any(map(call.on, choices)):
         raise UserError(
             "Backend configuration changed\n\nThe program names another backend than the "
             "one that this directory was initialised with. The state may have to be copied.",
@@ -129,10 +128,10 @@ def _set_backend(directory: Path, wanted: RecordedBackend | None, call: Call, sa
         )
     # The state is copied before the backend is noted, so the old note stays valid after a failure.
     if not call.on("reconfigure"):
-        _migrate(directory, recorded, wanted, call, say)
-    write_record(directory, wanted)
+        _migrate(directory, noted, wanted, call, say)
+    note_backend(directory, wanted)
     if wanted is None:
-        kind = recorded.kind if recorded else "local"
+        kind = noted.kind if noted else "local"
         say(f'\nSuccessfully unset the backend "{kind}". The state is kept locally.', "")
         return
     say(f'\nSuccessfully configured the backend "{wanted.kind}"!', "")
@@ -140,8 +139,8 @@ def _set_backend(directory: Path, wanted: RecordedBackend | None, call: Call, sa
 
 def _migrate(
     directory: Path,
-    source: RecordedBackend | None,
-    target: RecordedBackend | None,
+    source: ConfiguredBackend | None,
+    target: ConfiguredBackend | None,
     call: Call,
     say: Say,
 ) -> None:
@@ -155,10 +154,7 @@ def _migrate(
     _check_source(directory, source)
     locking = Locking(call.on("lock", True), seconds(call.text("lock-timeout", "0")))
     options = RunOptions(directory, "init", locking)
-    old, new = (
-        backend_for(None if item is None else {item.kind: item.settings}, options)
-        for item in (source, target)
-    )
+    old, new = (backend_for(backend, options) for backend in (source, target))
     if isinstance(old, LocalBackend) and isinstance(new, LocalBackend) and old.path == new.path:
         return
     if read_state(old).empty:
@@ -178,7 +174,7 @@ def _migrate(
         _write(old, b"")
 
 
-def _check_source(directory: Path, source: RecordedBackend | None) -> None:
+def _check_source(directory: Path, source: ConfiguredBackend | None) -> None:
     engine = engine_of(directory).name
     if source is not None and not supports_backend(source.kind):
         raise UserError(

@@ -12,11 +12,15 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from opsconsole.cli.standard_streams import OutputStream, open_descriptors, text_stream
 from opsconsole.errors import TRY_LATER, UserError
 from opsconsole.standin.command_line import FALSE, Call, read_call
 from opsconsole.standin.verbs import VERBS, Verb
+
+if TYPE_CHECKING:
+    import argparse
 
 _GLOBAL = (
     ("-chdir=DIR", "go to another directory before anything else"),
@@ -93,11 +97,12 @@ def _run_verb(call: Call, verb: Verb, directory: Path) -> int:
         os.chdir(directory)
         _check_operands(call.name, verb, len(call.operands))
         if not verb.run:
-            return _run_command(call, verb)
+            args = _read_arguments(call, verb)
+            return int(args.run(args))
         module, _, function = verb.run.partition(":")
         carry_out = getattr(importlib.import_module(f"opsconsole.standin.{module}"), function)
-        code: int = carry_out(call)
-        return code
+        arguments = [_read_arguments(call, verb)] if verb.command else []
+        return int(carry_out(call, *arguments))
     except UserError as problem:
         from opsconsole.language import OnlyTerraform
         from opsconsole.standin.engine_choice import ENGINE, hand_over
@@ -115,8 +120,12 @@ def _run_verb(call: Call, verb: Verb, directory: Path) -> int:
         hand_over(call, problem.construct, directory)
 
 
-def _run_command(call: Call, verb: Verb) -> int:
-    """Carry a verb out by a command of `opsconsole`, as clients of Terraform expect."""
+def _read_arguments(call: Call, verb: Verb) -> argparse.Namespace:
+    """Read a call as one of the verb's command of `opsconsole`, and check the backend for it.
+
+    Raises:
+        UserError: The directory is not initialised for the backend of its program.
+    """
     from opsconsole.cli.parser import build_parser
 
     here = Path.cwd()
@@ -132,11 +141,10 @@ def _run_command(call: Call, verb: Verb) -> int:
     if verb.needs_backend and args.dir is not None and saved is None and args.state is None:
         from opsconsole import resources
         from opsconsole.language import load_directory
-        from opsconsole.standin.recorded_backend import check_initialised
+        from opsconsole.standin.backend_note import check_initialised
 
         check_initialised(load_directory(here, resources))
-    code: int = args.run(args)
-    return code
+    return args
 
 
 def _directory(call: Call) -> Path:

@@ -33,7 +33,8 @@ class Verb:
         operands: How many operands there may be, at least and at most; -1: any number.
         run: `module:function` of this package, which takes the call and returns the exit code;
             empty if a command of `opsconsole` carries the verb out.
-        command: The words of that command, if they are not those of the verb.
+        command: The words of that command, if they are not those of the verb. With `run`, the
+            command only reads the options, and the function also takes its arguments.
         reads_program: Whether the choice of the engine depends on the program.
         plan_file: Whether an operand may name a plan file, which then decides on the engine.
         needs_backend: Whether that command needs the backend initialised as the program says.
@@ -76,16 +77,12 @@ _WALK = (
 _PLANNING = _WALK | _flags("pass", "refresh refresh-only destroy replace=")
 _APPLYING = _flags("pass", "auto-approve") | _ELSEWHERE | _BACKUP
 _EDITING = _STATE | _LOCKING | _REMOTE | _ELSEWHERE | _BACKUP
-_EDITING_SELF = (
-    _flags("own", "lock allow-missing lock-timeout= state= journal=")
-    | _REMOTE
-    | _ELSEWHERE
-    | _BACKUP
-    | _NO_COLOUR
-)
+_TAINTING = _EDITING | _NO_COLOUR | _flags("own", "allow-missing")
 
 VERBS: Mapping[str, Verb] = {
-    "version": Verb("show versions", _flags("own", "json"), run="version:run", reads_program=False),
+    "version": Verb(
+        "show versions", _flags("own", "json"), run="small_verbs:version", reads_program=False
+    ),
     "init": Verb(
         "prepare the working directory: note the backend",
         _flags("own", "backend force-copy input reconfigure migrate-state json lock")
@@ -152,11 +149,18 @@ VERBS: Mapping[str, Verb] = {
     ),
     "taint": Verb(
         "mark an instance, to be replaced by the next apply",
-        _EDITING_SELF,
+        _TAINTING,
         (1, 1),
         run="state_verbs:run",
+        command="state rm",
     ),
-    "untaint": Verb("remove the mark of an instance", _EDITING_SELF, (1, 1), run="state_verbs:run"),
+    "untaint": Verb(
+        "remove the mark of an instance",
+        _TAINTING,
+        (1, 1),
+        run="state_verbs:run",
+        command="state rm",
+    ),
     "import": Verb(
         "import what exists on the console into state",
         _EDITING
@@ -175,22 +179,22 @@ VERBS: Mapping[str, Verb] = {
     "get": Verb(
         "install modules: there are none",
         _flags("ignore", "update no-color") | _TESTS,
-        run="provider_verbs:get",
+        run="small_verbs:get",
     ),
     "providers lock": Verb(
         "note providers: there is nothing to note",
         _flags("ignore", "enable-plugin-cache no-color fs-mirror= net-mirror= platform="),
         (0, -1),
-        run="provider_verbs:lock",
+        run="small_verbs:lock",
     ),
     "providers": Verb(
         "print the providers that the program requires",
         _NO_COLOUR | _TESTS,
-        run="provider_verbs:providers",
+        run="small_verbs:providers",
     ),
     "providers schema": Verb(
         "print the provider's schema",
         _flags("own", "json") | _NO_COLOUR,
-        run="provider_verbs:schema",
+        run="small_verbs:schema",
     ),
 }

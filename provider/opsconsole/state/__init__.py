@@ -10,7 +10,7 @@ names of this package, not its modules.
 
 from __future__ import annotations
 
-from opsconsole.journal_files import data_directory, noted_backend
+from opsconsole.journal_files import ConfiguredBackend, data_directory, noted_backend
 from opsconsole.state.address import (
     Address,
     InstanceKey,
@@ -26,31 +26,30 @@ from opsconsole.state.backend import (
     LocalBackend,
     RunOptions,
     UnreadableBackend,
-    replace_durably,
-    workspace_of,
 )
 from opsconsole.state.document import WrittenNumber, decode, encode, lay_out
+from opsconsole.state.files import replace_durably
+from opsconsole.state.journal import Intent
 from opsconsole.state.lock import LockInfo, Locking, info_file
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput, paths_to_state
 from opsconsole.state.opening import (
     backend_for,
     encrypts_states,
-    expression_in,
     is_as_stored,
-    is_native,
     open_state,
     read_foreign,
     read_state,
     read_stored,
 )
-from opsconsole.state.records import Intent
+from opsconsole.state.place import expression_in, supports_backend, workspace_of
 from opsconsole.state.session import StateSession
 
 __all__ = [
     "DEFAULT_WORKSPACE",
     "Address",
     "Backend",
+    "ConfiguredBackend",
     "InstanceKey",
     "InstanceObject",
     "Intent",
@@ -75,7 +74,6 @@ __all__ = [
     "instance_and_key",
     "instance_of",
     "is_as_stored",
-    "is_native",
     "lay_out",
     "noted_backend",
     "open_state",
@@ -85,5 +83,6 @@ __all__ = [
     "read_state",
     "read_stored",
     "replace_durably",
+    "supports_backend",
     "workspace_of",
 ]

@@ -160,9 +160,9 @@ def deposed_name(address: str, key: str) -> str:
 def instance_and_key(address: str) -> tuple[str, str]:
     """Return an instance's address, and the deposed key if `address` names a deposed object."""
     if address.endswith(")"):
-        found = _DEPOSED.fullmatch(address)
-        if found is not None:
-            return found[1], found[2]
+        match = _DEPOSED.fullmatch(address)
+        if match is not None:
+            return match[1], match[2]
     return address, ""
 
 

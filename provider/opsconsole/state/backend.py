@@ -9,21 +9,30 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
-import stat
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Never
+from typing import Final, NamedTuple, Never
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import WORKSPACES_FOLDER, data_directory, journal_of
+from opsconsole.journal_files import journal_of
 from opsconsole.named_files import check_no_device, file_errors
-from opsconsole.state.lock import (
+from opsconsole.state.files import (
     NOT_OPEN,
+    check_regular,
+    is_file,
+    is_mount_point,
+    put_in_place,
+    read_all,
+    read_file,
+    removed_error,
+    replace_durably,
+    reserve_room,
+    sync_directory,
+    write_at,
+)
+from opsconsole.state.lock import (
     LockInfo,
     Locking,
     info_file,
-    is_file,
     lock_file,
     release_file,
     remove_unwritten,
@@ -178,24 +187,6 @@ DEFAULT_WORKSPACE = "default"
 _AS_IT_WAS = "The state is as it was."
 
 
-def workspace_of(directory: Path) -> str:
-    """Return the selected workspace of a working directory, determined as Terraform does."""
-    noted = read_file(data_directory(directory) / "environment").decode().strip()
-    return os.environ.get("TF_WORKSPACE") or noted or DEFAULT_WORKSPACE
-
-
-def local_path(directory: Path, settings: Mapping[str, Any], workspace: str) -> Path:
-    """Return the path at which a local backend keeps its state.
-
-    Args:
-        settings: The backend's block, with the optional `path` and `workspace_dir`.
-    """
-    if workspace == DEFAULT_WORKSPACE:
-        return directory / (settings.get("path") or "terraform.tfstate")
-    folder = directory / (settings.get("workspace_dir") or WORKSPACES_FOLDER)
-    return folder / workspace / "terraform.tfstate"
-
-
 Stamp = tuple[int, int, int]
 """Size, time of the last write in nanoseconds, and number of a file."""
 
@@ -310,10 +301,9 @@ class LocalBackend(Backend):
             self._copy.unlink()
 
     def check_name(self) -> None:
-        if self.is_gone():
-            raise removed_error("state", self.path)
         if not self._is_named():
-            raise self._written_by_other()
+            is_gone = not os.path.lexists(self.path)
+            raise removed_error("state", self.path) if is_gone else self._written_by_other()
 
     def is_gone(self) -> bool:
         return not self._is_named() and not os.path.lexists(self.path)
@@ -418,144 +408,6 @@ class LocalBackend(Backend):
         )
 
 
-def check_regular(path: Path, what: str, remedy: str) -> os.stat_result | None:
-    """Return the status of a file; None if there is no file of that name.
-
-    Raises:
-        UserError: The path is a directory, a device, a pipe or a socket.
-    """
-    try:
-        status = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    if not stat.S_ISREG(status.st_mode):
-        raise UserError(f"The {what} {path} is not a regular file. Nothing was changed.", remedy)
-    return status
-
-
-_MOUNTS: Final = Path("/proc/self/mountinfo")
-
-
-def is_mount_point(path: Path) -> bool:
-    """Return whether something is mounted on exactly this path, as far as the system tells."""
-    try:
-        lines = _MOUNTS.read_bytes().splitlines()
-    except OSError:
-        return False
-    wanted = os.fsencode(path)
-    return any(_unescape(line.split(b" ")[4]) == wanted for line in lines)
-
-
-def _unescape(name: bytes) -> bytes:
-    """Decode a name of the mount table, where octal numbers stand for spaces and the like."""
-    return re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8)]), name)
-
-
-def removed_error(what: str, path: Path) -> UserError:
-    """Say that a file of this run lost its name, so that no further request may be sent."""
-    return UserError(
-        f"The {what} {path} was removed or moved while this run used it. No further request is"
-        " sent.",
-        "Let nothing clear that directory while a run is in progress.",
-    )
-
-
 def _stamp(descriptor: int) -> Stamp:
     status = os.fstat(descriptor)
     return status.st_size, status.st_mtime_ns, status.st_ino
-
-
-def read_all(descriptor: int) -> bytes:
-    """Read a whole file through its open descriptor, from the beginning."""
-    # A second descriptor would not do: closing it would drop a POSIX lock on the file.
-    pieces = []
-    at = 0
-    while piece := os.pread(descriptor, 1 << 24, at):
-        pieces.append(piece)
-        at += len(piece)
-    return b"".join(pieces)
-
-
-def read_file(path: Path) -> bytes:
-    """Return the content of a file; empty if there is no file.
-
-    Raises:
-        UserError: The file cannot be read.
-    """
-    with file_errors("read", path, "Nothing was changed."):
-        try:
-            return path.read_bytes()
-        except FileNotFoundError:
-            return b""
-
-
-def write_at(descriptor: int, data: bytes, at: int) -> int:
-    """Write all of `data` at an offset of an open file; return the offset after the data."""
-    view = memoryview(data)
-    while view:
-        count = os.pwrite(descriptor, view, at)
-        at, view = at + count, view[count:]
-    return at
-
-
-def reserve_room(descriptor: int, start: int, length: int) -> None:
-    """Reserve room in a file, so that a full disk is met before anything is written.
-
-    Raises:
-        OSError: There is no room.
-    """
-    # macOS has no such call: there, the write itself meets the full disk.
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(descriptor, start, length)
-
-
-def replace_durably(path: Path, content: bytes) -> None:
-    """Replace a file by rename, so that a crash leaves either the old file or the new one.
-
-    Not for state files; the docstring of this module gives the reason.
-
-    Raises:
-        UserError: The file cannot be written. The old file is unchanged.
-    """
-    with file_errors("write", path, "The file is as it was."):
-        os.close(put_in_place(path, content))
-        sync_directory(path.parent)
-
-
-def put_in_place(
-    path: Path, content: bytes, prepare: Callable[[int], None] = lambda descriptor: None
-) -> int:
-    """Replace a file by rename; return the descriptor of the new file.
-
-    The content is durable. The name is durable only after the directory is synced.
-
-    Args:
-        prepare: Called with the descriptor before anything is written.
-
-    Raises:
-        OSError: The file cannot be written. The old file is unchanged.
-    """
-    draft = path.with_name(f".{path.name}.{os.getpid()}.new")
-    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        # A draft that an earlier process left under this name keeps its own mode.
-        os.fchmod(descriptor, 0o600)
-        prepare(descriptor)
-        write_at(descriptor, content, 0)
-        os.fsync(descriptor)
-        draft.replace(path)
-    except BaseException:
-        os.close(descriptor)
-        with contextlib.suppress(OSError):
-            draft.unlink()
-        raise
-    return descriptor
-
-
-def sync_directory(path: Path) -> None:
-    """Make the file names in a directory durable."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -20,16 +20,15 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from opsconsole import __version__
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.errors import TryLater
 from opsconsole.named_files import file_error
+from opsconsole.state.files import is_file
 
 _POLL = (0.1, 0.2, 0.4, 0.8, 1.0)
-NOT_OPEN: Final = -1
-"""Stands for the descriptor of a file that is not open."""
 # POSIX allows either error for a lock that another process holds.
 _HELD = (errno.EACCES, errno.EAGAIN)
 
@@ -243,11 +242,3 @@ def _try_lock(descriptor: int) -> bool:
             return False
         raise
     return True
-
-
-def is_file(descriptor: int, path: Path) -> bool:
-    """Return whether the open file is still the file of that name."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except OSError:
-        return False

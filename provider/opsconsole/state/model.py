@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import sys
 import uuid
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
 
-from msgspec import Raw
+from msgspec import DecodeError, Raw
 
 from opsconsole.errors import UserError
-from opsconsole.state.address import Address
-from opsconsole.state.document import decode, encode, fields_of, lay_out
+from opsconsole.state.address import Address, InstanceKey, is_name
+from opsconsole.state.document import compact, decode, encode, fields_of, items_of, lay_out
 from opsconsole.state.objects import (
     InstanceObject,
     StateChange,
@@ -28,7 +30,7 @@ from opsconsole.state.objects import (
     with_fields,
     write_instance,
 )
-from opsconsole.state.parse import ObjectKey, Parts, Resource, ResourceKey, parse
+from opsconsole.terraform_binary import engine_of
 
 _FIELDS = (
     "version",
@@ -39,6 +41,23 @@ _FIELDS = (
     "resources",
     "check_results",
 )
+_FORMAT_VERSION: Final = 4
+_OTHER_LAYOUT: Final = "its resources are not laid out as state version 4"
+
+_ResourceKey = tuple[str, str, str, str]
+"""Module, mode, type and name: the order in which core sorts resources."""
+
+_ObjectKey = tuple[InstanceKey, str]
+"""Instance key and deposed key; the deposed key is empty for the current object."""
+
+
+@dataclass(slots=True)
+class _Resource:
+    """A resource: its fields, including the place of `instances`, and its objects as JSON."""
+
+    provider: str
+    fields: dict[str, Any]
+    objects: dict[_ObjectKey, bytes] = field(default_factory=dict)
 
 
 class State:
@@ -48,8 +67,17 @@ class State:
     is called with every change, in the order of the changes.
     """
 
-    def __init__(self, parts: Parts) -> None:
-        self._fields, self._outputs, self._resources, self.lineage, self.serial = parts
+    def __init__(
+        self,
+        fields: dict[str, Any],
+        outputs: dict[str, bytes],
+        resources: dict[_ResourceKey, _Resource],
+        lineage: str,
+        serial: int,
+    ) -> None:
+        """Make a state of its parts; `fields` are the original top-level fields."""
+        self._fields, self._outputs, self._resources = fields, outputs, resources
+        self.lineage, self.serial = lineage, serial
         self.changed = False
         self.on_change: Callable[[StateChange], None] | None = None
 
@@ -59,7 +87,7 @@ class State:
         # No release of Terraform wrote this state. Terraform and OpenTofu read an empty version as
         # unknown and do not compare it.
         fields = fields_of(b'{"version":4,"terraform_version":"","check_results":null}')
-        return cls(Parts(dict(fields), {}, {}, lineage or str(uuid.uuid4()), 0))
+        return cls(dict(fields), {}, {}, lineage or str(uuid.uuid4()), 0)
 
     @classmethod
     def parse(cls, data: bytes, source: str = "file") -> State:
@@ -68,7 +96,22 @@ class State:
         Raises:
             UserError: The data is not a readable state of version 4. The error names `source`.
         """
-        return cls(parse(data, source)) if data.strip() else cls.new()
+        if not data.strip():
+            return cls.new()
+        try:
+            data.decode()
+            return _parse(compact(data), source)
+        except _Damaged as error:
+            why = f"The state {source} is damaged: {error}."
+            raise UserError(why, "Nothing was changed.") from error
+        except UnicodeDecodeError as error:
+            raise _unreadable(source, "it is not UTF-8") from error
+        except RecursionError as error:
+            raise _unreadable(source, "it is nested too deeply") from error
+        except DecodeError as error:
+            raise _unreadable(source, _OTHER_LAYOUT) from error
+        except ValueError as error:
+            raise _unreadable(source, str(error)) from error
 
     @property
     def terraform_version(self) -> str:
@@ -115,15 +158,15 @@ class State:
         text = self._text(_address(address), deposed)
         return None if text is None else text.decode()
 
-    def put(self, address: Address | str, item: InstanceObject, deposed: str = "") -> None:
+    def put(self, address: Address | str, instance: InstanceObject, deposed: str = "") -> None:
         """Set the object at `address`, keeping unknown fields of the object that it replaces."""
         address = _address(address)
         old = self._text(address, deposed)
         try:
-            text = write_instance(item, address.key, deposed, old)
+            text = write_instance(instance, address.key, deposed, old)
         except RecursionError as error:
             raise UserError(f"The attributes of {address} are nested too deeply.") from error
-        self._set(address, deposed, item.provider, text)
+        self._set(address, deposed, instance.provider, text)
 
     def remove(self, address: Address | str, deposed: str = "") -> None:
         """Remove the object at `address`, if there is one."""
@@ -169,10 +212,10 @@ class State:
     @property
     def outputs(self) -> dict[str, StateOutput]:
         """The root outputs, newly decoded, sorted by name."""
-        found = {name: decode(self._outputs[name]) for name in sorted(self._outputs)}
+        decoded = {name: decode(self._outputs[name]) for name in sorted(self._outputs)}
         return {
-            name: StateOutput(item.get("value"), item.get("type"), bool(item.get("sensitive")))
-            for name, item in found.items()
+            name: StateOutput(each.get("value"), each.get("type"), bool(each.get("sensitive")))
+            for name, each in decoded.items()
         }
 
     def set_output(self, name: str, output: StateOutput | None) -> None:
@@ -214,13 +257,12 @@ class State:
     def copy(self) -> State:
         """Return an unchanged copy; edits to it affect neither this state nor its listener."""
         resources = {
-            key: Resource(item.provider, item.fields, dict(item.objects))
-            for key, item in self._resources.items()
+            key: _Resource(resource.provider, resource.fields, dict(resource.objects))
+            for key, resource in self._resources.items()
         }
         # Objects and outputs are copied because `put` and `remove` change them. Fields are never
         # changed in place, so both states may share them.
-        parts = Parts(self._fields, dict(self._outputs), resources, self.lineage, self.serial)
-        return State(parts)
+        return State(self._fields, dict(self._outputs), resources, self.lineage, self.serial)
 
     def to_bytes(self) -> bytes:
         """Return the text of the file."""
@@ -247,11 +289,12 @@ class State:
         resources = []
         for key in sorted(self._resources):
             resource = self._resources[key]
-            objects = [Raw(resource.objects[item]) for item in sorted(resource.objects, key=_rank)]
-            resources.append({**resource.fields, "instances": objects})
+            in_order = sorted(resource.objects, key=_rank)
+            instances = [Raw(resource.objects[object_key]) for object_key in in_order]
+            resources.append({**resource.fields, "instances": instances})
         return resources
 
-    def _objects(self, address: Address) -> dict[ObjectKey, bytes]:
+    def _objects(self, address: Address) -> dict[_ObjectKey, bytes]:
         resource = self._resources.get(_resource_key(address))
         return resource.objects if resource else {}
 
@@ -312,24 +355,139 @@ def _address(address: Address | str) -> Address:
     return Address.parse(address) if isinstance(address, str) else address
 
 
-def _resource_key(address: Address) -> ResourceKey:
+def _resource_key(address: Address) -> _ResourceKey:
     return address.module, address.mode, address.type, address.name
 
 
-def _rank(key: ObjectKey) -> tuple[bool, bool, Any, str]:
+def _rank(key: _ObjectKey) -> tuple[bool, bool, Any, str]:
     """Sort objects as core does: no key, numbers, strings; the current object first."""
     index, deposed = key
     return isinstance(index, str), isinstance(index, int), index, deposed
 
 
-def _new_resource(key: ResourceKey, provider: str) -> Resource:
+def _new_resource(key: _ResourceKey, provider: str) -> _Resource:
     module, mode, type_name, name = key
     fields = {"module": module} if module else {}
     fields |= {"mode": mode, "type": type_name, "name": name, "provider": provider}
-    return Resource(provider, {**fields, "instances": None})
+    return _Resource(provider, {**fields, "instances": None})
 
 
 def _write_output(output: StateOutput) -> bytes:
     value = Raw(encode(output.value, sort=True))
     written = {"value": value, "type": output.type}
     return encode({**written, "sensitive": True} if output.sensitive else written)
+
+
+class _Damaged(Exception):
+    """The reason why a state of version 4 cannot be one that Terraform wrote."""
+
+
+def _unreadable(source: str, why: str) -> UserError:
+    return UserError(
+        f"The state {source} cannot be read: {why}.",
+        "Nothing was changed. Restore it from its backup, or from version control.",
+    )
+
+
+def _parse(text: bytes, source: str) -> State:
+    try:
+        fields = fields_of(text)
+    except DecodeError as error:
+        raise ValueError("it is not a JSON object") from error
+    values = {name: decode(raw) for name, raw in fields.items() if name != "resources"}
+    _check_version(values, source)
+    outputs = values.get("outputs") or {}
+    if not isinstance(outputs, dict) or not all(isinstance(o, dict) for o in outputs.values()):
+        raise _Damaged("its outputs are not objects by name")
+    lineage, serial = values.get("lineage", ""), values.get("serial", 0)
+    if not isinstance(lineage, str) or type(serial) is not int or serial < 0:
+        raise _Damaged("its serial is not a whole number of 0 or more, or its lineage is not text")
+    resources: dict[_ResourceKey, _Resource] = {}
+    for raw in items_of(fields.get("resources", b"null")) or ():
+        key, resource = _resource(fields_of(raw))
+        if resources.setdefault(key, resource) is not resource:
+            raise _Damaged(f"{_resource_name(key)} appears twice")
+    texts = fields_of(fields["outputs"]) if outputs else {}
+    return State(
+        dict(fields), {name: bytes(raw) for name, raw in texts.items()}, resources, lineage, serial
+    )
+
+
+def _check_version(fields: dict[str, Any], source: str) -> None:
+    version = fields.get("version")
+    if version == _FORMAT_VERSION:
+        return
+    if "encrypted_data" in fields:
+        raise UserError(
+            f"The state {source} is encrypted by OpenTofu, and only OpenTofu can read it."
+        )
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise _unreadable(source, 'it has no "version", so it is not a state')
+    if version < _FORMAT_VERSION:
+        raise UserError(
+            f"The state {source} has format version {version}; version 4 is needed.",
+            f"Run `{engine_of().command} apply -refresh-only` once: it upgrades the state.",
+        )
+    writer = fields.get("terraform_version")
+    by = f" (written by Terraform {writer})" if writer else ""
+    raise UserError(
+        f"The state {source} has format version {version}{by}, newer than this program knows.",
+        f"Nothing was changed. Use a newer opsconsole, or {engine_of().name} itself.",
+    )
+
+
+def _resource(fields: dict[str, Any]) -> tuple[_ResourceKey, _Resource]:
+    names = [decode(fields.get(name, b'""')) for name in ("module", "mode", "type", "name")]
+    provider = decode(fields.get("provider", b'""'))
+    if not all(isinstance(name, str) for name in (*names, provider)):
+        raise _Damaged("a resource's type or name is not text")
+    module, mode, type_name, name = names
+    if not is_name(type_name) or not is_name(name):
+        raise _Damaged(f"{type_name!r}, {name!r} are not the type and name of a resource")
+    if mode not in ("managed", "data"):
+        raise _Damaged(f"{type_name}.{name} has the unknown mode {mode!r}")
+    # A large state repeats these for each resource. Interning keeps each text once.
+    key = (sys.intern(module), sys.intern(mode), sys.intern(type_name), name)
+    resource = _Resource(sys.intern(provider), {**fields, "instances": None})
+    for raw in items_of(fields.get("instances", b"null")) or ():
+        text = bytes(raw)
+        object_key = _object_key(decode(text), key)
+        if object_key in resource.objects:
+            raise _Damaged(f"an instance of {_resource_name(key)} appears twice")
+        resource.objects[object_key] = text
+    return key, resource
+
+
+_SHAPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "attributes": (dict, type(None)),
+    "schema_version": (int,),
+    "provider": (str, type(None)),
+    "private": (str, type(None)),
+    "dependencies": (list, type(None)),
+    "sensitive_attributes": (list, type(None)),
+    "status": (str,),
+    "deposed": (str, type(None)),
+}
+
+
+def _object_key(fields: Any, owner: _ResourceKey) -> _ObjectKey:
+    if not isinstance(fields, dict):
+        raise ValueError(_OTHER_LAYOUT)
+    for name, kinds in _SHAPES.items():
+        if name in fields and not isinstance(fields[name], kinds):
+            raise _Damaged(f"{name} of an instance of {_resource_name(owner)} has a wrong type")
+    if not all(isinstance(item, str) for item in fields.get("dependencies") or ()):
+        raise _Damaged(f"a dependency of {_resource_name(owner)} is not text")
+    key = fields.get("index_key")
+    if isinstance(key, float) and key.is_integer():
+        key = int(key)
+    if isinstance(key, bool) or not (key is None or isinstance(key, (str, int))):
+        raise _Damaged(f"{_resource_name(owner)} has an instance with the key {key!r}")
+    if fields.get("status", "") not in ("", "tainted"):
+        raise _Damaged(f"{_resource_name(owner)} has the unknown status {fields['status']!r}")
+    return key, str(fields.get("deposed") or "")
+
+
+def _resource_name(key: _ResourceKey) -> str:
+    module, mode, type_name, name = key
+    return str(Address(type_name, name, None, module, mode))

@@ -119,23 +119,23 @@ def read_instance(text: bytes, provider: str) -> InstanceObject:
 
 
 def write_instance(
-    item: InstanceObject, key: InstanceKey, deposed: str, old: bytes | None
+    instance: InstanceObject, key: InstanceKey, deposed: str, old: bytes | None
 ) -> bytes:
     """Encode an instance; unknown fields of `old` stay where they are."""
     fields = {
         "index_key": key,
-        "status": "tainted" if item.tainted else None,
+        "status": "tainted" if instance.tainted else None,
         "deposed": deposed or None,
-        "schema_version": item.schema_version,
-        "attributes": Raw(encode(item.attributes, sort=True)),
+        "schema_version": instance.schema_version,
+        "attributes": Raw(encode(instance.attributes, sort=True)),
         "attributes_flat": None,
-        "private": base64.b64encode(item.private).decode() if item.private else None,
-        "dependencies": sorted(item.dependencies) or None,
+        "private": base64.b64encode(instance.private).decode() if instance.private else None,
+        "dependencies": sorted(instance.dependencies) or None,
     }
-    if item.sensitive_attributes is not None or old is None:
-        fields["sensitive_attributes"] = item.sensitive_attributes or []
-    if item.create_before_destroy is not None:
-        fields["create_before_destroy"] = item.create_before_destroy or None
+    if instance.sensitive_attributes is not None or old is None:
+        fields["sensitive_attributes"] = instance.sensitive_attributes or []
+    if instance.create_before_destroy is not None:
+        fields["create_before_destroy"] = instance.create_before_destroy or None
     return with_fields(old or b"{}", **fields)
 
 
@@ -165,12 +165,12 @@ def set_field(
 def _steps(path: Sequence[Any]) -> Iterator[str | int]:
     """Yield the steps of a path, up to the first step of an unknown form."""
     for step in path:
-        found = step.get("value") if isinstance(step, dict) else None
-        if isinstance(found, dict):
-            found = found.get("value")
-        if not isinstance(found, str | int):
+        value = step.get("value") if isinstance(step, dict) else None
+        if isinstance(value, dict):
+            value = value.get("value")
+        if not isinstance(value, str | int):
             return
-        yield found
+        yield value
 
 
 def paths_to_state(paths: Iterable[Path]) -> list[Any]:
@@ -200,10 +200,10 @@ def object_id(text: bytes | str | None) -> str | None:
     if text is None:
         return None
     try:
-        found = decode(_IDENTIFIED.decode(text).attributes.get("id", b'""'))
+        value = decode(_IDENTIFIED.decode(text).attributes.get("id", b'""'))
     except ValueError as error:
         raise UserError(f"The state holds an object that is not JSON: {error}.") from error
-    return found if isinstance(found, str) else ""
+    return value if isinstance(value, str) else ""
 
 
 def short_digest(text: bytes | str | None) -> str:

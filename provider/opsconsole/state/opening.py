@@ -1,11 +1,4 @@
-"""Opening a state: choosing its backend, recovering a crashed run's journal, and unlocked reads.
-
-A backend's settings come from the program's block, from `-backend-config`, and from the note that
-`terraform init` keeps of all settings in `.terraform/terraform.tfstate`. If that note and the block
-name different places, the state has not been moved yet. Nothing is planned then, because the plan
-would create everything again. Without that note, the place that this program noted at its last
-write (`LastPlace`) is compared instead.
-"""
+"""Opening a state: choosing its backend, recovering a crashed run's journal, and unlocked reads."""
 
 from __future__ import annotations
 
@@ -20,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import WORKSPACES_FOLDER, noted_backend
+from opsconsole.journal_files import ConfiguredBackend, noted_backend
 from opsconsole.named_files import file_error
 from opsconsole.state.backend import (
     DEFAULT_OPTIONS,
@@ -28,31 +21,20 @@ from opsconsole.state.backend import (
     Backend,
     LocalBackend,
     RunOptions,
+)
+from opsconsole.state.files import read_file
+from opsconsole.state.journal import Journal, Record, decode_lines
+from opsconsole.state.model import State
+from opsconsole.state.place import (
+    LastPlace,
+    expression_in,
     local_path,
-    read_file,
+    merge_settings,
+    supports_backend,
     workspace_of,
 )
-from opsconsole.state.journal import Journal
-from opsconsole.state.last_place import LastPlace
-from opsconsole.state.model import State
-from opsconsole.state.records import Record, decode_lines
 from opsconsole.state.recovery import Recovered, base_of, recover
-from opsconsole.state.session import Cadence, StateSession
-from opsconsole.terraform_binary import engine_of
-
-_PLACE: Final[Mapping[str, Mapping[str, str]]] = {
-    "azurerm": {"storage_account_name": "", "container_name": "", "key": ""},
-    "gcs": {"bucket": "", "prefix": ""},
-    "http": {"address": ""},
-    "local": {"path": "terraform.tfstate", "workspace_dir": WORKSPACES_FOLDER},
-    "pg": {"schema_name": "terraform_remote_state", "table_name": "states"},
-    "s3": {"bucket": "", "key": "", "workspace_key_prefix": "env:"},
-}
-"""By kind, the settings that say where a state is, and their default values.
-
-Other settings may change without moving the state. Each kind but `local` has a module of the same
-name in `backends`, with a class such as `GcsBackend`.
-"""
+from opsconsole.state.session import StateSession
 
 _LIBRARIES: Final = {
     "azurerm": "azure-storage-blob and azure-identity",
@@ -62,62 +44,9 @@ _LIBRARIES: Final = {
 }
 
 
-def merged_settings(
-    directory: Path, kind: str, block: Mapping[str, Any], given: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Merge the settings of the block, of `-backend-config` and of the note of `init`.
-
-    Args:
-        given: The settings of `-backend-config`, which take precedence over the block.
-
-    Raises:
-        UserError: `init` noted another place.
-    """
-    wanted = {name: value for name, value in {**block, **given}.items() if value is not None}
-    noted = noted_backend(directory)
-    if noted is None:
-        return wanted
-    if noted[0] != kind:
-        raise _moved_error(directory, noted[0], kind, "")
-    for name, default in _PLACE.get(kind, {}).items():
-        before, now = noted[1].get(name) or default, wanted.get(name)
-        # A setting that only `terraform init` was given is in the note alone, so it has not
-        # changed.
-        if before and now is not None and before != now:
-            raise _moved_error(directory, kind, kind, f": `{name}` was {before!r}, and is {now!r}")
-    kept = {name: value for name, value in noted[1].items() if value is not None}
-    return {**kept, **wanted}
-
-
-def _moved_error(directory: Path, before: str, now: str, how: str) -> UserError:
-    what = f"from {before} to {now}" if before != now else f"within {now}"
-    engine = engine_of(directory).command
-    return UserError(
-        f"The backend of {directory} changed {what} since it was initialised{how}.",
-        f"Move the state: `{engine} init -migrate-state`. If it is at the new place already:"
-        f" `{engine} init -reconfigure`.",
-    )
-
-
-def expression_in(settings: Any) -> str:
-    """Return the first expression in a backend's settings. Only OpenTofu evaluates expressions."""
-    if isinstance(settings, str):
-        return settings if "${" in settings or "%{" in settings else ""
-    if isinstance(settings, Mapping):
-        settings = list(settings.values())
-    if not isinstance(settings, list):
-        return ""
-    return next(filter(None, map(expression_in, settings)), "")
-
-
 def encrypts_states(environ: Mapping[str, str]) -> bool:
     """Return whether the environment asks OpenTofu to encrypt states."""
     return re.search(r'\bstate"?\s*[:={]', environ.get("TF_ENCRYPTION", "")) is not None
-
-
-def is_native(kind: str) -> bool:
-    """Return whether this program accesses a kind of remote backend without Terraform."""
-    return kind in _PLACE and kind != "local"
 
 
 def native_backend(
@@ -146,7 +75,7 @@ def native_backend(
 
 
 def backend_for(
-    block: Mapping[str, Any] | None,
+    configured: ConfiguredBackend | None,
     options: RunOptions,
     *,
     workspace: str | None = None,
@@ -156,8 +85,8 @@ def backend_for(
     """Choose the backend of a program.
 
     Args:
-        block: The program's `terraform.backend`, such as `{"local": {"path": …}}`, or `{"cloud":
-            …}` for a `cloud` block. None selects the local backend.
+        configured: The program's `terraform.backend`; of the kind `cloud` for a `cloud` block. None
+            selects the local backend.
         workspace: Terraform's workspace; None is the selected workspace of the working directory.
         state_path: A state file given by the user (`-state`), which takes precedence over the
             program's.
@@ -168,9 +97,8 @@ def backend_for(
         UserError: A setting or a library of the backend is missing. Or the backend needs Terraform
             or OpenTofu, and neither is installed.
     """
-    kind, settings = next(iter((block or {"local": {}}).items()))
-    if isinstance(settings, list):
-        settings = settings[0] if settings else {}
+    configured = configured or ConfiguredBackend("local", {})
+    kind, settings = configured.kind, configured.settings
     directory = options.directory
     workspace = workspace or workspace_of(directory)
     if state_path is not None:
@@ -183,20 +111,20 @@ def backend_for(
                 " knows where that state is.",
                 "Run it with `tofu`, or write the value itself.",
             )
-        settings = merged_settings(directory, kind, settings or {}, given)
-    if is_native(kind):
+        settings = merge_settings(directory, kind, settings, given)
+    if kind != "local" and supports_backend(kind):
         options = options._replace(checks_place=checks_last_place)
-        return native_backend(kind, settings or {}, workspace, options)
+        return native_backend(kind, settings, workspace, options)
     if checks_last_place:
         LastPlace(directory, workspace, kind).check()
     if kind != "local":
         from opsconsole.state.terraform_backend import TerraformBackend
 
         return TerraformBackend(kind, options)
-    return LocalBackend(local_path(directory, settings or {}, workspace), options)
+    return LocalBackend(local_path(directory, settings, workspace), options)
 
 
-def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession:
+def open_state(backend: Backend) -> StateSession:
     """Lock a state, recover the journal that a crash left, and return a session on the state.
 
     Raises:
@@ -212,8 +140,7 @@ def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession
     try:
         backend.open()
         try:
-            pace = cadence or (Cadence() if backend.backup else Cadence(seconds=4.0, share=0.5))
-            return _open_session(backend, pace)
+            return _open_session(backend)
         except BaseException:
             backend.close()
             raise
@@ -221,7 +148,7 @@ def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession
         raise file_error("open", f"the state {backend.name}", error, _UNCHANGED) from error
 
 
-def _open_session(backend: Backend, cadence: Cadence) -> StateSession:
+def _open_session(backend: Backend) -> StateSession:
     """Return a session on a locked state, with the journals' changes added."""
     run = secrets.token_hex(6)
     data, stored = backend.read_with_journal()
@@ -235,7 +162,7 @@ def _open_session(backend: Backend, cadence: Cadence) -> StateSession:
             # A run that died before its first record was durable left an empty journal.
             journal.remove()
         state = State.parse(data, backend.name)
-        return StateSession(backend, Recovered(state, base_of(run, state)), cadence)
+        return StateSession(backend, Recovered(state, base_of(run, state)))
     journal = journal or Journal.create(backend.journal, copy_to, stored)
     try:
         recovered = recover(
@@ -248,7 +175,7 @@ def _open_session(backend: Backend, cadence: Cadence) -> StateSession:
             keeps_journal=backend.keeps_journal,
         )
         journal.replace(recovered.records)
-        session = StateSession(backend, recovered, cadence, journal)
+        session = StateSession(backend, recovered, journal)
         session.finish_recovery()
         return session
     except BaseException:
@@ -316,11 +243,14 @@ def read_foreign(
         UserError: The state is unreadable.
     """
     # Only Terraform accesses the other kinds; it reads the state in a folder made for that.
-    if kind not in _PLACE:
+    if not supports_backend(kind):
         from opsconsole.state.terraform_backend import read_with_terraform
 
         return read_with_terraform(kind, config, workspace)
-    backend = backend_for({kind: config}, RunOptions(directory, "read"), workspace=workspace)
+    if not isinstance(config, Mapping):
+        raise UserError(f"The config of the backend {kind} is not an object.")
+    configured, options = ConfiguredBackend(kind, config), RunOptions(directory, "read")
+    backend = backend_for(configured, options, workspace=workspace)
     return backend.name, read_state(backend)
 
 

@@ -16,9 +16,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from opsconsole.errors import UserError
-from opsconsole.state.model import State
-from opsconsole.state.objects import StateChange, object_id, short_digest
-from opsconsole.state.records import (
+from opsconsole.state.journal import (
     Base,
     Changes,
     Intent,
@@ -27,6 +25,8 @@ from opsconsole.state.records import (
     changes_of,
     open_intents,
 )
+from opsconsole.state.model import State
+from opsconsole.state.objects import StateChange, object_id, short_digest
 
 _NAMED = 20
 """How many addresses an error lists."""

@@ -25,12 +25,11 @@ from opsconsole.errors import UserError
 from opsconsole.held_signals import held_signals
 from opsconsole.named_files import file_error
 from opsconsole.state.backend import Backend
-from opsconsole.state.journal import Journal
+from opsconsole.state.files import rescue
+from opsconsole.state.journal import Changes, Intent, Journal, Writing, encode_records
 from opsconsole.state.model import State
 from opsconsole.state.objects import StateChange, object_id
-from opsconsole.state.records import Changes, Intent, Writing, encode_records
 from opsconsole.state.recovery import Recovered, base_of
-from opsconsole.state.rescue import rescue
 
 _SHARE: Final = 0.25
 """The share of a session's time that may go into writes that calls wait for."""
@@ -81,11 +80,7 @@ class StateSession:
     """
 
     def __init__(
-        self,
-        backend: Backend,
-        recovered: Recovered,
-        cadence: Cadence,
-        journal: Journal | None = None,
+        self, backend: Backend, recovered: Recovered, journal: Journal | None = None
     ) -> None:
         """Start a session on a state.
 
@@ -96,7 +91,8 @@ class StateSession:
         self.folded = recovered.count
         self.open_intents = recovered.intents
         self._backend = backend
-        self._cadence = cadence
+        # A lost machine takes its journal along, so a state elsewhere is written within 5 seconds.
+        self._cadence = Cadence() if backend.backup else Cadence(seconds=4.0, share=0.5)
         self._base = recovered.base
         self._first_serial = self.state.serial
         self._journal = journal

@@ -23,9 +23,11 @@ from opsconsole.errors import UserError
 from opsconsole.journal_files import data_directory
 from opsconsole.named_files import file_errors
 from opsconsole.state.address import Address
-from opsconsole.state.backend import Backend, RunOptions, workspace_of
-from opsconsole.state.lock import NOT_OPEN, lock_file, release_file
+from opsconsole.state.backend import Backend, RunOptions
+from opsconsole.state.files import NOT_OPEN
+from opsconsole.state.lock import lock_file, release_file
 from opsconsole.state.model import State
+from opsconsole.state.place import workspace_of
 from opsconsole.terraform_binary import engine_of, real_terraform
 
 _KEPT = "The changes are kept in the journal: run again once the cause is fixed."
@@ -220,8 +222,8 @@ def _same_objects(stored: State, pushed: State) -> bool:
 
 
 def _attributes(state: State, address: Address) -> object:
-    item = state.get(address)
-    return item and item.attributes
+    instance = state.get(address)
+    return instance and instance.attributes
 
 
 def _plain_text(text: bytes) -> str:

@@ -1,19 +1,21 @@
 """Journals: lines with their checksums, and taking them into a state."""
 
+from msgspec import Raw
+
 from fuzzing.states import SEEDS as STATES
 from opsconsole.errors import OpsconsoleError
 from opsconsole.state.document import encode
-from opsconsole.state.model import State
-from opsconsole.state.objects import StateChange
-from opsconsole.state.records import (
+from opsconsole.state.journal import (
     Base,
     Changes,
     Intent,
     Writing,
     decode_lines,
-    frame_line,
+    encode_line,
     open_intents,
 )
+from opsconsole.state.model import State
+from opsconsole.state.objects import StateChange
 from opsconsole.state.recovery import recover
 
 _STATE = State.parse(STATES[0])
@@ -35,7 +37,7 @@ def check(data: bytes) -> None:
     """Read `data` as the texts of records, one a line, and as a journal as it is."""
     framed = bytearray()
     for line in data.split(b"\n"):
-        framed += frame_line(line, len(framed))
+        framed += encode_line(Raw(line), len(framed))
     for content in (data, bytes(framed)):
         try:
             records, _ = decode_lines(content, "fuzz")

@@ -18,8 +18,7 @@ from urllib.parse import urlsplit
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import RunOptions
-from opsconsole.state.backends.base import ObjectBackend, one_line
-from opsconsole.state.backends.settings import BackendSettings, trusted_file
+from opsconsole.state.backends.base import BackendSettings, ObjectBackend, one_line, trusted_file
 from opsconsole.state.lock import LockInfo
 
 with warnings.catch_warnings():
@@ -95,7 +94,7 @@ class GcsBackend(ObjectBackend):
         listed = self._use_client().list_blobs(
             self._bucket_name, prefix=self._folder, delimiter="/", timeout=_TIMEOUT
         )
-        names = {item.name.removeprefix(self._folder) for item in listed}
+        names = {blob.name.removeprefix(self._folder) for blob in listed}
         return {name.removesuffix(".tfstate") for name in names if name.endswith(".tfstate")}
 
     def _get(self, name: str) -> tuple[bytes, int]:

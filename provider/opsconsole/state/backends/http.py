@@ -14,8 +14,7 @@ import httpx
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import DEFAULT_WORKSPACE, RunOptions
-from opsconsole.state.backends.base import LockLost, SharedBackend
-from opsconsole.state.backends.settings import BackendSettings
+from opsconsole.state.backends.base import BackendSettings, LockLost, SharedBackend
 from opsconsole.state.document import decode, encode, fields_of, lay_out
 from opsconsole.state.lock import LockHeld, LockInfo
 

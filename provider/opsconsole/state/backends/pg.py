@@ -17,8 +17,14 @@ from psycopg import sql
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import RunOptions
-from opsconsole.state.backends.base import JOURNAL, LockLost, SharedBackend, md5_of, one_line
-from opsconsole.state.backends.settings import BackendSettings
+from opsconsole.state.backends.base import (
+    JOURNAL,
+    BackendSettings,
+    LockLost,
+    SharedBackend,
+    md5_of,
+    one_line,
+)
 from opsconsole.state.lock import LockInfo
 
 CREATION = -1
@@ -202,7 +208,7 @@ class PgBackend(SharedBackend):
     def _find_holder(self, key: int) -> LockInfo | None:
         """Return the session that holds a key, as PostgreSQL knows it."""
         # pg_locks shows the advisory locks of every database of the server.
-        found = self._run(
+        row = self._run(
             "SELECT a.pid, a.usename, coalesce(host(a.client_addr), 'the same machine'),"
             " a.application_name, to_char(a.backend_start AT TIME ZONE 'UTC',"
             ' \'YYYY-MM-DD"T"HH24:MI:SS"Z"\')'
@@ -212,9 +218,9 @@ class PgBackend(SharedBackend):
             " AND l.classid = %s AND l.objid = %s",
             *_halves(key),
         ).fetchone()
-        if found is None:
+        if row is None:
             return None
-        pid, user, client, application, since = found
+        pid, user, client, application, since = row
         session = f"PostgreSQL session {pid} of {user} from {client}"
         noted = LockInfo.parse(self._read_companion(_LOCK_NOTE))
         if noted is not None and noted.id and noted.id[:8] in (application or ""):
@@ -370,10 +376,10 @@ def creation_key(schema: str, table: str) -> int:
 
     The key is the 32-bit FNV-1 hash of both names, negated.
     """
-    found = 0x811C9DC5
+    hashed = 0x811C9DC5
     for byte in f"{schema}\0{table}".encode():
-        found = (found * 0x01000193 & 0xFFFFFFFF) ^ byte
-    return -found
+        hashed = (hashed * 0x01000193 & 0xFFFFFFFF) ^ byte
+    return -hashed
 
 
 def _halves(key: int) -> Sequence[int]:

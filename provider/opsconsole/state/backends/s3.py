@@ -3,23 +3,45 @@
 The lock is an object beside the state (`use_lockfile`), a row of DynamoDB (`dynamodb_table`), or
 both. If the lock is an object, a state is replaced only if it has not changed since it was read: a
 store that honours the condition on the lock also honours this condition.
+
+By default, credentials come from boto's own chain: environment, profiles, SSO, web identity, the
+machine's role. The block may name other credentials. A role is assumed with the credentials of the
+chain.
 """
 
 from __future__ import annotations
 
 import base64
 import contextlib
+import os
+import re
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import boto3
+import botocore.session
+from botocore.config import Config
+from botocore.credentials import (
+    AssumeRoleCredentialFetcher,
+    AssumeRoleWithWebIdentityCredentialFetcher,
+    Credentials,
+    DeferredRefreshableCredentials,
+)
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, SSOError
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import DEFAULT_WORKSPACE, RunOptions
-from opsconsole.state.backends.base import ObjectBackend, md5_of, one_line
-from opsconsole.state.backends.s3_session import clients
-from opsconsole.state.backends.settings import BackendSettings
+from opsconsole.state.backends.base import (
+    BackendSettings,
+    ObjectBackend,
+    md5_of,
+    one_line,
+    trusted_file,
+)
 from opsconsole.state.lock import LockInfo
 
 _DIGEST_TRIES = 20
@@ -101,8 +123,8 @@ class S3Backend(ObjectBackend):
         if not self._lockfile:
             # A store without conditional writes works too, with DynamoDB as its lock.
             condition = {}
-            found, _ = self._get(self._object)
-            if (md5_of(found) if found else "") != digest:
+            stored_now, _ = self._get(self._object)
+            if (md5_of(stored_now) if stored_now else "") != digest:
                 raise self._written_by_other()
         try:
             stored = self._put(self._object, data, _JSON, **condition)
@@ -181,8 +203,8 @@ class S3Backend(ObjectBackend):
         names = set()
         pages = self._s3.get_paginator("list_objects_v2")
         for page in pages.paginate(Bucket=self._bucket, Prefix=start):
-            for item in page.get("Contents", ()):
-                name, slash, key = item["Key"].removeprefix(start).partition("/")
+            for entry in page.get("Contents", ()):
+                name, slash, key = entry["Key"].removeprefix(start).partition("/")
                 if slash and key == self._base:
                     names.add(name)
         return names
@@ -201,17 +223,17 @@ class S3Backend(ObjectBackend):
         return self._use_client()[1]
 
     def _connect(self) -> Any:
-        return clients(self._settings)
+        return _make_clients(self._settings)
 
     def _get(self, name: str) -> tuple[bytes, str]:
         secret = {name: value for name, value in self._encryption.items() if "Customer" in name}
         try:
-            found = self._s3.get_object(Bucket=self._bucket, Key=name, **secret)
+            answer = self._s3.get_object(Bucket=self._bucket, Key=name, **secret)
         except ClientError as error:
             if _code(error) in _MISSING:
                 return b"", ""
             raise
-        return found["Body"].read(), found["ETag"]
+        return answer["Body"].read(), answer["ETag"]
 
     def _put(
         self, name: str, data: bytes, kind: str = "application/octet-stream", **conditions: str
@@ -284,3 +306,131 @@ def _id(name: str) -> dict[str, Any]:
 
 def _has_id(info: LockInfo | None, lock_id: str) -> bool:
     return info is not None and info.id == lock_id
+
+
+_CHAIN = "credential_provider"
+_SECONDS = {"h": 3600, "m": 60, "s": 1}
+_DURATION = re.compile(r"(\d+)([hms])")
+_ROLE = {
+    "session_name": "RoleSessionName",
+    "external_id": "ExternalId",
+    "policy": "Policy",
+    "source_identity": "SourceIdentity",
+}
+
+
+def _make_clients(settings: BackendSettings) -> tuple[Any, Any]:
+    """Return a client for S3 and a client for DynamoDB. No request is sent yet."""
+    session, config = _make_session(settings), _make_config(settings)
+    endpoints = settings.block("endpoints")
+    made = []
+    for service, older, *variables in (
+        ("s3", "endpoint", "AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT"),
+        ("dynamodb", "dynamodb_endpoint", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_DYNAMODB_ENDPOINT"),
+    ):
+        address = endpoints.get(service) or settings.text(older, *variables) or None
+        made.append(
+            session.client(service, endpoint_url=address, config=config, verify=_verify(settings))
+        )
+    return made[0], made[1]
+
+
+def _make_config(settings: BackendSettings) -> Config:
+    path_style = settings.flag("use_path_style") or settings.flag("force_path_style")
+    checksum = "when_required" if settings.flag("skip_s3_checksum") else "when_supported"
+    proxies = {
+        scheme: proxy for scheme in ("http", "https") if (proxy := settings.text(f"{scheme}_proxy"))
+    }
+    return Config(
+        s3={"addressing_style": "path" if path_style else "auto"},
+        retries={
+            "total_max_attempts": settings.number("max_retries", default=5),
+            "mode": settings.text("retry_mode", "AWS_RETRY_MODE", default="standard"),
+        },
+        request_checksum_calculation=checksum,
+        response_checksum_validation=checksum,
+        connect_timeout=15,
+        use_dualstack_endpoint=settings.flag("use_dualstack_endpoint") or None,
+        use_fips_endpoint=settings.flag("use_fips_endpoint") or None,
+        proxies=proxies or None,
+        max_pool_connections=4,
+    )
+
+
+def _verify(settings: BackendSettings) -> bool | None:
+    """Return False if certificates are not verified; None verifies them as the session says."""
+    return False if settings.flag("insecure") else None
+
+
+def _make_session(settings: BackendSettings) -> boto3.Session:
+    core = botocore.session.Session(profile=settings.text("profile") or None)
+    files = settings.texts("shared_credentials_files") or settings.texts("shared_credentials_file")
+    if files:
+        core.set_config_variable("credentials_file", str(Path(files[0]).expanduser()))
+    if configs := settings.texts("shared_config_files"):
+        core.set_config_variable("config_file", str(Path(configs[0]).expanduser()))
+    if settings.flag("skip_metadata_api_check"):
+        core.set_config_variable("metadata_service_num_attempts", 0)
+    key, secret = settings.text("access_key"), settings.text("secret_key")
+    if key and secret:
+        _set_chain(core, Credentials(key, secret, settings.text("token") or None))
+    if region := settings.text("region", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        core.set_config_variable("region", region)
+    if authorities := settings.text("custom_ca_bundle", "AWS_CA_BUNDLE") or trusted_file():
+        # Clients that the chain creates for itself, to assume a role, use the same authorities.
+        core.set_config_variable("ca_bundle", authorities)
+    _assume(core, settings)
+    return boto3.Session(botocore_session=core)
+
+
+def _assume(core: Any, settings: BackendSettings) -> None:
+    """Make the session assume the roles that the block names, and renew them when they expire."""
+    address = settings.block("endpoints").get("sts") or settings.text("sts_endpoint") or None
+    create = partial(core.create_client, verify=_verify(settings), endpoint_url=address)
+
+    def use(kind: Any, method: str, role: dict[str, Any], **source: Any) -> None:
+        fetcher = kind(
+            client_creator=create,
+            role_arn=role["role_arn"],
+            extra_args=_role_arguments(role),
+            **source,
+        )
+        _set_chain(core, DeferredRefreshableCredentials(fetcher.fetch_credentials, method))
+
+    web = settings.block("assume_role_with_web_identity")
+    if web.get("role_arn"):
+        path = web.get("web_identity_token_file") or os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE")
+        given = web.get("web_identity_token")
+        use(
+            AssumeRoleWithWebIdentityCredentialFetcher,
+            "assume-role-with-web-identity",
+            web,
+            web_identity_token_loader=lambda: given or Path(str(path)).read_text(encoding="utf-8"),
+        )
+    role = settings.block("assume_role")
+    if not role.get("role_arn"):
+        role = {name: settings.text(name) for name in ("role_arn", *_ROLE)}
+    if role.get("role_arn"):
+        # If the block names both roles, the chain holds the web identity's role by now.
+        source = core.get_component(_CHAIN).load_credentials()
+        use(AssumeRoleCredentialFetcher, "assume-role", role, source_credentials=source)
+
+
+def _set_chain(core: Any, credentials: Credentials) -> None:
+    """Let the session use these credentials, in place of the chain that finds some."""
+    core.register_component(_CHAIN, SimpleNamespace(load_credentials=lambda: credentials))
+
+
+def _role_arguments(role: dict[str, Any]) -> dict[str, Any]:
+    arguments = {wire: role[name] for name, wire in _ROLE.items() if role.get(name)}
+    arguments.setdefault("RoleSessionName", "opsconsole")
+    if policies := role.get("policy_arns"):
+        arguments["PolicyArns"] = [{"arn": arn} for arn in policies]
+    if tags := role.get("tags"):
+        arguments["Tags"] = [{"Key": name, "Value": value} for name, value in tags.items()]
+    if transitive := role.get("transitive_tag_keys"):
+        arguments["TransitiveTagKeys"] = list(transitive)
+    if duration := role.get("duration"):
+        parts = _DURATION.findall(str(duration))
+        arguments["DurationSeconds"] = sum(int(count) * _SECONDS[unit] for count, unit in parts)
+    return arguments

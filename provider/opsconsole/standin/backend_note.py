@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
+from opsconsole.journal_files import ConfiguredBackend, data_directory, noted_backend
 from opsconsole.language import Program
-from opsconsole.state import data_directory, replace_durably
+from opsconsole.state import replace_durably
 from opsconsole.terraform_binary import TERRAFORM_VERSION
 
 SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {"local": ("path", "workspace_dir")}
@@ -27,21 +28,17 @@ _CHANGED = "Backend initialization required: please run `init`"
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedBackend:
-    """A backend and its settings, unset ones as None.
+class DeclaredBackend(ConfiguredBackend):
+    """The backend of a program, with the settings of its block and of `-backend-config`.
 
     Attributes:
-        block_hash: Terraform's hash of the block, which does not include `-backend-config`.
-        block: The settings in the program's block; empty if they are not known.
+        block: The settings of the block alone.
     """
 
-    kind: str
-    settings: Mapping[str, Any]
-    block_hash: int = 0
-    block: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    block: Mapping[str, Any] = field(default_factory=dict)
 
 
-def declared_backend(program: Program) -> RecordedBackend | None:
+def declared_backend(program: Program) -> DeclaredBackend | None:
     """Return the backend that a program declares, or None for the default.
 
     Raises:
@@ -58,7 +55,7 @@ def declared_backend(program: Program) -> RecordedBackend | None:
                 f"It has: {', '.join(known)}.",
             )
     settings = {name: block.settings.get(name) for name in known}
-    return RecordedBackend(block.type, settings, _hash_block(block.type, settings), block.settings)
+    return DeclaredBackend(block.type, settings, _hash_block(block.type, settings), block.settings)
 
 
 def _hash_block(kind: str, settings: Mapping[str, Any]) -> int:
@@ -77,19 +74,7 @@ def _hash_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def read_record(directory: Path) -> RecordedBackend | None:
-    """Return the noted backend of a directory, or None if there is none or no note."""
-    try:
-        backend = json.loads(_file(directory).read_bytes())["backend"]
-        return RecordedBackend(
-            str(backend["type"]), dict(backend["config"]), int(backend.get("hash") or 0)
-        )
-    except (OSError, ValueError, LookupError, TypeError):
-        # `init` replaces an unreadable note, as if there were no note.
-        return None
-
-
-def write_record(directory: Path, recorded: RecordedBackend | None) -> None:
+def note_backend(directory: Path, backend: ConfiguredBackend | None) -> None:
     """Note a backend, or that the default is used.
 
     Raises:
@@ -97,49 +82,46 @@ def write_record(directory: Path, recorded: RecordedBackend | None) -> None:
     """
     # Terraform still writes this note in version 3 of the state format.
     content: dict[str, Any] = {"version": 3, "terraform_version": TERRAFORM_VERSION}
-    if recorded is not None:
+    file = data_directory(directory) / "terraform.tfstate"
+    if backend is not None:
         content["backend"] = {
-            "type": recorded.kind,
-            "config": dict(recorded.settings),
-            "hash": recorded.block_hash,
+            "type": backend.kind,
+            "config": dict(backend.settings),
+            "hash": backend.block_hash,
         }
-    elif not _file(directory).exists():
+    elif not file.exists():
         return
     try:
-        _file(directory).parent.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(
-            f"{_file(directory).parent} cannot be made: {error.strerror}.", "Nothing was changed."
+            f"{file.parent} cannot be made: {error.strerror}.", "Nothing was changed."
         ) from error
-    replace_durably(_file(directory), json.dumps(content, indent=2).encode())
+    replace_durably(file, json.dumps(content, indent=2).encode())
 
 
-def _file(directory: Path) -> Path:
-    return data_directory(directory) / "terraform.tfstate"
-
-
-def same_backend(wanted: RecordedBackend | None, recorded: RecordedBackend | None) -> bool:
+def same_backend(wanted: DeclaredBackend | None, noted: ConfiguredBackend | None) -> bool:
     """Return whether a directory was initialised for the backend of a program."""
-    if wanted is None or recorded is None:
-        return wanted is recorded
-    if wanted.kind != recorded.kind:
+    if wanted is None or noted is None:
+        return wanted is noted
+    if wanted.kind != noted.kind:
         return False
-    same_hash = hash_as_noted(wanted, recorded) == recorded.block_hash
-    return same_hash or same_settings(wanted, recorded)
+    same_hash = hash_as_noted(wanted, noted) == noted.block_hash
+    return same_hash or same_settings(wanted, noted)
 
 
-def same_settings(one: RecordedBackend, other: RecordedBackend) -> bool:
+def same_settings(one: ConfiguredBackend, other: ConfiguredBackend) -> bool:
     """Return whether two backends have the same settings; unset ones may be null or absent."""
     return _set_in(one.settings) == _set_in(other.settings)
 
 
-def hash_as_noted(wanted: RecordedBackend, recorded: RecordedBackend) -> int:
+def hash_as_noted(wanted: DeclaredBackend, noted: ConfiguredBackend) -> int:
     """Return Terraform's hash of a block as the engine that wrote a note computes it."""
     said = _set_in(wanted.block)
-    if not said.keys() <= recorded.settings.keys():
+    if not said.keys() <= noted.settings.keys():
         return wanted.block_hash
     # The hash includes every setting that an engine knows, set or not, and its note lists them all.
-    return _hash_block(wanted.kind, {name: said.get(name) for name in recorded.settings})
+    return _hash_block(wanted.kind, {name: said.get(name) for name in noted.settings})
 
 
 def _set_in(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,15 +134,15 @@ def check_initialised(program: Program) -> None:
     Raises:
         UserError: The directory is not initialised for the backend of the program.
     """
-    wanted, recorded = declared_backend(program), read_record(program.root)
-    if same_backend(wanted, recorded):
+    wanted, noted = declared_backend(program), noted_backend(program.root)
+    if same_backend(wanted, noted):
         return
-    if recorded is None:
+    if noted is None:
         raise UserError(
             f"{_CHANGED}.\nReason: the program has a backend block, and nothing is noted yet.",
             "`init` notes it and offers to copy the state that there is.",
         )
-    what = "has changed" if wanted else f'"{recorded.kind}" is no longer in the program'
+    what = "has changed" if wanted else f'"{noted.kind}" is no longer in the program'
     raise UserError(
         f"{_CHANGED}.\nReason: the backend configuration {what}.",
         "`init -migrate-state` copies the state there, `init -reconfigure` leaves it where it is. "

@@ -1,0 +1,132 @@
+"""Verbs that do little: `version`, in the words that clients look for, `get`, and `providers`.
+
+Nothing heavy is imported until `providers schema` needs it, because clients call `version` several
+times at each start.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from opsconsole import __version__
+from opsconsole.address import SOURCE
+from opsconsole.errors import UserError
+from opsconsole.standin.command_line import Call
+from opsconsole.terraform_binary import TERRAFORM_VERSION, engine_of
+
+if TYPE_CHECKING:
+    from opsconsole.definition import (
+        Attribute,
+        DataSourceDefinition,
+        ProviderDefinition,
+        ResourceDefinition,
+    )
+
+_MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+
+def version(call: Call) -> int:
+    selections = dict.fromkeys(_required_providers(Path.cwd()), __version__)
+    machine = platform.machine().lower()
+    system = f"{platform.system().lower()}_{_MACHINES.get(machine, machine)}"
+    if call.on("json"):
+        document = {
+            "terraform_version": TERRAFORM_VERSION,
+            "platform": system,
+            "provider_selections": selections,
+            "terraform_outdated": False,
+        }
+        sys.stdout.write(json.dumps(document, indent=2) + "\n")
+        return 0
+    lines = [f"Terraform v{TERRAFORM_VERSION}", f"on {system}"]
+    lines += [f"+ provider {name} v{number}" for name, number in selections.items()]
+    lines += [f"by opsconsole v{__version__}, its native engine"]
+    sys.stdout.write("\n".join([*lines, ""]))
+    return 0
+
+
+def _required_providers(directory: Path) -> Iterator[str]:
+    """Yield the address of our provider, if the program in a directory requires it."""
+    for path in directory.glob("*.tf.json"):
+        try:
+            document = json.loads(path.read_bytes())
+            settings = document.get("terraform") or {}
+            for body in settings if isinstance(settings, list) else [settings]:
+                for wanted in body["required_providers"].values():
+                    if wanted["source"].endswith(SOURCE):
+                        yield f"{engine_of(directory).host}/{SOURCE}"
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            # The verbs that need the file report its errors.
+            continue
+
+
+def get(call: Call) -> int:
+    """Install modules, of which there are none; a program with modules is for Terraform."""
+    return 0
+
+
+def lock(call: Call) -> int:
+    """Lock providers; the native engine starts no provider and leaves the lock file unchanged."""
+    sys.stdout.write("The native engine needs no provider: .terraform.lock.hcl is unchanged.\n")
+    return 0
+
+
+def providers(call: Call) -> int:
+    """Print the providers of the program, which is this provider alone."""
+    sys.stdout.write(f"\nProviders required by configuration:\n.\n└── provider[{_address()}]\n\n")
+    return 0
+
+
+def schema(call: Call) -> int:
+    if not call.on("json"):
+        raise UserError("`providers schema` prints JSON only.", "Add -json.")
+    from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
+
+    schemas = {
+        "provider": _schema(PROVIDER),
+        "resource_schemas": {name: _schema(item) for name, item in sorted(RESOURCES.items())},
+        "data_source_schemas": {name: _schema(item) for name, item in sorted(DATA_SOURCES.items())},
+    }
+    document = {"format_version": "1.0", "provider_schemas": {_address(): schemas}}
+    sys.stdout.write(json.dumps(document, separators=(",", ":")) + "\n")
+    return 0
+
+
+def _address() -> str:
+    return f"{engine_of().host}/{SOURCE}"
+
+
+def _schema(
+    definition: ResourceDefinition | DataSourceDefinition | ProviderDefinition,
+) -> dict[str, Any]:
+    return {
+        "version": 0,
+        "block": {
+            "attributes": _attributes(definition.attributes),
+            "description": definition.description,
+            "description_kind": "markdown",
+        },
+    }
+
+
+def _attributes(attributes: Iterable[Attribute]) -> dict[str, Any]:
+    return {item.name: _attribute(item) for item in sorted(attributes, key=lambda item: item.name)}
+
+
+def _attribute(attribute: Attribute) -> dict[str, Any]:
+    described: dict[str, Any] = {}
+    if attribute.kind.is_nested:
+        described["nested_type"] = {
+            "attributes": _attributes(attribute.attributes),
+            "nesting_mode": attribute.kind.terraform_type,
+        }
+    else:
+        described["type"] = attribute.kind.terraform_type
+    described |= {"description": attribute.description, "description_kind": "markdown"}
+    facts = ("required", "optional", "computed", "sensitive")
+    return described | {name: True for name in facts if getattr(attribute, name)}

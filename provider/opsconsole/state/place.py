@@ -1,0 +1,194 @@
+"""Where a program keeps its state, and whether that place has changed since the last run.
+
+A backend's settings come from the program's block, from `-backend-config`, and from the note that
+`terraform init` keeps of all settings in `.terraform/terraform.tfstate`. If that note and the block
+name different places, the state has not been moved yet. Nothing is planned then, because the plan
+would create everything again. Without that note, the place that this program noted at its last
+write (`LastPlace`) is compared instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from opsconsole.errors import UserError
+from opsconsole.journal_files import (
+    WORKSPACES_FOLDER,
+    cdktf_states,
+    data_directory,
+    noted_backend,
+)
+from opsconsole.state.backend import DEFAULT_WORKSPACE
+from opsconsole.state.files import read_file, replace_durably
+from opsconsole.state.model import State
+from opsconsole.terraform_binary import engine_of
+from opsconsole.text import plural
+
+_PLACE: Final[Mapping[str, Mapping[str, str]]] = {
+    "azurerm": {"storage_account_name": "", "container_name": "", "key": ""},
+    "gcs": {"bucket": "", "prefix": ""},
+    "http": {"address": ""},
+    "local": {"path": "terraform.tfstate", "workspace_dir": WORKSPACES_FOLDER},
+    "pg": {"schema_name": "terraform_remote_state", "table_name": "states"},
+    "s3": {"bucket": "", "key": "", "workspace_key_prefix": "env:"},
+}
+"""By kind, the settings that say where a state is, and their default values.
+
+Other settings may change without moving the state. Each kind but `local` has a module of the same
+name in `backends`, with a class such as `GcsBackend`.
+"""
+
+_NOTE_FILE: Final = "opsconsole-backend.json"
+
+
+def supports_backend(kind: str) -> bool:
+    """Return whether this program accesses a kind of backend without Terraform."""
+    return kind in _PLACE
+
+
+def workspace_of(directory: Path) -> str:
+    """Return the selected workspace of a working directory, determined as Terraform does."""
+    noted = read_file(data_directory(directory) / "environment").decode().strip()
+    return os.environ.get("TF_WORKSPACE") or noted or DEFAULT_WORKSPACE
+
+
+def local_path(directory: Path, settings: Mapping[str, Any], workspace: str) -> Path:
+    """Return the path at which a local backend keeps its state.
+
+    Args:
+        settings: The backend's block, with the optional `path` and `workspace_dir`.
+    """
+    if workspace == DEFAULT_WORKSPACE:
+        return directory / (settings.get("path") or "terraform.tfstate")
+    folder = directory / (settings.get("workspace_dir") or WORKSPACES_FOLDER)
+    return folder / workspace / "terraform.tfstate"
+
+
+def merge_settings(
+    directory: Path, kind: str, block: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Merge the settings of the block, of `-backend-config` and of the note of `init`.
+
+    Args:
+        given: The settings of `-backend-config`, which take precedence over the block.
+
+    Raises:
+        UserError: `init` noted another place.
+    """
+    wanted = {name: value for name, value in {**block, **given}.items() if value is not None}
+    noted = noted_backend(directory)
+    if noted is None:
+        return wanted
+    if noted.kind != kind:
+        raise _moved_error(directory, noted.kind, kind, "")
+    for name, default in _PLACE.get(kind, {}).items():
+        before, now = noted.settings.get(name) or default, wanted.get(name)
+        # A setting that only `terraform init` was given is in the note alone, so it has not
+        # changed.
+        if before and now is not None and before != now:
+            raise _moved_error(directory, kind, kind, f": `{name}` was {before!r}, and is {now!r}")
+    kept = {name: value for name, value in noted.settings.items() if value is not None}
+    return {**kept, **wanted}
+
+
+def _moved_error(directory: Path, before: str, now: str, how: str) -> UserError:
+    what = f"from {before} to {now}" if before != now else f"within {now}"
+    engine = engine_of(directory).command
+    return UserError(
+        f"The backend of {directory} changed {what} since it was initialised{how}.",
+        f"Move the state: `{engine} init -migrate-state`. If it is at the new place already:"
+        f" `{engine} init -reconfigure`.",
+    )
+
+
+def expression_in(settings: Any) -> str:
+    """Return the first expression in a backend's settings. Only OpenTofu evaluates expressions."""
+    if isinstance(settings, str):
+        return settings if "${" in settings or "%{" in settings else ""
+    if isinstance(settings, Mapping):
+        settings = list(settings.values())
+    if not isinstance(settings, list):
+        return ""
+    return next(filter(None, map(expression_in, settings)), "")
+
+
+class LastPlace:
+    """The record, in the working directory, of where a workspace's state was last written.
+
+    Args:
+        name: The name of the place in messages.
+        identity: Distinguishes the place from all others. Only its digest is stored.
+    """
+
+    def __init__(
+        self, directory: Path, workspace: str, kind: str, name: str = "", identity: str = ""
+    ) -> None:
+        self._directory = directory
+        self._file = data_directory(directory) / _NOTE_FILE
+        self._workspace = workspace
+        digest = hashlib.sha256(identity.encode()).hexdigest()
+        self._here = {"type": kind, "name": name, "digest": digest}
+        self._noted = False
+
+    def check(self) -> None:
+        """Check that the state is where the last run wrote it, if a place is noted.
+
+        Raises:
+            UserError: The last run wrote the state elsewhere.
+        """
+        before = self._places().get(self._workspace)
+        if not before or all(before.get(key) == self._here[key] for key in ("type", "digest")):
+            return
+        now = self._here["name"] or f"the {self._here['type']} backend"
+        raise UserError(
+            f"The backend of {self._directory} changed since the last run: the state was written to"
+            f" {before.get('name')} ({before.get('type')}), and the program names {now}"
+            f" ({self._here['type']}).",
+            "Name the earlier place again, or move the state with `opsconsole-terraform init"
+            f" -migrate-state`. If it is at the new place already, remove {self._file}.",
+        )
+
+    def note(self) -> None:
+        """Note this place, after the first write of a run."""
+        if self._noted:
+            return
+        self._noted = True
+        places = {**self._places(), self._workspace: self._here}
+        content = json.dumps({"places": places}, indent=2).encode()
+        # The state is already written: a run does not fail because its place cannot be noted.
+        with contextlib.suppress(UserError, OSError):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            replace_durably(self._file, content)
+
+    def check_nothing_here(self) -> None:
+        """For an empty place, check that no local backend here keeps a state with resources.
+
+        Raises:
+            UserError: There is one, so the program would be planned as if nothing existed.
+        """
+        here = local_path(self._directory, {}, self._workspace)
+        for path in (here, *cdktf_states(self._directory.absolute())):
+            if not path.is_file():
+                continue
+            state = State.parse(path.read_bytes(), str(path))
+            if not state.empty:
+                first = "" if path == here else f"copy it to {here}, then "
+                raise UserError(
+                    f"There is no state in {self._here['name']}, and a state with"
+                    f" {plural(len(state), 'object')} is in {path}.",
+                    f"To go on with it, {first}run `opsconsole-terraform init -migrate-state` in"
+                    f" {self._directory}. If it is of another program, move it away.",
+                )
+
+    def _places(self) -> dict[str, Any]:
+        try:
+            places = dict(json.loads(self._file.read_bytes())["places"])
+        except (OSError, ValueError, LookupError, TypeError):
+            return {}
+        return {key: item for key, item in places.items() if isinstance(item, dict)}
