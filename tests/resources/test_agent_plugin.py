@@ -68,7 +68,7 @@ async def test_attachment_is_gone_with_its_deleted_host(steps_of, one_run, conso
 
     # A run that found the host gone asks nothing.
     attachments.provider = one_run()
-    attachments.provider.session.gone["opsconsole_host"].add(host_id)
+    attachments.provider.session.gone["host"].add(host_id)
     console.reset_log()
     assert await attachments.read(attachment) == Outcome(None, seen=Seen.ARCHIVED)
     assert console.traffic()["total"] == 0

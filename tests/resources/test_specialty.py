@@ -159,7 +159,7 @@ async def test_what_ends_the_wait_of_a_delete(steps_of, console, one_run, end):
     run = one_run()
     for name, unlike in (("agt_other", {"specialty_id": "spc_linux"}), ("agt_gone", {})):
         run.resources[AGENT].note_existing(agent.state | {"id": name} | unlike, "")
-    run.session.gone[AGENT].add("agt_gone")
+    run.session.gone["agent"].add("agt_gone")
     await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
     if end == "abandoned":  # and the answer names no agent
         console.fault(operation="specialty_delete", status=409, code="CONFLICT", times=None)

@@ -40,10 +40,7 @@ class Lifecycle:
         self.definition = definition
         self.meeting = meeting
 
-    async def plan(self, requests: Sequence[PlanRequest]) -> list[PlanOutcome]:
-        return [self._plan(request) for request in requests]
-
-    def _plan(self, request: PlanRequest) -> PlanOutcome:
+    async def plan_one(self, request: PlanRequest) -> PlanOutcome:
         if isinstance(request, PlanRemoval):
             return PlanOutcome(None, private=b"gone", diagnostics=(warning("leaves"),))
         _maybe_raise(request.config)
@@ -58,13 +55,9 @@ class Lifecycle:
         )
         return PlanOutcome(planned, ("org_id",) if moved else (), b"planned")
 
-    async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
-        for request in requests:
-            _maybe_raise(request.prior)
-        return [
-            Outcome(None if request.prior["name"] == "gone" else request.prior, request.private)
-            for request in requests
-        ]
+    async def read_one(self, request: ReadRequest) -> Outcome:
+        _maybe_raise(request.prior)
+        return Outcome(None if request.prior["name"] == "gone" else request.prior, request.private)
 
     @property
     def creates_together(self) -> int:

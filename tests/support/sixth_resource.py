@@ -1,41 +1,23 @@
 """A resource that the product does not know, made of nothing but what a resource is made of.
 
-One definition, one lifecycle, and the console's rules for it: a schedule, which a host has and
-takes along when it is deleted.
+One definition, a lifecycle that follows it, and the console's rules for it: a schedule, which a
+host has and takes along when it is deleted.
 """
 
 import contextlib
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, ClassVar, cast
 
 import pytest
 
 from opsconsole.definition import Attribute, Look, ResourceDefinition, Way, read_only
-from opsconsole.diagnostics import Diagnostic
 from opsconsole.emulator.application import RULES
 from opsconsole.emulator.bodies import json_body, not_found
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.document import DOCUMENTED
-from opsconsole.errors import NotFound
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.interface import (
-    CreateRequest,
-    DeleteRequest,
-    Outcome,
-    PlanCreation,
-    PlanOutcome,
-    PlanRemoval,
-    ReadRequest,
-    Seen,
-    UpdateRequest,
-    creation_fields,
-    propose_creation,
-)
-from opsconsole.lifecycle.writes import create_once, delete_once, update_once
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import LIFECYCLES
-from opsconsole.resources.missing import missing
 from opsconsole.v1.exchange import Operation
 from opsconsole.v1.operations import NAMEABLE, OPERATIONS
 
@@ -75,41 +57,9 @@ _LIST = Operation("schedule_list", "", "", repeatable=True, nameable=True, lists
 
 
 class ScheduleLifecycle(BaseLifecycle):
-    """The steps of `opsconsole_schedule`."""
+    """The steps of `opsconsole_schedule`, all of them as its definition says."""
 
     definition: ClassVar[ResourceDefinition] = SCHEDULE
-
-    async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
-        return PlanOutcome(propose_creation(self.definition, request.config))
-
-    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
-        return ()
-
-    async def _read(self, request: ReadRequest) -> Outcome:
-        if request.prior["host_id"] in self.session.gone["opsconsole_host"]:
-            return Outcome(None, seen=Seen.ARCHIVED)
-        try:
-            answer = await self.fetch(request.prior["id"])
-        except NotFound as problem:
-            return missing(self, request, problem=problem)
-        return self.outcome_of_read(request.prior, request.private, answer)
-
-    async def _create(self, request: CreateRequest) -> Outcome:
-        return await create_once(
-            self,
-            request,
-            _CREATE.name,
-            creation_fields(self.definition, request.config),
-            partial(self.outcome_of_write, request),
-        )
-
-    async def _update(self, request: UpdateRequest) -> Outcome:
-        changes = self.changes_to(request.prior, request, ("name", "host_id", "cron"))
-        answer = await update_once(self, request, _UPDATE.name, request.prior["id"], changes)
-        return self.outcome_of_write(request, answer, changes)
-
-    async def _delete(self, request: DeleteRequest) -> Outcome:
-        return await delete_once(self, request, _DELETE.name)
 
 
 class Schedules:

@@ -18,10 +18,10 @@ from opsconsole.drift.buckets import text_of
 from opsconsole.drift.model import Bucket, Finding, console_digest
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import ConsoleError
+from opsconsole.lifecycle.missing import explain_gap
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES, SPECIALTY
 from opsconsole.resources.agent.known import KnownAgents
-from opsconsole.resources.missing import explain_gap
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import OPERATIONS, documented_for
 

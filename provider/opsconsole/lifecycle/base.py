@@ -1,24 +1,25 @@
-"""The common part of all lifecycles: it turns exceptions of a step into diagnostics.
+"""The steps of any resource, as its definition says, and their exceptions as diagnostics.
 
-Each step of a subclass handles one request and may raise. The exception becomes diagnostics of that
-one resource. Bulk operations are overridden whole.
+A subclass overrides what its console operations do otherwise. Each step with an underscore handles
+one request and may raise: the exception becomes diagnostics of that one resource. Bulk operations
+are overridden whole.
 """
 
 from __future__ import annotations
 
 import logging
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar
 
-from opsconsole.definition import Attribute, ResourceDefinition
+from opsconsole.definition import Attribute, ChangeRule, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import (
     ApiError,
-    Cause,
     ConsoleError,
     Forbidden,
+    NotFound,
     OpsconsoleError,
     Stopped,
 )
@@ -27,7 +28,6 @@ from opsconsole.lifecycle.answers import (
     ignore_volatile,
     is_sentinel,
     merge_answer,
-    quote_value,
     values_shown,
 )
 from opsconsole.lifecycle.deletions import DeletionCount
@@ -42,48 +42,74 @@ from opsconsole.lifecycle.interface import (
     PlanOutcome,
     PlanRemoval,
     PlanRequest,
-    Proposal,
     ReadRequest,
     Removal,
     Report,
+    Seen,
     UnsettledCreate,
     UpdateRequest,
     WriteRequest,
+)
+from opsconsole.lifecycle.missing import missing, warn_abandoned
+from opsconsole.lifecycle.planning import (
+    Proposal,
+    creation_fields,
     fill_unknown,
     propose_change,
+    propose_creation,
+    quote_planned,
+    refuse_changes,
+    warn_unverified,
 )
 from opsconsole.lifecycle.session import ConsoleSession, map_limited
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.lifecycle.writes import refuse_replacement, warn_unread_sentinel
-from opsconsole.v1.operations import naming_hint
+from opsconsole.lifecycle.writes import (
+    create_once,
+    delete_once,
+    refuse_replacement,
+    update_once,
+    warn_unread_sentinel,
+)
 from opsconsole.values import UNKNOWN, Values, changed_fields, unsatisfied_fields
 
-_NOTHING_KNOWN: Values = {}
+NO_VALUES: Values = {}
 _PLANNED_BY = "planned_by"
 """Set only between plan and apply: the run of the command that planned the removal."""
 
 _log = logging.getLogger(__name__)
 
 
-class BaseLifecycle(ABC):
+class BaseLifecycle:
     """The steps of one resource, taken one by one.
 
     No public method raises for a problem of one resource. Each outcome carries its diagnostics, and
     a failed request never fails its neighbours.
+
+    Attributes:
+        remembered: The attributes whose last applied declaration is kept beside the state.
     """
 
     definition: ClassVar[ResourceDefinition]
+    remembered: ClassVar[Sequence[str]] = ()
 
     def __init__(self, session: ConsoleSession) -> None:
         self.session = session
 
+    def operation(self, step: str) -> str:
+        """Return the operation that does all of a step; the console may lack it."""
+        return self.definition.ways[step][0].operation
+
+    def has_operation(self, step: str) -> bool:
+        """Return whether the console has the operation that does all of a step."""
+        return self.session.console.has(self.operation(step))
+
     async def plan(self, requests: Sequence[PlanRequest]) -> list[PlanOutcome]:
-        """Plan a change. Reads are allowed, writes are not."""
-        return await map_limited(requests, self._plan_one, self.session.settings.max_concurrency)
+        """Plan changes. Reads are allowed, writes are not."""
+        return await map_limited(requests, self.plan_one, self.session.settings.max_concurrency)
 
     async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
         """Read the resources; a resource that cannot be read keeps its state."""
-        return await map_limited(requests, self._read_one, self.session.settings.max_concurrency)
+        return await map_limited(requests, self.read_one, self.session.settings.max_concurrency)
 
     @property
     def creates_together(self) -> int:
@@ -205,7 +231,7 @@ class BaseLifecycle(ABC):
             parts.append(address)
         return " ".join([title, *parts])
 
-    async def _plan_one(self, request: PlanRequest) -> PlanOutcome:
+    async def plan_one(self, request: PlanRequest) -> PlanOutcome:
         """Plan one change; an exception becomes diagnostics."""
         prior = None if isinstance(request, PlanCreation) else request.prior
         values = request.config if isinstance(request, PlanCreation) else request.prior
@@ -241,7 +267,8 @@ class BaseLifecycle(ABC):
         diagnostics = () if unsettled else self._judge_removal(request)
         return PlanOutcome(None, private=private_state.encode(), diagnostics=diagnostics)
 
-    async def _read_one(self, request: ReadRequest) -> Outcome:
+    async def read_one(self, request: ReadRequest) -> Outcome:
+        """Read one resource; an exception becomes diagnostics."""
         if is_sentinel(request.prior["id"]):
             diagnostic = warn_unread_sentinel(self, request)
             return request.leave_unchecked(diagnostic.summary, diagnostic)
@@ -266,30 +293,22 @@ class BaseLifecycle(ABC):
         return {name: planned[name] for name in changed if planned[name] is not UNKNOWN}
 
     async def fetch(self, object_id: str) -> Mapping[str, Any]:
-        """Ask the console for one object, by the first way of reading it, which shows no other.
+        """Ask the console for one object, by the operation that shows all of it and no other.
 
         Raises:
             NotFound: There is none that this key can see.
             ConsoleError, ConfigurationError: It cannot be read.
         """
-        return await self.session.console.call(self.definition.ways["read"][0].operation, object_id)
+        return self.check_answer(await self.session.console.call(self.operation("read"), object_id))
+
+    def check_answer(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return an answer to a read or an update, or raise UnexpectedAnswer for a part of it."""
+        return answer
 
     async def is_there(self, object_id: str) -> bool:
         """Read whether an object exists; raise as `fetch` does if the read does not show it."""
         await self.fetch(object_id)
         return True
-
-    def keep_if_missing(self, summary: str, how: str, cause: Cause | None) -> Diagnostic | None:
-        """Return the error that keeps a missing object in state (`on_missing`), or None."""
-        policy, setting = self.session.settings.on_missing_of(self.definition.name)
-        if policy != "error":
-            return None
-        return error(
-            summary,
-            f'{how} {setting} is "error", so it stays in state. Remove it from state by hand, or '
-            "give the key access to it.",
-            cause=cause,
-        )
 
     def claim_object(self, request: CreateRequest, object_id: str) -> Outcome | None:
         """Hold an object that is to be adopted; return a refusal where another address holds it."""
@@ -334,9 +353,9 @@ class BaseLifecycle(ABC):
             unsettled=isinstance(problem, ConsoleError) and not problem.safe_to_repeat,
         )
 
-    @abstractmethod
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
         """Plan the creation or adoption of one resource."""
+        return PlanOutcome(propose_creation(self.definition, request.config))
 
     async def _plan_change(self, request: PlanChange) -> PlanOutcome:
         """Plan a change of one resource in state: by its definition, then by its own rules."""
@@ -353,8 +372,8 @@ class BaseLifecycle(ABC):
             proposal.replaced.append(owner)
         name = self.name(request.prior)
         diagnostics = (
-            *_warn_unverified(proposal, name),
-            *self.refuse_changes(proposal, request.prior, name),
+            *warn_unverified(proposal, name),
+            *refuse_changes(self.definition, proposal, request.prior, name),
             *self._judge_change(request, proposal),
         )
         return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private, diagnostics)
@@ -363,39 +382,78 @@ class BaseLifecycle(ABC):
         """Judge a change by the resource's own rules, and adapt `proposal` to them."""
         return ()
 
-    @abstractmethod
     def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         """Return the warnings of removing one resource, or the refusal."""
+        return self.warn_staying(request.prior)
 
-    @abstractmethod
+    def warn_staying(self, prior: Values) -> tuple[Diagnostic, ...]:
+        """Warn of an object that stays on the console when it leaves management; else empty."""
+        return (warn_abandoned(self.name(prior)),) if self.definition.is_abandoned(prior) else ()
+
     async def _read(self, request: ReadRequest) -> Outcome:
         """Read one resource."""
+        prior, definition = request.prior, self.definition
+        gone = self.session.gone[definition.name]
+        owner = definition.owner
+        if owner and prior.get(owner) in self.session.gone[definition[owner].refers_to or ""]:
+            gone.add(prior["id"])
+            return Outcome(None, seen=Seen.ARCHIVED)
+        try:
+            outcome = await self._read_shown(request)
+        except NotFound as problem:
+            outcome = missing(self, request, problem=problem)
+        if outcome.state is None:
+            gone.add(prior["id"])
+        return outcome
+
+    async def _read_shown(self, request: ReadRequest) -> Outcome:
+        """Read one resource whose owner is there; raise NotFound if the console shows none."""
+        answer = await self.fetch(request.prior["id"])
+        return self.outcome_of_read(request.prior, request.private, answer)
 
     async def _create(self, request: CreateRequest) -> Outcome:
         """Create or adopt one resource; not called if `create` is overridden."""
-        raise NotImplementedError
+        return await create_once(self, request, creation_fields(self.definition, request.planned))
 
-    @abstractmethod
     async def _update(self, request: UpdateRequest) -> Outcome:
         """Update one resource in place."""
+        return await self.write(request, request.prior)
 
-    @abstractmethod
+    async def write(
+        self,
+        request: CreateRequest | UpdateRequest,
+        current: Values,
+        shown: Mapping[str, Any] = NO_VALUES,
+    ) -> Outcome:
+        """Give an object the planned values, and return the outcome.
+
+        Args:
+            request: An update, or a creation that adopts the object.
+            current: The object's current values.
+            shown: Those that the console has shown in this step.
+        """
+        changes = self.changes_to(current, request, self.updated_names)
+        answer = await update_once(self, request, current["id"], changes) if changes else shown
+        return self.outcome_of_write(request, answer, changes, current)
+
+    @cached_property
+    def updated_names(self) -> tuple[str, ...]:
+        """The attributes that an update of the console may change."""
+        return tuple(
+            attribute.name
+            for attribute in self.definition.settable
+            if not attribute.local and attribute.change is not ChangeRule.REPLACE
+        )
+
     async def _delete(self, request: DeleteRequest) -> Outcome:
         """Delete one resource, or let it leave management."""
-
-    def refuse_changes(self, proposal: Proposal, prior: Values, name: str) -> list[Diagnostic]:
-        """Refuse changes that no operation can make, naming both values."""
-        return [
-            error(
-                f"The {attribute} of the {name} cannot be changed",
-                f"The declaration says {_quote(proposal.planned[attribute])}, the console holds "
-                f"{_quote(prior.get(attribute))}, and the API has no operation that changes it. "
-                "Declare what the console holds, or leave the attribute out."
-                + naming_hint(self.definition[attribute].lifted_by),
-                (attribute,),
-            )
-            for attribute in proposal.refused
-        ]
+        prior = request.prior
+        if staying := self.warn_staying(prior):
+            return Outcome(None, diagnostics=self.unplanned_warnings(request, staying))
+        outcome = await delete_once(self, request)
+        if outcome.state is None:
+            self.session.gone[self.definition.name].add(prior["id"])
+        return outcome
 
     def report_differences(
         self, names: Sequence[str], asked: Values, kept: Values, *, creating: bool
@@ -406,8 +464,8 @@ class BaseLifecycle(ABC):
         return tuple(
             make(
                 f"The console kept another value for {name} of the {self.name(asked)}",
-                f"The request set {_quote(asked[name])}, the console kept {_quote(kept[name])}. "
-                "Declare what the console keeps.",
+                f"The request set {quote_planned(asked[name])}, the console kept "
+                f"{quote_planned(kept[name])}. Declare what the console keeps.",
                 (name,),
             )
             for name in names
@@ -418,15 +476,13 @@ class BaseLifecycle(ABC):
         request: CreateRequest | UpdateRequest,
         answer: Mapping[str, Any],
         names: Iterable[str] | None = None,
-        current: Values = _NOTHING_KNOWN,
-        replacing: Sequence[str] = (),
+        current: Values = NO_VALUES,
     ) -> Outcome:
         """Return the outcome of a write that the console answered with the resource.
 
         Args:
             names: The attributes that were asked for; None: all that can be set.
             current: The known values of fields that the answer does not show.
-            replacing: The attributes whose last declaration is to be remembered.
         """
         values = self.values_of(answer)
         state = fill_unknown(self.definition, request.planned, current | values)
@@ -440,7 +496,7 @@ class BaseLifecycle(ABC):
             state |= {name: values[name] for name in unsatisfied_fields(state, values, values)}
         # The bytes of a creation are those of the resource that it replaces.
         before = PrivateState() if creating else PrivateState.decode(request.private)
-        declared = before.with_declaration(request.config, replacing)
+        declared = before.with_declaration(request.config, self.remembered)
         private = merge_answer(self.answer_fields, state, declared, values)[1].encode()
         return Outcome(state, private, diagnostics)
 
@@ -472,22 +528,3 @@ class BaseLifecycle(ABC):
     def answer_fields(self) -> Sequence[Attribute]:
         """The attributes that an answer about one resource may hold."""
         return self.definition.answer_fields
-
-
-def _warn_unverified(proposal: Proposal, name: str) -> Sequence[Diagnostic]:
-    """Warn of declared values whose counterpart on the console was never seen."""
-    if not proposal.unverified:
-        return ()
-    return (
-        warning(
-            f"Not verified: {', '.join(proposal.unverified)} of the {name}",
-            "The console has not shown these values, so they count as declared: no difference is "
-            "reported, and nothing is replaced because of them.",
-        ),
-    )
-
-
-def _quote(value: object) -> str:
-    if value is UNKNOWN:
-        return "a value known after apply"
-    return "nothing" if value is None else quote_value(value)

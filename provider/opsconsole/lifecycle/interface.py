@@ -1,31 +1,19 @@
-"""Requests and outcomes between engines and lifecycles, planned values, and fields of creations.
+"""Requests and outcomes between engines and lifecycles.
 
-Both engines use exactly these requests and outcomes. Reads are requested many at once, and answered
-in order. Writes are requested one at a time, and reported as soon as their outcome is known; only
-the bulk import of hosts takes many at once.
-
-The planned value obeys Terraform's resource instance change lifecycle. It holds configured values
-verbatim, or the prior value if both mean the same. Computed values that the change may touch are
-unknown; all others keep their prior value. Computing it makes no call to the console.
+Both engines use exactly these. Reads are requested many at once, and answered in order. Writes are
+requested one at a time, and reported as soon as their outcome is known; only the bulk import of
+hosts takes many at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
-from opsconsole.definition import ChangeRule, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import Cause
-from opsconsole.values import UNKNOWN, Value, Values, same, satisfies, unknown_names
-
-# Not imported at run time: it loads modules of the client, which a process that shows the schema
-# does not need.
-if TYPE_CHECKING:
-    from opsconsole.lifecycle.answers import PrivateState
-
+from opsconsole.values import Values
 
 BULK_CREATES_AT_A_TIME = 2
 """While the objects of one bulk request are read back, the next request creates more. A third would
@@ -199,11 +187,6 @@ class UnsettledCreate(NamedTuple):
     dry_run_status: str = ""
     may_arrive: bool = False
 
-    def request(self, definition: ResourceDefinition) -> CreateRequest:
-        """Return the request for it, as far as its values are known."""
-        config = {a.name: self.planned.get(a.name) for a in definition.settable}
-        return CreateRequest(config, propose_creation(definition, config), address=self.address)
-
 
 NOT_PERMITTED = "the console does not allow this key the call that reads it"
 """The reason why a resource is UNCHECKED if the console refused its read with 403."""
@@ -283,128 +266,3 @@ class Report(Protocol):
             last: Whether these outcomes are final. If not, the resources exist, and a later report
                 completes each outcome.
         """
-
-
-@dataclass(slots=True)
-class Proposal:
-    """What one declaration asks for, before the resource's own rules are applied.
-
-    Attributes:
-        planned: The value after apply.
-        sent: Attributes that the update operation must carry.
-        replaced: Attributes whose change replaces.
-        refused: Attributes that nothing can change.
-        unverified: Changed attributes that the console never showed.
-        drifted: Attributes that the console changed by itself and that would replace.
-    """
-
-    planned: Values
-    sent: list[str] = field(default_factory=list)
-    replaced: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-    unverified: list[str] = field(default_factory=list)
-    drifted: list[str] = field(default_factory=list)
-
-
-def propose_creation(definition: ResourceDefinition, config: Values) -> Values:
-    """Return the planned values of a resource that does not exist yet."""
-    planned = definition.empty()
-    for attribute in definition:
-        declared = config.get(attribute.name) if attribute.settable else None
-        if declared is not None:
-            planned[attribute.name] = attribute.normalise(declared)
-        elif attribute.computed:
-            planned[attribute.name] = UNKNOWN
-    return planned
-
-
-def propose_change(
-    definition: ResourceDefinition,
-    prior: Values,
-    config: Values,
-    private_state: PrivateState,
-    has: Callable[[str], bool],
-) -> Proposal:
-    """Return the planned values of an existing resource under a declaration.
-
-    Args:
-        has: Tells whether the console has an operation.
-    """
-    proposal = Proposal(dict(prior))
-    for attribute in definition.settable:
-        name = attribute.name
-        declared = attribute.normalise(config.get(name))
-        # As in Terraform, a computed attribute that a declaration leaves out stays as it is.
-        if declared is None and (attribute.computed or prior.get(name) is None):
-            continue
-        if satisfies(attribute.normalise(prior.get(name)), declared):
-            continue
-        proposal.planned[name] = declared
-        change = ChangeRule.UPDATE if has(attribute.lifted_by) else attribute.change
-        if change is not ChangeRule.LOCAL:
-            _classify(proposal, name, change, prior.get(name), private_state)
-    if proposal.sent:
-        mark_unknown(definition, proposal.planned, proposal.sent)
-    return proposal
-
-
-def mark_unknown(definition: ResourceDefinition, planned: Values, changed: list[str]) -> None:
-    """Mark fields unknown that the console may change along with `changed`."""
-    for attribute in definition:
-        follows = any(name in attribute.follows for name in changed)
-        if attribute.read_only and (attribute.volatile or follows):
-            planned[attribute.name] = UNKNOWN
-
-
-def fill_unknown(
-    definition: ResourceDefinition, planned: Values, answered: Mapping[str, object]
-) -> Values:
-    """Return `planned` with each unknown value taken from `answered`, or null."""
-    known = planned | {name: answered.get(name) for name in unknown_names(planned)}
-    return {name: known.get(name) for name in definition.names}
-
-
-def creation_fields(
-    definition: ResourceDefinition, values: Values, org_id: str | None = None
-) -> dict[str, Any]:
-    """Return the fields of the request for a creation: the set ones, no others.
-
-    Args:
-        org_id: The org of resources that name none.
-    """
-    fields = {
-        attribute.name: values[attribute.name]
-        for attribute in definition.settable
-        if attribute.creatable and values.get(attribute.name) not in (None, UNKNOWN)
-    }
-    if org_id is not None:
-        fields.setdefault("org_id", org_id)
-    return fields
-
-
-def _classify(
-    proposal: Proposal, name: str, change: ChangeRule, prior: Value, private_state: PrivateState
-) -> None:
-    """Classify one changed attribute by the effect of its change."""
-    declared = proposal.planned[name]
-    earlier = ((private_state.declared or {}).get(name), private_state.overtaken.get(name))
-    unseen = prior is None and name not in private_state.observed
-    if unseen:
-        proposal.unverified.append(name)
-    if change is ChangeRule.UPDATE:
-        proposal.sent.append(name)
-    elif unseen:
-        # It is not known whether the console holds another value, so nothing is replaced.
-        return
-    elif change is ChangeRule.REFUSE:
-        # A value that is not known yet is judged once it is.
-        if declared is not UNKNOWN:
-            proposal.refused.append(name)
-    elif any(value is not None and same(value, declared) for value in earlier):
-        # The declaration is an earlier one, so only the console changed.
-        proposal.drifted.append(name)
-        # Core lets a plan keep the prior value of a configured attribute, but not a null one.
-        if prior is not None:
-            proposal.planned[name] = prior
-    else:
-        proposal.replaced.append(name)

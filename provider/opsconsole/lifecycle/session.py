@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar
 
+from opsconsole.definition import ResourceDefinition
 from opsconsole.lifecycle.interface import WriteRequest
 from opsconsole.v1.console import Console, Listing
 from opsconsole.v1.settings import Settings
@@ -69,7 +70,8 @@ class ConsoleSession:
     """What one run knows about one console, under one provider configuration.
 
     Attributes:
-        gone: Type to the ids that were deleted or found gone.
+        owned_by: Returns the resources that the deletion of an object of one resource takes along.
+        gone: Name of a resource to the ids that were deleted or found gone.
         names: Id to the words by which messages name an object that no address holds.
         holders: Type to the ids of objects in state, or of this run, each with the address or name
             that holds it; empty where the engine tells none.
@@ -93,6 +95,7 @@ class ConsoleSession:
 
     console: Console
     settings: Settings
+    owned_by: Callable[[ResourceDefinition], Sequence[ResourceDefinition]] = lambda definition: ()
     gone: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     answered_beside: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     adopted: set[tuple[str, str]] = field(default_factory=set)

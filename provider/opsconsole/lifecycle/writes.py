@@ -41,7 +41,6 @@ from opsconsole.lifecycle.answers import (
     confirm_deleted,
     explain_mismatch,
     new_sentinel,
-    values_shown,
 )
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -50,8 +49,9 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     UnsettledCreate,
     UpdateRequest,
-    fill_unknown,
 )
+from opsconsole.lifecycle.missing import BY_404, keep_if_missing
+from opsconsole.lifecycle.planning import fill_unknown
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.values import Values, unsatisfied_fields
 
@@ -66,8 +66,6 @@ before it was sent."""
 _SENT_AT = "sent_at"
 _ARRIVES_WITHIN = 900
 """Seconds after which a console no longer carries out a request."""
-
-BY_404 = "The console answers 404 in either case."
 
 
 def unsettled_private(dry_run_status: str, sent: str = "") -> bytes:
@@ -167,16 +165,12 @@ def unsettled_outcome(
 async def create_once(
     lifecycle: BaseLifecycle,
     request: CreateRequest,
-    operation: str,
     body: dict[str, Any],
-    outcome_of: Callable[[Answer], Outcome],
     judge: Callable[[Answer], UnexpectedAnswer | None] = lambda answer: None,
 ) -> Outcome:
     """Send a create once; return its outcome, even if no answer shows whether it took place.
 
     Args:
-        operation: The name of the operation that takes `body`.
-        outcome_of: Makes the outcome of the answer; may raise.
         judge: Returns why an answer does not belong to `body`, or None if it does.
 
     Raises:
@@ -184,7 +178,7 @@ async def create_once(
     """
     await lifecycle.session.before_write("create", [request])
     try:
-        answer = await lifecycle.session.console.call(operation, body=body)
+        answer = await lifecycle.session.console.call(lifecycle.operation("create"), body=body)
     except ConsoleError as problem:
         if problem.safe_to_repeat:
             raise
@@ -192,7 +186,7 @@ async def create_once(
     if other := judge(answer) or explain_mismatch(lifecycle.definition, body, answer):
         return unsettled_outcome(lifecycle, request, other)
     try:
-        return outcome_of(answer)
+        return lifecycle.outcome_of_write(request, answer)
     except Exception as problem:
         # The object exists: an error would leave it out of state, or taint it, and the next apply
         # would create a second one.
@@ -211,10 +205,8 @@ async def create_once(
 async def update_once(
     lifecycle: BaseLifecycle,
     request: CreateRequest | UpdateRequest,
-    operation: str,
     object_id: str,
     changes: Values,
-    check: Callable[[Answer], Answer] = lambda answer: answer,
 ) -> Answer:
     """Update an object; after a lost answer, read it, and return it if it shows the update.
 
@@ -223,24 +215,23 @@ async def update_once(
 
     Args:
         request: What asks for it: a creation that adopts the object, or an update.
-        operation: The name of the operation that takes `changes`.
-        check: Raises UnexpectedAnswer for an answer that lacks what it must show.
 
     Raises:
         ConsoleError: The update had no effect, or nothing shows that it had.
     """
     await lifecycle.session.before_write("update", [request])
     try:
-        return check(await lifecycle.session.console.call(operation, object_id, body=changes))
+        operation = lifecycle.operation("update")
+        return lifecycle.check_answer(
+            await lifecycle.session.console.call(operation, object_id, body=changes)
+        )
     except ConsoleError as caught:
         if caught.safe_to_repeat:
             raise
         problem = caught
     try:
         answer = await lifecycle.fetch(object_id)
-        differing = unsatisfied_fields(
-            changes, values_shown(lifecycle.answer_fields, answer), changes
-        )
+        differing = unsatisfied_fields(changes, lifecycle.values_of(answer), changes)
     except (ConsoleError, ConfigurationError):
         # A success without a body still says that the update was made.
         if isinstance(problem, UnexpectedAnswer) and problem.without_body:
@@ -251,10 +242,11 @@ async def update_once(
     return answer
 
 
-async def delete_once(lifecycle: BaseLifecycle, request: DeleteRequest, operation: str) -> Outcome:
+async def delete_once(lifecycle: BaseLifecycle, request: DeleteRequest) -> Outcome:
     """Delete one object; return the outcome, even if no answer settles it."""
     await lifecycle.session.before_write("delete", [request])
     try:
+        operation = lifecycle.operation("delete")
         answer = await lifecycle.session.console.call(operation, request.prior["id"])
     except ConsoleError as problem:
         return await settle_deletion(lifecycle, request, problem)
@@ -328,7 +320,7 @@ def leave_unreadable(
     """Return the outcome of a deletion answered 404 that no read settles: `on_missing` decides."""
     name = lifecycle.name(request.prior, request.address)
     summary = f"The {name} was deleted already, or is not visible to this key"
-    kept = lifecycle.keep_if_missing(summary, BY_404, problem.cause)
+    kept = keep_if_missing(lifecycle, summary, BY_404, problem.cause)
     if kept is not None:
         return Outcome(request.prior, request.private, (kept,), may_be_gone=True)
     detail = f"{BY_404.removesuffix('.')}, and it cannot be read. It is removed from state."

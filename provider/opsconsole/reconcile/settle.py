@@ -19,12 +19,8 @@ from dataclasses import dataclass
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import ConsoleError, Stopped, UserError
 from opsconsole.lifecycle.answers import PrivateState, new_sentinel
-from opsconsole.lifecycle.interface import (
-    Outcome,
-    Seen,
-    UnsettledCreate,
-    fill_unknown,
-)
+from opsconsole.lifecycle.interface import Outcome, Seen, UnsettledCreate
+from opsconsole.lifecycle.planning import fill_unknown
 from opsconsole.lifecycle.writes import recall_create, unsettled_private
 from opsconsole.reconcile.cascade import Cascade
 from opsconsole.reconcile.prior import PriorInstance, read_deposed, read_prior, warn_unsettled

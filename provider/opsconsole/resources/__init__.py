@@ -45,6 +45,11 @@ def owners_above(definition: ResourceDefinition) -> tuple[ResourceDefinition, ..
     return () if above is None else (above, *owners_above(above))
 
 
+def owned_by(definition: ResourceDefinition) -> list[ResourceDefinition]:
+    """Return the resources that the deletion of one deletes too."""
+    return [item for item in RESOURCES.values() if definition in owners_above(item)]
+
+
 @cache
 def owning_types() -> frozenset[str]:
     """Return the types that own others and have no owner themselves."""
@@ -72,6 +77,7 @@ __all__ = [
     "RESOURCES",
     "SPECIALTY",
     "blockers_of",
+    "owned_by",
     "owner_of",
     "owners_above",
     "owning_types",

@@ -11,11 +11,11 @@ from opsconsole.errors import Cause, NotFound, Stopped
 from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import Outcome
+from opsconsole.lifecycle.missing import explain_gap
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.resources.data_sources import SELECTORS
 from opsconsole.resources.host.reading import HOST_GET_HINT, HostReader
-from opsconsole.resources.missing import explain_gap
 from opsconsole.resources.specialty.lifecycle import find_specialty
 from opsconsole.v1.console import Listing
 from opsconsole.values import Values

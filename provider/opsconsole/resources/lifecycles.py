@@ -9,7 +9,7 @@ from typing import Final
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.resources import DATA_SOURCES, RESOURCES
+from opsconsole.resources import DATA_SOURCES, RESOURCES, owned_by
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
 from opsconsole.v1.settings import Settings
@@ -44,7 +44,7 @@ class ConfiguredProvider:
     def __init__(self, settings: Settings, *, read_only: bool = False) -> None:
         """Make no connection yet; `read_only` lets nothing but GET leave this process."""
         self.client = Client(settings, read_only=read_only)
-        self.session = ConsoleSession(Console(self.client, settings), settings)
+        self.session = ConsoleSession(Console(self.client, settings), settings, owned_by)
         self.resources: Mapping[str, BaseLifecycle] = _Lifecycles(self.session)
 
     async def read_data(self, type_name: str, config: Values) -> Outcome:

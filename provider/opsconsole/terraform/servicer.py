@@ -347,7 +347,7 @@ class Servicer:
         if prior is None:
             return pb.ReadResource.Response(new_state=request.current_state)
         self._claim("read", name, prior)
-        [outcome] = await self._lifecycle(name).read([ReadRequest(prior, request.private)])
+        outcome = await self._lifecycle(name).read_one(ReadRequest(prior, request.private))
         return pb.ReadResource.Response(
             new_state=codec.encode(outcome.state),
             private=outcome.private,
@@ -369,7 +369,7 @@ class Servicer:
             asked = PlanCreation(config, private)
         else:
             asked = PlanChange(prior, config, private)
-        [outcome] = await lifecycle.plan([asked])
+        outcome = await lifecycle.plan_one(asked)
         paths = [attribute_path((item,), codec.attributes) for item in outcome.replace]
         return pb.PlanResourceChange.Response(
             planned_state=codec.encode(outcome.planned),

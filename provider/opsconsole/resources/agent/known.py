@@ -53,8 +53,8 @@ class KnownAgents:
         """Return whether an agent was found gone, or was deleted, with its host or by itself."""
         known = self.by_id.get(agent_id)
         gone = self._session.gone
-        return agent_id in gone[AGENT.type_name] or (
-            known is not None and known.host_id in gone[HOST.type_name]
+        return agent_id in gone[AGENT.name] or (
+            known is not None and known.host_id in gone[HOST.name]
         )
 
     async def plugins(self, agent_id: str) -> Listing:

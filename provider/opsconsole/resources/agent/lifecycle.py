@@ -6,7 +6,7 @@ The rules for changes of agents are in `rules`; this file takes the steps.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from opsconsole.definition import ResourceDefinition
@@ -20,7 +20,7 @@ from opsconsole.errors import (
     UnexpectedAnswer,
 )
 from opsconsole.lifecycle.answers import PrivateState, explain_mismatch
-from opsconsole.lifecycle.base import BaseLifecycle
+from opsconsole.lifecycle.base import NO_VALUES, BaseLifecycle
 from opsconsole.lifecycle.interface import (
     NEVER_CREATED,
     NOT_PERMITTED,
@@ -32,19 +32,30 @@ from opsconsole.lifecycle.interface import (
     PlanCreation,
     PlanOutcome,
     PlanRemoval,
-    Proposal,
     ReadRequest,
     Removal,
     Seen,
     UnsettledCreate,
     UpdateRequest,
+)
+from opsconsole.lifecycle.missing import (
+    BY_404,
+    PLUGINS_NOT_PERMITTED,
+    explain_gap,
+    keep_if_missing,
+    not_permitted,
+    refusal,
+)
+from opsconsole.lifecycle.planning import (
+    Proposal,
     creation_fields,
     fill_unknown,
     propose_creation,
+    request_of,
 )
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.lifecycle.writes import BY_404, create_once, delete_once, update_once
+from opsconsole.lifecycle.writes import create_once, update_once
 from opsconsole.resources import AGENT, HOST
 from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.resources.agent.likely_ids import doubts_of_agent
@@ -63,13 +74,6 @@ from opsconsole.resources.agent_plugin.lifecycle import (
 )
 from opsconsole.resources.host.deletions import HostDeletions
 from opsconsole.resources.host.reading import HostReader
-from opsconsole.resources.missing import (
-    PLUGINS_NOT_PERMITTED,
-    explain_gap,
-    missing,
-    not_permitted,
-    refusal,
-)
 from opsconsole.values import UNKNOWN, Values, changed_fields
 
 _CREATED_ARCHIVED = "created_archived"
@@ -86,10 +90,6 @@ class AgentLifecycle(BaseLifecycle):
     def __init__(self, session: ConsoleSession) -> None:
         super().__init__(session)
         self._known = session.get(KnownAgents)
-
-    @property
-    def _deletable(self) -> bool:
-        return self.session.console.has("agent_delete")
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
         config = request.config
@@ -116,7 +116,7 @@ class AgentLifecycle(BaseLifecycle):
         try:
             await reader.read(host_id)
         except NotFound:
-            self.session.gone[HOST.type_name].add(host_id)
+            self.session.gone[HOST.name].add(host_id)
             return True
         except ConsoleError as problem:
             self.log(problem, f"read the host {host_id}")
@@ -127,7 +127,9 @@ class AgentLifecycle(BaseLifecycle):
         name = self.name(request.prior, request.address)
         diagnostics = doubts_of_agent(self.session, request.config, request.prior)
         if proposal.replaced:
-            diagnostics += judge_replacement(name, request, proposal, deletable=self._deletable)
+            diagnostics += judge_replacement(
+                name, request, proposal, deletable=self.has_operation("delete")
+            )
         elif "host_id" in proposal.sent:
             diagnostics += judge_move(name, request, proposal)
         return diagnostics
@@ -140,7 +142,7 @@ class AgentLifecycle(BaseLifecycle):
     def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         prior = request.prior
         name = self.name(prior, request.address)
-        return judge_removal(name, prior, request.removal, deletable=self._deletable)
+        return judge_removal(name, prior, request.removal, deletable=self.has_operation("delete"))
 
     def note_existing(self, state: Values, address: str) -> None:
         """Let messages about a specialty name the agents in state that carry it."""
@@ -167,27 +169,19 @@ class AgentLifecycle(BaseLifecycle):
             return outcome
         return outcome._replace(state=outcome.state | {"status": "archived"})
 
-    async def _read(self, request: ReadRequest) -> Outcome:
+    async def _read_shown(self, request: ReadRequest) -> Outcome:
         prior = request.prior
-        agent_id = prior["id"]
-        if prior.get("host_id") in self.session.gone[HOST.type_name]:
-            self.session.gone[AGENT.type_name].add(agent_id)
-            return Outcome(None, seen=Seen.ARCHIVED)
         try:
             outcome = await self._read_agent(request)
-        except NotFound as problem:
-            if _was_created_archived(request):
-                told = warn_created_archived(self.name(prior, request.address))
-                return Outcome(prior, request.private, (told,), unobserved=self._unread)
-            outcome = missing(self, request, problem=problem)
-            if outcome.state is not None:
-                return outcome
+        except NotFound:
+            if not _was_created_archived(request):
+                raise
+            archived = warn_created_archived(self.name(prior, request.address))
+            return Outcome(prior, request.private, (archived,), unobserved=self._unread)
         except Forbidden as problem:
             outcome = not_permitted(self, request, problem, self._why_not_permitted())
-        if outcome.state is None:
-            self.session.gone[AGENT.type_name].add(agent_id)
-            return outcome
-        self._known.meet(outcome.state, request.address)
+        if outcome.state is not None:
+            self._known.meet(outcome.state, request.address)
         return outcome
 
     async def _read_agent(self, request: ReadRequest) -> Outcome:
@@ -198,7 +192,7 @@ class AgentLifecycle(BaseLifecycle):
         """
         prior, private = request.prior, request.private
         agent_id, answer = prior["id"], None
-        if self.session.console.has("agent_get"):
+        if self.has_operation("read"):
             answer = await self.fetch(agent_id)
         listing = None if answer else await self._known.plugins(agent_id)
         # The document shows no way back from this status, so the answer to a write remains valid.
@@ -247,7 +241,7 @@ class AgentLifecycle(BaseLifecycle):
         return tuple(a.name for a in self.answer_fields if a.name not in ("id", "plugin_ids"))
 
     def _why_not_permitted(self) -> str:
-        if self.session.console.has("agent_get"):
+        if self.has_operation("read"):
             documented = self.session.console.operation("agent_get").documented
             named = "agent_get" if documented else "agent_get of extra_endpoints"
             return f"{NOT_PERMITTED}, {named}; use a key that may make it"
@@ -261,14 +255,7 @@ class AgentLifecycle(BaseLifecycle):
             return Outcome(None, diagnostics=tuple(lacking))
         org_id = self.session.settings.org_id
         body = _without_unset(creation_fields(AGENT, request.config, org_id))
-        outcome = await create_once(
-            self,
-            request,
-            "agent_create",
-            body,
-            lambda answer: self._outcome_of_answer(request, answer),
-            self._met_before,
-        )
+        outcome = await create_once(self, request, body, self._met_before)
         if outcome.state is not None and not outcome.unsettled:
             self._known.meet(outcome.state, request.address)
             self._note_plugin_set(outcome.state["id"], outcome.state)
@@ -301,7 +288,7 @@ class AgentLifecycle(BaseLifecycle):
         settled: list[Outcome] = []
         for item, entries in zip(creates, possible, strict=True):
             if _is_certain(item, entries) and claims[str(entries[0].get("id"))] == 1:
-                outcome = self._outcome_of_answer(item.request(AGENT), entries[0])
+                outcome = self.outcome_of_write(request_of(item, AGENT), entries[0])
                 self._known.meet(outcome.state or {}, item.address)
                 settled.append(outcome)
                 continue
@@ -320,11 +307,15 @@ class AgentLifecycle(BaseLifecycle):
             return None
         return UnexpectedAnswer(f"The console answered with an agent that existed before: {known}.")
 
-    def _outcome_of_answer(
-        self, request: CreateRequest | UpdateRequest, answer: Mapping[str, Any]
+    def outcome_of_write(
+        self,
+        request: CreateRequest | UpdateRequest,
+        answer: Mapping[str, Any],
+        names: Iterable[str] | None = None,
+        current: Values = NO_VALUES,
     ) -> Outcome:
         """Return the outcome of a write that the console answered with the agent."""
-        outcome = self.outcome_of_write(request, _agent_fields(answer))
+        outcome = super().outcome_of_write(request, _agent_fields(answer), names, current)
         if answer.get("status") != "archived":
             return outcome
         name = self.name(outcome.state, request.address)
@@ -342,9 +333,9 @@ class AgentLifecycle(BaseLifecycle):
         diagnostics: tuple[Diagnostic, ...] = ()
         names = [a.name for a in self.answer_fields if a.settable and a.name != "plugin_ids"]
         changes = {name: planned[name] for name in changed_fields(prior, planned, names)}
-        if changes and self.session.console.has("agent_update"):
+        if changes and self.has_operation("update"):
             body = _without_unset(changes)
-            answer = await update_once(self, request, "agent_update", prior["id"], body)
+            answer = await update_once(self, request, prior["id"], body)
         if planned["plugin_ids"] is not None and planned["plugin_ids"] != prior["plugin_ids"]:
             self._note_plugin_set(prior["id"], planned)
             await self.session.before_write("update", [request])
@@ -355,7 +346,7 @@ class AgentLifecycle(BaseLifecycle):
         if answer is None:
             state = fill_unknown(self.definition, planned, prior)
             return Outcome(state, request.private, diagnostics)
-        return self._outcome_of_answer(request, answer).with_diagnostics(*diagnostics)
+        return self.outcome_of_write(request, answer).with_diagnostics(*diagnostics)
 
     async def _set_plugins(
         self, prior: Values, planned: Values, answer: Mapping[str, Any] | None
@@ -401,7 +392,7 @@ class AgentLifecycle(BaseLifecycle):
                     and not await listed_after(self.session, agent_id, plugin_id, problem)
                 ):
                     gone = f"The {plugin} was detached already, or is not visible to this key"
-                    kept = self.keep_if_missing(gone, BY_404, problem.cause)
+                    kept = keep_if_missing(self, gone, BY_404, problem.cause)
                     detail = f"{BY_404.removesuffix('.')}, and the list does not show it."
                     diagnostics.append(kept or warning(gone, detail))
                     if kept is None:
@@ -428,17 +419,14 @@ class AgentLifecycle(BaseLifecycle):
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, private_state = request.prior, PrivateState.decode(request.private)
         why = Removal.ALONE if private_state.kept else Removal.UNEXPLAINED
-        if prior.get("host_id") in self.session.gone[HOST.type_name]:
+        if prior.get("host_id") in self.session.gone[HOST.name]:
             why = Removal.WITH_OWNER
         name = self.name(prior, request.address)
-        diagnostics = judge_removal(name, prior, why, deletable=self._deletable)
+        diagnostics = judge_removal(name, prior, why, deletable=self.has_operation("delete"))
         if has_error(diagnostics):
             return Outcome(prior, request.private, diagnostics)
-        if self._deletable and not self.definition.is_abandoned(prior):
-            outcome = await delete_once(self, request, "agent_delete")
-            if outcome.state is None:
-                self.session.gone[AGENT.type_name].add(prior["id"])
-            return outcome
+        if self.has_operation("delete") and not self.definition.is_abandoned(prior):
+            return await super()._delete(request)
         if not private_state.kept:
             if self.session.stopped:
                 # The deletion of its host, which archives it, is not begun any more.
@@ -449,7 +437,7 @@ class AgentLifecycle(BaseLifecycle):
 
     async def is_there(self, object_id: str) -> bool:
         """Read whether an agent exists and is not archived; raise if the read does not show it."""
-        if self.session.console.has("agent_get"):
+        if self.has_operation("read"):
             return (await self.fetch(object_id)).get("status") != "archived"
         # A list that was read before the deletion would prove nothing.
         self.session.forget_list("plugin_list", object_id)

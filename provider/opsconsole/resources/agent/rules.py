@@ -6,9 +6,10 @@ Terraform cannot know why an agent is destroyed; the reconciler can, and says so
 from __future__ import annotations
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.lifecycle.interface import PlanChange, Proposal, Removal
+from opsconsole.lifecycle.interface import PlanChange, Removal
+from opsconsole.lifecycle.missing import warn_abandoned
+from opsconsole.lifecycle.planning import Proposal
 from opsconsole.resources import AGENT
-from opsconsole.resources.missing import warn_abandoned
 from opsconsole.values import UNKNOWN, Values
 
 _LIFT = "Where the console can delete agents, name that operation in extra_endpoints: agent_delete."

@@ -25,15 +25,19 @@ from opsconsole.lifecycle.interface import (
     PlanCreation,
     PlanOutcome,
     PlanRemoval,
-    Proposal,
     ReadRequest,
     Report,
     Seen,
     UnsettledCreate,
     UpdateRequest,
-    fill_unknown,
-    propose_creation,
 )
+from opsconsole.lifecycle.missing import (
+    PLUGINS_NOT_PERMITTED,
+    missing,
+    not_permitted,
+    unchecked_by_list,
+)
+from opsconsole.lifecycle.planning import Proposal, fill_unknown, propose_creation, request_of
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import leave_unreadable
@@ -42,12 +46,6 @@ from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.resources.agent.likely_ids import doubtful_plugins
 from opsconsole.resources.agent_plugin.definition import PLUGIN_FIELDS
 from opsconsole.resources.host.reading import HostReader
-from opsconsole.resources.missing import (
-    PLUGINS_NOT_PERMITTED,
-    missing,
-    not_permitted,
-    unchecked_by_list,
-)
 from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Values
 
@@ -177,8 +175,8 @@ class AgentPluginLifecycle(BaseLifecycle):
     async def _read(self, request: ReadRequest) -> Outcome:
         prior = request.prior
         agent_id, plugin_id = _ids(prior)
-        if self._host_of(request) in self.session.gone[HOST.type_name]:
-            self.session.gone[AGENT.type_name].add(agent_id)
+        if self._host_of(request) in self.session.gone[HOST.name]:
+            self.session.gone[AGENT.name].add(agent_id)
         if self._known.is_gone(agent_id):
             return Outcome(None, seen=Seen.ARCHIVED)
         try:
@@ -186,7 +184,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         except NotFound as problem:
             outcome = missing(self, request, _NO_AGENT, problem)
             if outcome.state is None:
-                self.session.gone[AGENT.type_name].add(agent_id)
+                self.session.gone[AGENT.name].add(agent_id)
             return outcome
         except Forbidden as problem:
             return not_permitted(self, request, problem, PLUGINS_NOT_PERMITTED)
@@ -224,7 +222,7 @@ class AgentPluginLifecycle(BaseLifecycle):
     ) -> list[Outcome]:
         """Settle attachments by the agents' lists."""
         requests = [
-            ReadRequest(self._bare(item.request(AGENT_PLUGIN).planned), address=item.address)
+            ReadRequest(self._bare(request_of(item, AGENT_PLUGIN).planned), address=item.address)
             for item in creates
         ]
         # Also by a list that may not be whole: attaching a plugin twice does no harm.

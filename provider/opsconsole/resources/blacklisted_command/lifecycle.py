@@ -6,31 +6,26 @@ Null is a value of `org_id` here ("tenant-wide"), so an omitted one always means
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, ClassVar
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ApiError, Forbidden, NotFound, UnexpectedAnswer
 from opsconsole.lifecycle.answers import values_shown
-from opsconsole.lifecycle.base import BaseLifecycle
+from opsconsole.lifecycle.base import NO_VALUES, BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateRequest,
-    DeleteRequest,
     Outcome,
     PlanChange,
     PlanCreation,
     PlanOutcome,
-    PlanRemoval,
-    Proposal,
     ReadRequest,
     UpdateRequest,
-    mark_unknown,
-    propose_creation,
 )
-from opsconsole.lifecycle.writes import create_once, delete_once, update_once
+from opsconsole.lifecycle.missing import plan_gone
+from opsconsole.lifecycle.planning import Proposal, mark_unknown, propose_creation
+from opsconsole.lifecycle.writes import create_once
 from opsconsole.resources import BLACKLISTED_COMMAND
-from opsconsole.resources.missing import missing, plan_gone
 from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Values, changed_fields
 
@@ -60,17 +55,15 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
             mark_unknown(self.definition, planned, changed)
         return changed, diagnostics
 
-    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
-        return self._leaving(request.prior)
-
-    def _leaving(self, prior: Values) -> tuple[Diagnostic, ...]:
-        if self.session.console.has("blacklist_delete"):
+    def warn_staying(self, prior: Values) -> tuple[Diagnostic, ...]:
+        """Warn of a row that stays on the console when it leaves management."""
+        if self.has_operation("delete"):
             return ()
         return (
             warning(
                 f"The {self.name(prior)} leaves management; the row stays on the console",
                 "The API has no operation that deletes a blacklisted command, so the command is "
-                f"still refused.{naming_hint('blacklist_delete', 'one')}",
+                f"still refused.{naming_hint('blacklist_delete')}",
             ),
         )
 
@@ -79,7 +72,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         planned = propose_creation(self.definition, config)
         row_id = config.get("id")
         if row_id is None:
-            if self.session.console.has("blacklist_create"):
+            if self.has_operation("create"):
                 _apply_no_description(planned, config)
                 if planned["tenant_wide"] is True:
                     planned["org_id"] = None
@@ -113,16 +106,8 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         answer = await self.fetch(row_id)
         return self.definition.empty() | values_shown(self.definition.answer_fields, answer)
 
-    async def fetch(self, object_id: str) -> Mapping[str, Any]:
-        """Ask the console for one row, with every field that a change is judged by."""
-        return whole_row(await super().fetch(object_id))
-
-    async def _read(self, request: ReadRequest) -> Outcome:
-        try:
-            answer = await self.fetch(request.prior["id"])
-        except NotFound as problem:
-            return missing(self, request, problem=problem)
-        outcome = self.outcome_of_read(request.prior, request.private, answer)
+    async def _read_shown(self, request: ReadRequest) -> Outcome:
+        outcome = await super()._read_shown(request)
         assert outcome.state is not None
         state = outcome.state | {"tenant_wide": outcome.state["org_id"] is None}
         return outcome._replace(state=state)
@@ -131,69 +116,57 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         row_id, planned = request.config.get("id"), request.planned
         if row_id is not None:
             row = await self._row(row_id)
-            return self.claim_object(request, row_id) or await self._write(row_id, row, request)
+            return self.claim_object(request, row_id) or await self.write(request, row, row)
         body = {name: planned[name] for name in _WRITTEN if planned[name] is not UNKNOWN}
         # Of these, only `org_id` has null as a value of its own: tenant-wide.
         body = {name: body[name] for name in body if body[name] is not None or name == "org_id"}
-        outcome_of = partial(self.outcome_of_write, request)
-        return await create_once(self, request, "blacklist_create", body, outcome_of)
+        return await create_once(self, request, body)
 
-    async def _update(self, request: UpdateRequest) -> Outcome:
-        return await self._write(request.prior["id"], request.prior, request)
-
-    async def _write(
-        self, row_id: str, row: Values, request: CreateRequest | UpdateRequest
+    async def write(
+        self,
+        request: CreateRequest | UpdateRequest,
+        current: Values,
+        shown: Mapping[str, Any] = NO_VALUES,
     ) -> Outcome:
-        changes = self.changes_to(row, request, _WRITTEN)
-        if not changes:
-            return self.outcome_of_write(request, row, _WRITTEN)
+        """Write the fields that differ; a key that may not write the scope is told so."""
         try:
-            answer = await update_once(
-                self, request, "blacklist_update", row_id, changes, whole_row
-            )
+            return await super().write(request, current, shown)
         except Forbidden as problem:
             if problem.problem.code not in _OF_ACCESS:
                 raise
-            found = _scope_refused(problem, self.name(row), row, request.planned)
-            return Outcome(request.prior, request.private, (found,))
-        return self.outcome_of_write(request, answer, changes)
+            refusal = _scope_refused(problem, self.name(current), current, request.planned)
+            return Outcome(request.prior, request.private, (refusal,))
 
     def values_of(self, answer: Mapping[str, Any]) -> Values:
         """Return the values that an answer shows, the scope in both of its words."""
         values = super().values_of(answer)
         return values | {"tenant_wide": values["org_id"] is None} if "org_id" in values else values
 
-    async def _delete(self, request: DeleteRequest) -> Outcome:
-        prior = request.prior
-        if not self.session.console.has("blacklist_delete"):
-            return Outcome(None, diagnostics=self.unplanned_warnings(request, self._leaving(prior)))
-        return await delete_once(self, request, "blacklist_delete")
+    def check_answer(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return an answer about a row, which always shows every field according to the document.
 
-
-def whole_row(answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an answer about a row, which always shows every field according to the document.
-
-    Raises:
-        UnexpectedAnswer: It lacks one that a change is judged by, or `pattern` is null.
-    """
-    for name in ("pattern", "org_id", "description"):
-        if name not in answer:
+        Raises:
+            UnexpectedAnswer: It lacks one that a change is judged by, or `pattern` is null.
+        """
+        for name in ("pattern", "org_id", "description"):
+            if name not in answer:
+                raise UnexpectedAnswer(
+                    f"The console's answer does not show {name}, which the document always has "
+                    "there.",
+                    _CHECK_CONSOLE,
+                )
+        if answer["pattern"] is None:
             raise UnexpectedAnswer(
-                f"The console's answer does not show {name}, which the document always has there.",
+                "The console's answer holds null as pattern, where the document shows a string.",
                 _CHECK_CONSOLE,
             )
-    if answer["pattern"] is None:
-        raise UnexpectedAnswer(
-            "The console's answer holds null as pattern, where the document shows a string.",
-            _CHECK_CONSOLE,
-        )
-    return answer
+        return answer
 
 
 _ID_NEEDED = error(
     "No id is declared",
     "The API has no operation that creates a blacklisted command: declare the `id` of the row to "
-    f"adopt.{naming_hint('blacklist_create', 'one')}",
+    f"adopt.{naming_hint('blacklist_create')}",
     ("id",),
 )
 

@@ -39,7 +39,7 @@ async def adopt(lifecycle: BaseLifecycle, row: HostRow, host_id: str) -> Outcome
             return Outcome(None, diagnostics=(_cannot_adopt(name, fixed, row, held),))
         changes = {item: row.request.planned[item] for item in differing if item in UPDATABLE}
         if changes:
-            answer = await update_once(lifecycle, row.request, "host_update", host_id, changes)
+            answer = await update_once(lifecycle, row.request, host_id, changes)
         diagnostics = (*diagnostics, _warn_adopted(name, list(changes), known=bool(held)))
         # The deletion of a former declaration of this host must not delete it any more.
         lifecycle.session.adopted.add((HOST.type_name, host_id))

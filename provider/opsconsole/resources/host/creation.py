@@ -14,13 +14,8 @@ from typing import TYPE_CHECKING
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.interface import (
-    BULK_CREATES_AT_A_TIME,
-    CreateRequest,
-    Outcome,
-    Report,
-    creation_fields,
-)
+from opsconsole.lifecycle.interface import BULK_CREATES_AT_A_TIME, CreateRequest, Outcome, Report
+from opsconsole.lifecycle.planning import creation_fields
 from opsconsole.lifecycle.session import map_limited
 from opsconsole.lifecycle.writes import unsettled_outcome
 from opsconsole.resources import HOST

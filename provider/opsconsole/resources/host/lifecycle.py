@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
+from opsconsole.errors import BadRequest, ConsoleError, Forbidden
 from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
@@ -20,24 +20,21 @@ from opsconsole.lifecycle.interface import (
     PlanCreation,
     PlanOutcome,
     PlanRemoval,
-    Proposal,
     ReadRequest,
     Report,
     UnsettledCreate,
     UpdateRequest,
-    fill_unknown,
-    propose_creation,
 )
+from opsconsole.lifecycle.missing import refused_read, warn_abandoned
+from opsconsole.lifecycle.planning import Proposal
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.lifecycle.writes import delete_once, update_once
 from opsconsole.resources import HOST
 from opsconsole.resources.host.creation import BulkCreate
 from opsconsole.resources.host.deletions import HostDeletions
 from opsconsole.resources.host.reading import HostReader
-from opsconsole.resources.host.rows import CREATION_ONLY, UPDATABLE
+from opsconsole.resources.host.rows import CREATION_ONLY
 from opsconsole.resources.host.settling import settle_host_creates
 from opsconsole.resources.host.verdicts import GuardedImports
-from opsconsole.resources.missing import missing, refused_read, warn_abandoned
 from opsconsole.text import plural
 from opsconsole.values import UNKNOWN, Values, changed_fields
 
@@ -53,29 +50,30 @@ class PlannedHostNames:
         self._coming: Counter[str] = Counter()
         self._leaving: dict[str, str] = {}
 
-    def add_creation(self, planned: Values) -> list[Diagnostic]:
+    def add_creation(self, planned: Values) -> tuple[Diagnostic, ...]:
         """Note a host that is to be created; return warnings."""
         name = planned["name"]
         if name is UNKNOWN:
-            return []
+            return ()
         self._coming[name] += 1
         if name in self._leaving:
-            return [_warn_moved(name, self._leaving[name])]
-        return [_declared_twice(name)] if self._coming[name] > 1 else []
+            return (_warn_moved(name, self._leaving[name]),)
+        return (_declared_twice(name),) if self._coming[name] > 1 else ()
 
-    def add_deletion(self, prior: Values) -> list[Diagnostic]:
+    def add_deletion(self, prior: Values) -> tuple[Diagnostic, ...]:
         """Note a host that is to be deleted; return warnings."""
         name, host_id = prior.get("name"), prior["id"]
         if not isinstance(name, str):
-            return []
+            return ()
         self._leaving[name] = host_id
-        return [_warn_moved(name, host_id)] if self._coming[name] else []
+        return (_warn_moved(name, host_id),) if self._coming[name] else ()
 
 
 class HostLifecycle(BaseLifecycle):
     """The steps of `opsconsole_host`."""
 
     definition: ClassVar[ResourceDefinition] = HOST
+    remembered: ClassVar[Sequence[str]] = CREATION_ONLY
 
     def __init__(self, session: ConsoleSession) -> None:
         super().__init__(session)
@@ -130,12 +128,11 @@ class HostLifecycle(BaseLifecycle):
         return settled
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
-        planned = propose_creation(self.definition, request.config)
+        plan = await super()._plan_creation(request)
         # With private bytes it is the second half of a replacement.
         if self.session.plans_whole or request.private:
-            return PlanOutcome(planned)
-        found = self._planned_names.add_creation(planned)
-        return PlanOutcome(planned, diagnostics=tuple(found))
+            return plan
+        return plan._replace(diagnostics=self._planned_names.add_creation(plan.planned or {}))
 
     def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         name = self.name(request.prior)
@@ -154,42 +151,36 @@ class HostLifecycle(BaseLifecycle):
         return diagnostics
 
     def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
-        if HOST.is_abandoned(request.prior):
-            return (warn_abandoned(self.name(request.prior)),)
-        if self.session.plans_whole:
-            return ()
-        return tuple(self._planned_names.add_deletion(request.prior))
+        staying = super()._judge_removal(request)
+        if staying or self.session.plans_whole:
+            return staying
+        return self._planned_names.add_deletion(request.prior)
 
-    async def _read(self, request: ReadRequest) -> Outcome:
-        host_id = request.prior["id"]
+    async def _read_shown(self, request: ReadRequest) -> Outcome:
+        prior, host_id = request.prior, request.prior["id"]
         if not self._reader.operation:
             return request.leave_unchecked(_NO_WAY)
         try:
             answer = await self._reader.read(host_id)
-        except NotFound as problem:
-            outcome = missing(self, request, problem=problem)
-            if outcome.state is None:
-                self.session.gone[HOST.type_name].add(host_id)
-            return outcome
         except Forbidden as problem:
-            how = "" if self.session.console.has("host_get") else _BY_WRITING
+            how = "" if self.has_operation("read") else _BY_WRITING
             return refused_read(self, request, f"{NOT_PERMITTED}{how}", problem)
         except BadRequest as problem:
-            if self.session.console.has("host_get"):
+            if self.has_operation("read"):
                 raise
-            found = self._reader.note_refusal(host_id, problem)
+            diagnostics = self._reader.note_refusal(host_id, problem)
             reason = "the console refuses an empty update, by which hosts are read"
             if self._reader.refused:
-                return request.leave_unchecked(reason, *found)
+                return request.leave_unchecked(reason, *diagnostics)
             return refused_read(self, request, reason, problem)
-        self.session.hold(HOST.type_name, host_id, request.address or self.name(request.prior))
-        outcome = self.outcome_of_read(request.prior, request.private, answer)
-        if outcome.state is None or outcome.state is request.prior:
+        self.session.hold(HOST.type_name, host_id, request.address or self.name(prior))
+        outcome = self.outcome_of_read(prior, request.private, answer)
+        if outcome.state is None or outcome.state is prior:
             return outcome
         # The declaration may match the state without any apply of it: after an import, or where it
         # followed the console.
-        changed = changed_fields(request.prior, outcome.state, CREATION_ONLY)
-        former = {name: request.prior[name] for name in changed if request.prior[name] is not None}
+        changed = changed_fields(prior, outcome.state, CREATION_ONLY)
+        former = {name: prior[name] for name in changed if prior[name] is not None}
         if not former:
             return outcome
         before = PrivateState.decode(outcome.private)
@@ -202,14 +193,7 @@ class HostLifecycle(BaseLifecycle):
 
     async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned
-        changes = self.changes_to(prior, request, UPDATABLE)
-        if changes:
-            answer = await update_once(self, request, "host_update", prior["id"], changes)
-            outcome = self.outcome_of_write(request, answer, changes, prior, CREATION_ONLY)
-        else:
-            before = PrivateState.decode(request.private)
-            declared = before.with_declaration(request.config, CREATION_ONLY)
-            outcome = Outcome(fill_unknown(self.definition, planned, prior), declared.encode())
+        outcome = await super()._update(request)
         private_state = PrivateState.decode(outcome.private)
         # Declared values that the console shows as null, and that no update can set.
         unkept = (
@@ -229,13 +213,8 @@ class HostLifecycle(BaseLifecycle):
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, host_id = request.prior, request.prior["id"]
         deletions = self.session.get(HostDeletions)
-        if HOST.is_abandoned(prior):
-            self.session.holders[HOST.type_name].pop(host_id, None)
-            # No deletion needs to wait for its agents.
-            deletions.end(host_id)
-            stays = self.unplanned_warnings(request, (warn_abandoned(self.name(prior)),))
-            return Outcome(None, diagnostics=stays)
-        if (HOST.type_name, host_id) in self.session.adopted:
+        is_adopted = (HOST.type_name, host_id) in self.session.adopted
+        if is_adopted and not HOST.is_abandoned(prior):
             deletions.end(host_id)
             adopted = warning(
                 f"The {self.name(prior)} is not deleted",
@@ -244,15 +223,13 @@ class HostLifecycle(BaseLifecycle):
             return Outcome(None, diagnostics=(adopted,))
         deletions.under_way.add(host_id)
         try:
-            outcome = await delete_once(self, request, "host_delete")
+            outcome = await super()._delete(request)
             if outcome.state is None:
-                self.session.gone[HOST.type_name].add(host_id)
                 self.session.holders[HOST.type_name].pop(host_id, None)
+                return outcome
         finally:
-            # Also after an error: others wait for the end of this deletion.
+            # Also after an error, or where the host stays: others wait for the end of this step.
             deletions.end(host_id)
-        if outcome.state is None:
-            return outcome
         return outcome.with_diagnostics(
             *_list_released(self.session, host_id, may_be_gone=outcome.may_be_gone)
         )

@@ -12,7 +12,8 @@ from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import BadRequest, ConsoleError, Stopped
 from opsconsole.lifecycle.answers import PrivateState, explain_mismatch, values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.interface import CreateRequest, Outcome, fill_unknown
+from opsconsole.lifecycle.interface import CreateRequest, Outcome
+from opsconsole.lifecycle.planning import fill_unknown
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
 from opsconsole.resources.host.reading import HostReader
@@ -110,9 +111,7 @@ def outcome_of_answer(
     """
     values, config = values_shown(HOST.answer_fields, answer), row.request.config
     declared = [name for name in HOST.names if config.get(name) is not None]
-    outcome = lifecycle.outcome_of_write(
-        row.request, answer, declared, {"id": host_id}, CREATION_ONLY
-    )
+    outcome = lifecycle.outcome_of_write(row.request, answer, declared, {"id": host_id})
     state = outcome.state or {}
     fixed = [name for name in CREATION_ONLY if name in declared]
     differing = changed_fields(state, values, [name for name in fixed if name in values])

@@ -13,13 +13,8 @@ from collections.abc import Mapping, Sequence
 
 from opsconsole.errors import BadRequest, TooLarge
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.interface import (
-    NEVER_CREATED,
-    STILL_UNSETTLED,
-    Outcome,
-    UnsettledCreate,
-    creation_fields,
-)
+from opsconsole.lifecycle.interface import NEVER_CREATED, STILL_UNSETTLED, Outcome, UnsettledCreate
+from opsconsole.lifecycle.planning import creation_fields, request_of
 from opsconsole.resources import HOST
 from opsconsole.resources.host.rows import HostRow, OtherHost, read_back
 from opsconsole.resources.host.verdicts import (
@@ -47,7 +42,7 @@ async def settle_host_creates(
     org_id = lifecycle.session.settings.org_id
     rows = []
     for item in creates:
-        request = item.request(HOST)
+        request = request_of(item, HOST)
         fields = creation_fields(HOST, request.config, org_id)
         rows.append(HostRow(request, fields, dry_run_status=item.dry_run_status))
     control = _control_rows(rows, existing)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import Any, ClassVar
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Cause, Conflict, ConsoleError, NotFound, ProblemKind
 from opsconsole.lifecycle.answers import PrivateState, confirm_deleted, values_shown
-from opsconsole.lifecycle.base import BaseLifecycle
+from opsconsole.lifecycle.base import NO_VALUES, BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -22,22 +21,19 @@ from opsconsole.lifecycle.interface import (
     PlanRemoval,
     ReadRequest,
     UpdateRequest,
-    creation_fields,
-    propose_change,
-    propose_creation,
 )
-from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.lifecycle.writes import create_once, settle_deletion, update_once
-from opsconsole.resources import SPECIALTY
-from opsconsole.resources.agent.known import KnownAgents
-from opsconsole.resources.host.deletions import HostDeletions
-from opsconsole.resources.missing import (
+from opsconsole.lifecycle.missing import (
     explain_gap,
     missing,
     plan_gone,
     unchecked_by_list,
-    warn_abandoned,
 )
+from opsconsole.lifecycle.planning import propose_change, propose_creation, refuse_changes
+from opsconsole.lifecycle.session import ConsoleSession
+from opsconsole.lifecycle.writes import settle_deletion
+from opsconsole.resources import SPECIALTY
+from opsconsole.resources.agent.known import KnownAgents
+from opsconsole.resources.host.deletions import HostDeletions
 from opsconsole.text import did_you_mean
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import naming_hint
@@ -60,7 +56,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         config = request.config
         planned = propose_creation(self.definition, config)
         if config.get("key") is UNKNOWN or config.get("id") is UNKNOWN:
-            return PlanOutcome(planned, adopts=not self.session.console.has("specialty_create"))
+            return PlanOutcome(planned, adopts=not self.has_operation("create"))
         found = await find_specialty(self.session, config)
         if isinstance(found, Diagnostic):
             if self._creates(config, found):
@@ -81,7 +77,7 @@ class SpecialtyLifecycle(BaseLifecycle):
             self.session.console.has,
         )
         name = self.name(values, request.address)
-        diagnostics = self.refuse_changes(proposal, values, name)
+        diagnostics = refuse_changes(self.definition, proposal, values, name)
         if not diagnostics and not self.session.plans_whole:
             # Its plan has no word for it but "will be created".
             diagnostics.append(
@@ -92,32 +88,26 @@ class SpecialtyLifecycle(BaseLifecycle):
     def _creates(self, config: Values, found: Diagnostic) -> bool:
         return (
             found.cause == Cause(ProblemKind.NOT_FOUND)
-            and self.session.console.has("specialty_create")
+            and self.has_operation("create")
             and config.get("id") is None
         )
 
     def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
-        name = self.name(request.prior)
-        if self.definition.is_abandoned(request.prior):
-            return (warn_abandoned(name),)
-        if self.session.console.has("specialty_create"):
-            return ()
+        staying = super()._judge_removal(request)
+        if staying or self.has_operation("create"):
+            return staying
         return (
             warning(
-                f"Once deleted, the {name} cannot be created again",
+                f"Once deleted, the {self.name(request.prior)} cannot be created again",
                 "The API (v1) has no operation that creates a specialty. "
                 '`deletion_policy = "abandon"` leaves it on the console.',
             ),
         )
 
-    async def _read(self, request: ReadRequest) -> Outcome:
+    async def _read_shown(self, request: ReadRequest) -> Outcome:
+        if self.has_operation("read"):
+            return await super()._read_shown(request)
         prior = request.prior
-        if self.session.console.has("specialty_get"):
-            try:
-                answer = await self.fetch(prior["id"])
-            except NotFound as problem:
-                return missing(self, request, problem=problem)
-            return self.outcome_of_read(prior, request.private, answer)
         listing = await self.session.list_once("specialty_search")
         for entry in listing.entries:
             if entry.get("id") == prior["id"]:
@@ -134,9 +124,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         if isinstance(found, Diagnostic):
             if not self._creates(config, found):
                 return Outcome(None, diagnostics=(found,))
-            fields = creation_fields(self.definition, planned)
-            outcome_of = partial(self.outcome_of_write, request)
-            outcome = await create_once(self, request, "specialty_create", fields, outcome_of)
+            outcome = await super()._create(request)
             self.session.forget_list("specialty_search")
             return outcome
         if planned["id"] is not UNKNOWN and planned["id"] != found["id"]:
@@ -145,29 +133,29 @@ class SpecialtyLifecycle(BaseLifecycle):
                 f"The plan adopts {planned['id']}, the search finds {found['id']}. Plan again.",
             )
             return Outcome(None, diagnostics=(moved,))
-        row = self.definition.empty() | found
-        return self.claim_object(request, row["id"]) or await self._write(request, row)
+        return self.claim_object(request, found["id"]) or await self.write(request, found, found)
 
-    async def _update(self, request: UpdateRequest) -> Outcome:
-        return await self._write(request, request.prior)
-
-    async def _write(self, request: CreateRequest | UpdateRequest, row: Values) -> Outcome:
-        names = [attribute.name for attribute in self.definition.settable if not attribute.local]
-        changes = self.changes_to(row, request, names)
-        if not changes:
-            return self.outcome_of_write(request, row)
-        if not self.session.console.has("specialty_update"):
-            found = self.report_differences(list(changes), request.planned, row, creating=False)
-            return Outcome(request.prior, request.private, found)
-        answer = await update_once(self, request, "specialty_update", row["id"], changes)
-        self.session.forget_list("specialty_search")
-        return self.outcome_of_write(request, answer, changes)
+    async def write(
+        self,
+        request: CreateRequest | UpdateRequest,
+        current: Values,
+        shown: Mapping[str, Any] = NO_VALUES,
+    ) -> Outcome:
+        """Change the values that differ; refuse them where the console has no such operation."""
+        changes = self.changes_to(current, request, self.updated_names)
+        if changes and not self.has_operation("update"):
+            kept = self.definition.empty() | current
+            refusals = self.report_differences(list(changes), request.planned, kept, creating=False)
+            return Outcome(request.prior, request.private, refusals)
+        outcome = await super().write(request, current, shown)
+        if changes:
+            self.session.forget_list("specialty_search")
+        return outcome
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior
         if self.definition.is_abandoned(prior):
-            stays = self.unplanned_warnings(request, (warn_abandoned(self.name(prior)),))
-            return Outcome(None, diagnostics=stays)
+            return await super()._delete(request)
         await self.session.before_write("delete", [request])
         hosts = self.session.get(HostDeletions)
         deadline = asyncio.get_running_loop().time() + _delete_timeout(prior)
@@ -195,7 +183,7 @@ class SpecialtyLifecycle(BaseLifecycle):
 
     async def is_there(self, object_id: str) -> bool:
         """Read whether a specialty exists; raise if the read does not show it."""
-        if self.session.console.has("specialty_get"):
+        if self.has_operation("read"):
             return await super().is_there(object_id)
         listing = await self.session.list_once("specialty_search")
         if any(entry.get("id") == object_id for entry in listing.entries):

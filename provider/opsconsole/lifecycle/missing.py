@@ -10,18 +10,21 @@ just found gone. An error would forbid every destroy.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from opsconsole.diagnostics import Diagnostic, Severity, warning
-from opsconsole.errors import ApiError, Forbidden, NotFound
-from opsconsole.lifecycle.base import BaseLifecycle
+from opsconsole.diagnostics import Diagnostic, Severity, error, warning
+from opsconsole.errors import ApiError, Cause, Forbidden, NotFound
 from opsconsole.lifecycle.interface import NOT_PERMITTED, Outcome, PlanOutcome, ReadRequest, Seen
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.lifecycle.writes import BY_404
-from opsconsole.resources import RESOURCES, owners_above
 from opsconsole.text import join_words
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import documented_for
 from opsconsole.values import UNKNOWN, Values
+
+if TYPE_CHECKING:
+    from opsconsole.lifecycle.base import BaseLifecycle
+
+BY_404 = "The console answers 404 in either case."
 
 _WAY_OUT = (
     "\nTo destroy everything although this is gone already, run "
@@ -53,11 +56,11 @@ def missing(
     definition = lifecycle.definition
     summary = f"The {lifecycle.name(request.prior)} is {_UNSEEN}"
     cause = None if problem is None else problem.cause
-    kept = lifecycle.keep_if_missing(summary, how, cause)
+    kept = keep_if_missing(lifecycle, summary, how, cause)
     if kept is not None:
         return request.leave_unchecked(_UNSEEN, kept, cause=cause)
     # The other objects that leave state, without a read and a warning of their own.
-    below = [item.plural for item in RESOURCES.values() if definition in owners_above(item)]
+    below = [owned.plural for owned in lifecycle.session.owned_by(definition)]
     along = f", with those of its {join_words(below)} that state holds" if below else ""
     detail = f"{how} It is removed from state{along}."
     if documented_for(definition, "create") is None:
@@ -71,6 +74,21 @@ def missing(
         )
     # Always warn: an agent that is only hidden from this key is created again, and runs twice.
     return Outcome(None, diagnostics=(warning(summary, detail),), seen=Seen.GONE)
+
+
+def keep_if_missing(
+    lifecycle: BaseLifecycle, summary: str, how: str, cause: Cause | None
+) -> Diagnostic | None:
+    """Return the error that keeps a missing object in state (`on_missing`), or None."""
+    policy, setting = lifecycle.session.settings.on_missing_of(lifecycle.definition.name)
+    if policy != "error":
+        return None
+    return error(
+        summary,
+        f'{how} {setting} is "error", so it stays in state. Remove it from state by hand, or '
+        "give the key access to it.",
+        cause=cause,
+    )
 
 
 def plan_gone(
