@@ -12,7 +12,7 @@ from typing import Any, Final
 from opsconsole.errors import UserError
 from opsconsole.named_files import read_named
 from opsconsole.resources import HOST
-from opsconsole.resources.host.file_import import CsvRows, JsonRows, Rows
+from opsconsole.resources.host.file_import import Rows
 from opsconsole.text import did_you_mean, plural
 
 _ON_ERROR: Final = ("stop", "continue")
@@ -49,7 +49,7 @@ def parse_rows(
     return _json(path, text, on_error)
 
 
-def _json(path: Path, text: str, on_error: str | None) -> JsonRows:
+def _json(path: Path, text: str, on_error: str | None) -> Rows:
     if path.suffix.lower() != ".json":
         raise UserError(
             f"{path} is neither a .csv nor a .json file.", "Rename it to match its content."
@@ -72,7 +72,7 @@ def _json(path: Path, text: str, on_error: str | None) -> JsonRows:
     if not isinstance(dry_run, bool | None):
         raise UserError(f"{path}: dry_run is true or false, not {dry_run!r}.")
     warn_of_override(path, "on_error", in_file, on_error)
-    return JsonRows(rows, on_error or in_file, dry_run)
+    return Rows(rows, on_error or in_file, dry_run)
 
 
 def warn_of_override(path: Path, name: str, in_file: Any, given: Any) -> None:
@@ -82,7 +82,7 @@ def warn_of_override(path: Path, name: str, in_file: Any, given: Any) -> None:
         sys.stderr.write(f"{path} says {name} {json.dumps(in_file)}; {option} outranks it.\n")
 
 
-def _csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> CsvRows:
+def _csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> Rows:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     cells: list[list[str]] = []
     try:
@@ -116,4 +116,4 @@ def _csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> 
     if not cells:
         raise UserError(f"{path} holds no rows.")
     rows = [dict(zip(columns, row, strict=True)) for row in cells]
-    return CsvRows(rows, on_error, on_error_parameter=parameter)
+    return Rows(rows, on_error, is_csv=True, on_error_parameter=parameter)

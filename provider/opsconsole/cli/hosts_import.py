@@ -20,7 +20,6 @@ from opsconsole.cli.standard_streams import pen_for, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.errors import Stopped, UserError
 from opsconsole.resources.host.file_import import (
-    CsvRows,
     FileImport,
     Report,
     ReportedRow,
@@ -34,7 +33,7 @@ from opsconsole.v1.settings import Settings
 def run(args: argparse.Namespace) -> int:
     """Import a file; return the exit code."""
     rows = read_rows(args.file, args.on_error, args.on_error_parameter)
-    if args.on_error and isinstance(rows, CsvRows) and not args.on_error_parameter:
+    if args.on_error and rows.is_csv and not args.on_error_parameter:
         raise UserError(
             "The API document does not name the query parameter that says what to do after a "
             "row that fails, and CSV has no other place for it.",

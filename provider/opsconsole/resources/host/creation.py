@@ -6,9 +6,9 @@ more. An error would taint the host, and the next apply would destroy it with al
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from opsconsole.diagnostics import Diagnostic, error, warning
@@ -19,16 +19,13 @@ from opsconsole.lifecycle.planning import creation_fields
 from opsconsole.lifecycle.session import map_limited
 from opsconsole.lifecycle.writes import unsettled_outcome
 from opsconsole.resources import HOST
-from opsconsole.resources.host.adoption import adopt
 from opsconsole.resources.host.deletions import HostDeletions
-from opsconsole.resources.host.rows import HostRow, OtherHost, read_back, unread_outcome
+from opsconsole.resources.host.rows import HostRow, OtherHost, adopt, read_back, unread_outcome
 from opsconsole.resources.host.verdicts import (
     DRY_RUN_IMPORTED,
     UNPROTECTED,
     DryRunIgnored,
     GuardedImports,
-    RowVerdict,
-    all_created,
     answered_as_dry_run,
     explain_not_created,
     match_verdicts,
@@ -82,53 +79,38 @@ class BulkCreate:
         except OpsconsoleError as problem:
             await self._split_refused(rows, problem, self._create_chunk)
             return
-        if result.dry_run:
-            await self._create_passing(rows, result, ended)
+        _take_verdicts(rows, result)
+        if not result.dry_run:
+            # A warning, not an error: an error would taint a created host.
+            rows[0].notes = () if self._rehearsal else (_CREATED_BY_DRY_RUN,)
+            await self._report_imported(rows)
             return
-        # A warning, not an error: an error would taint a created host.
-        rows[0].notes = () if self._rehearsal else (_CREATED_BY_DRY_RUN,)
-        await self._report_imported(rows, result)
-
-    async def _create_passing(
-        self, rows: Sequence[HostRow], result: ImportResult, ended: Collection[str]
-    ) -> None:
-        """Import the rows that a dry run passes; adopt or refuse the others.
-
-        Args:
-            ended: The deletions that had ended before the dry run.
-        """
-        passed = all_created(result, len(rows))
-        verdicts = dict(zip(rows, match_verdicts(result, len(rows)), strict=True))
-        passing = [row for row in rows if passed or verdicts[row].created]
-        refused = {row: it for row, it in verdicts.items() if not (passed or it.created)}
-        ids = Counter(verdict.id for verdict in refused.values())
-        waiting: list[HostRow] = []
-
-        async def adopt_or_refuse(row: HostRow) -> None:
-            await self._adopt_or_refuse(row, refused[row], ids, from_dry_run=True)
-
-        async def judge(row: HostRow) -> None:
-            row.dry_run_status = verdicts[row].status
-            if row not in refused:
-                return
-            # Natively, a host of the same name is deleted before.
-            if self._session.plans_whole:
-                await adopt_or_refuse(row)
-            else:
-                waiting.append(row)
-
-        async def judge_again(row: HostRow) -> None:
-            if await self._deletions.wait_for_host(refused[row].id, ended):
-                await self._create_chunk([row])
-            else:
-                await adopt_or_refuse(row)
-
-        await map_limited(rows, judge, self._session.settings.max_concurrency)
+        for row in rows:
+            row.dry_run_status = row.verdict.status
+        passing = [row for row in rows if row.verdict.created]
+        refused = [row for row in rows if not row.verdict.created]
+        # Natively, a host in the place of a new one is deleted before. Terraform may delete it
+        # while other rows are imported.
+        if self._session.plans_whole:
+            at_once = self._session.settings.max_concurrency
+            await map_limited(refused, self._adopt_or_refuse, at_once)
+            refused = []
         if self._session.dry_runs.ignored:
             await self._report_reason(passing, _NOTHING_MORE_SENT)
         elif passing and not self._rehearsal:
             await self._send_import(passing)
-        await map_limited(waiting, judge_again, len(waiting))
+        await map_limited(refused, partial(self._create_in_place, ended=ended), len(refused))
+
+    async def _create_in_place(self, row: HostRow, ended: Collection[str]) -> None:
+        """Create a host once the deletion of the one in its place has ended, or refuse its row.
+
+        Args:
+            ended: The deletions that had ended before the dry run.
+        """
+        if await self._deletions.wait_for_host(row.verdict.id, ended):
+            await self._create_chunk([row])
+        else:
+            await self._adopt_or_refuse(row)
 
     async def _send_import(self, rows: Sequence[HostRow]) -> None:
         """Import rows that passed the dry run."""
@@ -143,11 +125,12 @@ class BulkCreate:
                 await self._split_refused(rows, problem, self._send_import)
             else:
                 await self._settle_by_dry_run(rows, problem)
-        else:
-            if result.dry_run:
-                await self._settle_by_dry_run(rows, answered_as_dry_run())
-            else:
-                await self._report_imported(rows, result)
+            return
+        if result.dry_run:
+            await self._settle_by_dry_run(rows, answered_as_dry_run())
+            return
+        _take_verdicts(rows, result)
+        await self._report_imported(rows)
 
     async def _split_refused(
         self,
@@ -166,84 +149,66 @@ class BulkCreate:
         await step(rows[:half])
         await step(rows[half:])
 
-    async def _adopt_or_refuse(
-        self,
-        row: HostRow,
-        verdict: RowVerdict,
-        ids: Mapping[str | None, int],
-        *,
-        from_dry_run: bool,
-    ) -> None:
-        """Adopt the host that prevents the creation of a row, or report what prevents it.
-
-        Args:
-            ids: How many rows of the answer have each id.
-            from_dry_run: Whether the verdict is that of a dry run.
-        """
+    async def _adopt_or_refuse(self, row: HostRow) -> None:
+        """Adopt the host that prevents the creation of a row, or report what prevents it."""
         adopting = self._session.settings.on_existing_host == "adopt"
-        if not adopting or verdict.id is None:
-            await self._report_reason(
-                [row], self._not_created(row, verdict, from_dry_run=from_dry_run)
-            )
-        elif refusal := self._claim(row, verdict.id, ids):
+        if not adopting or row.verdict.id is None:
+            await self._report_reason([row], self._not_created(row))
+        elif refusal := self._claim(row):
             await self._report_reason([row], refusal)
         elif not self._rehearsal:
-            await self._report_row(row, await adopt(self._lifecycle, row, verdict.id))
+            await self._report_row(row, await adopt(self._lifecycle, row))
         else:
             would_adopt = warning(
                 f"The {self._name(row)} exists already and would be adopted",
-                f"Its id is {verdict.id}; attributes that are declared otherwise would be "
+                f"Its id is {row.host_id}; attributes that are declared otherwise would be "
                 "changed there.",
             )
             await self._report_reason([row], would_adopt)
 
-    async def _report_imported(self, rows: Sequence[HostRow], result: ImportResult) -> None:
+    async def _report_imported(self, rows: Sequence[HostRow]) -> None:
         """Report rows by the verdicts of a real import."""
-        judged = match_verdicts(result, len(rows))
-        passed = all_created(result, len(rows))
-        ids = Counter(verdict.id for verdict in judged)
-        created: dict[HostRow, str] = {}
+        created: list[HostRow] = []
         unknown: list[HostRow] = []
-        for row, verdict in zip(rows, judged, strict=True):
-            if not verdict.matched:
+        for row in rows:
+            verdict = row.verdict
+            if not verdict.matched or (verdict.created and verdict.id is None):
                 unknown.append(row)
-            elif not (verdict.created or passed):
-                await self._adopt_or_refuse(row, verdict, ids, from_dry_run=False)
-            elif verdict.id is None:
-                unknown.append(row)
-            elif refusal := self._claim(row, verdict.id, ids):
+            elif not verdict.created:
+                await self._adopt_or_refuse(row)
+            elif refusal := self._claim(row):
                 await self._report_reason([row], refusal)
             else:
-                created[row] = verdict.id
+                created.append(row)
         unknown += await self._read_back(created)
         if unknown:
             await self._settle_by_dry_run(unknown, _ID_UNKNOWN)
 
-    async def _read_back(self, created: Mapping[HostRow, str]) -> list[HostRow]:
+    async def _read_back(self, created: Sequence[HostRow]) -> list[HostRow]:
         """Report hosts that were created, then read each and report it again.
 
         Returns:
             The rows whose id belongs to another host, as an answer may swap the ids.
         """
         # Once its id is durable, a host is not created again if the run ends while it is read back.
-        bare = [(row.request, unread_outcome(row, host_id)) for row, host_id in created.items()]
-        if bare:
-            await self._report(bare, last=False)
+        if created:
+            unread = [(row.request, unread_outcome(row)) for row in created]
+            await self._report(unread, last=False)
 
         others: list[HostRow] = []
 
         async def read_one(row: HostRow) -> None:
             try:
-                outcome = await read_back(self._lifecycle, row, created[row])
+                outcome = await read_back(self._lifecycle, row)
             except OtherHost as problem:
-                self._lifecycle.log(problem, f"take {created[row]} for {self._name(row)}")
+                self._lifecycle.log(problem, f"take {row.host_id} for {self._name(row)}")
                 # The id was claimed for this row, and belongs to another host.
-                self._session.holders[HOST.type_name].pop(created[row], None)
+                self._session.holders[HOST.type_name].pop(row.host_id, None)
                 others.append(row)
             else:
                 await self._report_row(row, outcome)
 
-        await map_limited(list(created), read_one, self._session.settings.max_concurrency)
+        await map_limited(created, read_one, self._session.settings.max_concurrency)
         return others
 
     async def _settle_by_dry_run(self, rows: Sequence[HostRow], problem: ConsoleError) -> None:
@@ -255,20 +220,21 @@ class BulkCreate:
             for row in rows:
                 await self._report_row(row, self._outcome_lost(row, problem))
             return
-        judged, imported = match_verdicts(result, len(rows)), not result.dry_run
-        ids = Counter(verdict.id for verdict in judged)
-        created: dict[HostRow, str] = {}
-        for row, verdict in zip(rows, judged, strict=True):
+        _take_verdicts(rows, result)
+        imported = not result.dry_run
+        created: list[HostRow] = []
+        for row in rows:
             # The earlier dry run gave the row the status of a new host. Another status now shows
             # that this import created it. The same status settles nothing, as the import may still
             # be under way. If this dry run was not honoured, its hosts are ours.
+            verdict = row.verdict
             ours = verdict.shows_creation(row.dry_run_status) or (imported and verdict.created)
             if verdict.id is None or not ours:
                 await self._report_row(row, self._outcome_lost(row, problem))
-            elif refusal := self._claim(row, verdict.id, ids):
+            elif refusal := self._claim(row):
                 await self._report_reason([row], refusal)
             else:
-                created[row] = verdict.id
+                created.append(row)
                 row.notes = (_CREATED_BY_DRY_RUN,) if imported else ()
         for row in await self._read_back(created):
             row.notes = ()
@@ -277,14 +243,13 @@ class BulkCreate:
     def _outcome_lost(self, row: HostRow, problem: ConsoleError) -> Outcome:
         return unsettled_outcome(self._lifecycle, row.request, problem, row.dry_run_status)
 
-    def _not_created(self, row: HostRow, verdict: RowVerdict, *, from_dry_run: bool) -> Diagnostic:
+    def _not_created(self, row: HostRow) -> Diagnostic:
         holders = self._session.holders[HOST.type_name]
         twins = (item for item in self._named[row.fields["name"]] if item != row.holder)
         diagnostic = explain_not_created(
             self._name(row),
-            verdict,
-            holders.get(verdict.id or ""),
-            from_dry_run=from_dry_run,
+            row.verdict,
+            holders.get(row.verdict.id or ""),
             twin=next(twins, ""),
             replaces=f"{row.request.address} in state" in holders.values(),
         )
@@ -293,16 +258,11 @@ class BulkCreate:
         again = "If it is a host that this run deletes, apply again: it is gone by then."
         return replace(diagnostic, detail=f"{diagnostic.detail} {again}")
 
-    def _claim(
-        self, row: HostRow, host_id: str, ids: Mapping[str | None, int]
-    ) -> Diagnostic | None:
-        """Claim an id for a row; refuse one that stands for two declarations.
-
-        Args:
-            ids: How many rows of the answer have each id.
-        """
-        session = self._session
-        if ids[host_id] == 1 and session.hold(HOST.type_name, host_id, row.holder) is None:
+    def _claim(self, row: HostRow) -> Diagnostic | None:
+        """Claim the id of a row's verdict; refuse one that stands for two declarations."""
+        session, host_id = self._session, row.host_id
+        is_shared = row.verdict.is_shared
+        if not is_shared and session.hold(HOST.type_name, host_id, row.holder) is None:
             return None
         holder = session.holders[HOST.type_name].get(host_id)
         other = f" {holder} holds it already." if holder else ""
@@ -324,6 +284,11 @@ class BulkCreate:
         if self._rehearsal:
             outcome = refuse_dry_run_creation(self._name(row), outcome)
         await self._report([(row.request, outcome)])
+
+
+def _take_verdicts(rows: Sequence[HostRow], result: ImportResult) -> None:
+    for row, verdict in zip(rows, match_verdicts(result, len(rows)), strict=True):
+        row.verdict = verdict
 
 
 _NOTHING_MORE_SENT = error(DRY_RUN_IMPORTED, "Nothing more is sent in this run.")

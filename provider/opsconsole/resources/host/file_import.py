@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Self
 from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources.host.verdicts import (
+    NO_VERDICT,
     GuardedImports,
     RowVerdict,
-    all_created,
     answered_as_dry_run,
     blames_the_rows,
     match_verdicts,
@@ -31,18 +30,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rows(ABC):
+class Rows:
     """The rows of a file, or some of them that follow each other.
 
     Attributes:
-        rows: The fields of each row.
+        rows: The fields of each row. In CSV all rows have the same ones, and their values are text.
         on_error: `stop`, `continue` or None: the console chooses.
         dry_run: The `dry_run` of the file's envelope; None: it has none.
+        is_csv: Whether they are sent as CSV.
+        on_error_parameter: The query parameter for `on_error` beside CSV, which the document does
+            not name.
     """
 
     rows: Sequence[Mapping[str, Any]]
     on_error: str | None
     dry_run: bool | None = None
+    is_csv: bool = False
+    on_error_parameter: str | None = None
 
     @property
     def names(self) -> Sequence[str]:
@@ -58,39 +62,17 @@ class Rows(ABC):
         rows = [{**row, "org_id": row.get("org_id") or org_id} for row in self.rows]
         return replace(self, rows=rows)
 
-    @abstractmethod
     async def send(self, console: Console, *, dry_run: bool) -> ImportResult:
         """Send the rows in one request."""
-
-
-class JsonRows(Rows):
-    """Rows of a JSON file; each row names its own fields."""
-
-    async def send(self, console: Console, *, dry_run: bool) -> ImportResult:
-        """Send the rows in one request."""
-        on_error = self.on_error or "continue"
-        return await console.import_hosts(self.rows, on_error=on_error, dry_run=dry_run)
-
-
-@dataclass(frozen=True)
-class CsvRows(Rows):
-    """Rows of a CSV file, each with the same fields, whose values are text.
-
-    The document does not show the column layout: a first line of field names is sent.
-
-    Attributes:
-        on_error_parameter: The query parameter for `on_error`, which the document does not name.
-    """
-
-    on_error_parameter: str | None = None
-
-    async def send(self, console: Console, *, dry_run: bool) -> ImportResult:
-        """Send the rows in one request."""
+        if not self.is_csv:
+            on_error = self.on_error or "continue"
+            return await console.import_hosts(self.rows, on_error=on_error, dry_run=dry_run)
+        # The document does not show the column layout: a first line of field names is sent.
         text = io.StringIO(newline="")
         lines = [[*self.rows[0]], *([*row.values()] for row in self.rows)]
         csv.writer(text, lineterminator="\n").writerows(lines)
-        on_error = {self.on_error_parameter or "": self.on_error} if self.on_error else {}
-        return await console.import_hosts_csv(text.getvalue(), on_error, dry_run=dry_run)
+        query = {self.on_error_parameter or "": self.on_error} if self.on_error else {}
+        return await console.import_hosts_csv(text.getvalue(), query, dry_run=dry_run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +194,7 @@ class FileImport:
         self, rows: Rows, start: int, before: Sequence[RowVerdict], problem: ConsoleError
     ) -> None:
         """Find the outcome of rows whose import was not answered, by another dry run."""
-        unknown = RowVerdict(False, False, "unknown", error=str(problem))
+        unknown = NO_VERDICT._replace(status="unknown", error=str(problem))
         created = await self._find_created(rows, before)
         # No answer has counted these.
         self.counts["created"] += len(created)
@@ -248,11 +230,11 @@ class FileImport:
         # A row without a verdict may have been created too; after a stop the console left it out.
         without = {
             index
-            for index, item in enumerate(match_verdicts(result, len(rows.names)))
-            if item.id is None and (item.created or not (result.stopped or item.matched))
+            for index, verdict in enumerate(match_verdicts(result, len(rows.names)))
+            if verdict.id is None and (verdict.created or not (result.stopped or verdict.matched))
         }
-        found = await self._find_created(rows, before) if without else {}
-        return {index: item for index, item in found.items() if index in without}
+        created = await self._find_created(rows, before) if without else {}
+        return {index: verdict for index, verdict in created.items() if index in without}
 
     def _take(
         self,
@@ -265,34 +247,20 @@ class FileImport:
         self.counts.update(result.counts)
         self.stopped = self.stopped or result.stopped
         self.failed = self.failed or result.stopped or result.counts.get("failed", 0) > 0
-        found = match_verdicts(result, len(rows.names))
-        passed = all_created(result, len(rows.names))
-        found = [better.get(index, item) for index, item in enumerate(found)]
-        self._report(rows, start, found, passed=passed)
+        verdicts = match_verdicts(result, len(rows.names))
+        self._report(rows, start, [better.get(*pair) for pair in enumerate(verdicts)])
 
-    def _report(
-        self, rows: Rows, start: int, found: Sequence[RowVerdict], *, passed: bool = False
-    ) -> None:
-        """Report the verdicts of some rows.
-
-        Args:
-            passed: Whether the counts alone say that all were created.
-        """
+    def _report(self, rows: Rows, start: int, verdicts: Sequence[RowVerdict]) -> None:
+        """Report the verdicts of some rows."""
         reported = []
-        for number, (name, item) in enumerate(zip(rows.names, found, strict=True), start + 1):
-            unknown = item.status == "unknown" and not item.matched
+        for number, (name, verdict) in enumerate(zip(rows.names, verdicts, strict=True), start + 1):
+            unknown = verdict.status == "unknown" and not verdict.matched
             self.unknown += unknown
-            untold = not item.matched and not passed
-            failed = bool(item.error) or untold
+            failed = bool(verdict.error) or not (verdict.matched or verdict.created)
+            status = verdict.status if verdict.matched or unknown else "not told"
             reported.append(
                 ReportedRow(
-                    number,
-                    name,
-                    item.status if item.matched or unknown else "not told",
-                    item.id,
-                    item.error,
-                    item.created or passed,
-                    failed,
+                    number, name, status, verdict.id, verdict.error, verdict.created, failed
                 )
             )
             self.failed = self.failed or failed

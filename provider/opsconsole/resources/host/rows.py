@@ -1,4 +1,7 @@
-"""A requested host with the import row that is sent for it, and its state once it exists."""
+"""A requested host with the import row that is sent for it, and its outcome once it exists.
+
+It was created, and is read back; or it existed before, and is adopted: it gets the declared values.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opsconsole.definition import ChangeRule
-from opsconsole.diagnostics import Diagnostic, warning
-from opsconsole.errors import BadRequest, ConsoleError, Stopped
-from opsconsole.lifecycle.answers import PrivateState, explain_mismatch, values_shown
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.errors import BadRequest, ConsoleError, OpsconsoleError, Stopped
+from opsconsole.lifecycle.answers import PrivateState, explain_mismatch
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.lifecycle.planning import fill_unknown
+from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
+from opsconsole.lifecycle.writes import update_once
 from opsconsole.resources import HOST
 from opsconsole.resources.host.reading import HostReader
-from opsconsole.values import changed_fields
+from opsconsole.resources.host.verdicts import NO_VERDICT, RowVerdict
+from opsconsole.values import Values, changed_fields
 
 CREATION_ONLY = tuple(a.name for a in HOST.settable if a.change is ChangeRule.REPLACE)
 """The attributes that can be set at creation only."""
-
-UPDATABLE = tuple(a.name for a in HOST.settable if a.change is ChangeRule.UPDATE)
-"""The attributes that a partial update carries."""
 
 _numbers = itertools.count(1)
 
@@ -34,6 +37,8 @@ class HostRow:
 
     request: CreateRequest
     fields: dict[str, Any]
+    verdict: RowVerdict = NO_VERDICT
+    """The last verdict on this row."""
     dry_run_status: str = ""
     """The status that the dry run gave this row, which meant "would be created"; or empty."""
     notes: tuple[Diagnostic, ...] = ()
@@ -46,18 +51,24 @@ class HostRow:
         """What messages call the declaration that holds the host."""
         return self.request.address or f"{self.fields['name']} (row {self.number})"
 
+    @property
+    def host_id(self) -> str:
+        """The id of the host that the last verdict shows."""
+        assert self.verdict.id is not None
+        return self.verdict.id
 
-def unread_outcome(row: HostRow, host_id: str) -> Outcome:
+
+def unread_outcome(row: HostRow) -> Outcome:
     """Return the outcome of a host that the console has created and that was not read yet."""
     private = PrivateState().with_declaration(row.request.config, CREATION_ONLY).encode()
-    return Outcome(fill_unknown(HOST, row.request.planned, {"id": host_id}), private)
+    return Outcome(fill_unknown(HOST, row.request.planned, {"id": row.host_id}), private)
 
 
 class OtherHost(ConsoleError):
     """Reading a host shows that it is not the one of a row."""
 
 
-async def read_back(lifecycle: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
+async def read_back(lifecycle: BaseLifecycle, row: HostRow) -> Outcome:
     """Return the outcome of a host that the console has created.
 
     Nothing is an error here. Planned values go into state, and unread ones are null. A field that
@@ -68,39 +79,38 @@ async def read_back(lifecycle: BaseLifecycle, row: HostRow, host_id: str) -> Out
     """
     reader = lifecycle.session.get(HostReader)
     if not reader.operation:
-        return unread_outcome(row, host_id)
+        return unread_outcome(row)
     try:
-        answer = await reader.read(host_id)
+        answer = await reader.read(row.host_id)
         # The import's verdict gave the id: another org means that the console did not keep it.
         sent = {name: value for name, value in row.fields.items() if name != "org_id"}
         if other := explain_mismatch(HOST, sent, answer):
             raise OtherHost(other.message, other.remedy)
-        return outcome_of_answer(lifecycle, row, host_id, answer)
+        return _outcome_of_answer(lifecycle, row, answer)
     except OtherHost:
         raise
     except Stopped:
-        return unread_outcome(row, host_id)
+        return unread_outcome(row)
     except Exception as problem:
         # The host exists: an error would taint it, and the next apply would destroy it with its
         # agents.
-        bare = unread_outcome(row, host_id)
+        unread = unread_outcome(row)
         if isinstance(problem, BadRequest) and not lifecycle.session.console.has("host_get"):
-            diagnostics = reader.note_refusal(host_id, problem)
+            diagnostics = reader.note_refusal(row.host_id, problem)
             if reader.refused:
-                return bare.with_diagnostics(*diagnostics)
+                return unread.with_diagnostics(*diagnostics)
         why = diagnose(problem, "read it", HOST)[0]
         not_read = warning(
-            f"The {lifecycle.name(bare.state)} was created, but could not be read back",
+            f"The {lifecycle.name(unread.state)} was created, but could not be read back",
             f"State holds what was declared; a later refresh shows the rest. {why.detail}".strip(),
             cause=why.cause,
         )
-        return bare.with_diagnostics(not_read)
+        return unread.with_diagnostics(not_read)
 
 
-def outcome_of_answer(
+def _outcome_of_answer(
     lifecycle: BaseLifecycle,
     row: HostRow,
-    host_id: str,
     answer: Mapping[str, Any],
     diagnostics: tuple[Diagnostic, ...] = (),
 ) -> Outcome:
@@ -109,9 +119,9 @@ def outcome_of_answer(
     Raises:
         UnexpectedAnswer: a field is of another type than the document says.
     """
-    values, config = values_shown(HOST.answer_fields, answer), row.request.config
+    values, config = lifecycle.values_of(answer), row.request.config
     declared = [name for name in HOST.names if config.get(name) is not None]
-    outcome = lifecycle.outcome_of_write(row.request, answer, declared, {"id": host_id})
+    outcome = lifecycle.outcome_of_write(row.request, answer, declared, {"id": row.host_id})
     state = outcome.state or {}
     fixed = [name for name in CREATION_ONLY if name in declared]
     differing = changed_fields(state, values, [name for name in fixed if name in values])
@@ -128,3 +138,72 @@ def outcome_of_answer(
         )
         outcome = outcome.with_diagnostics(not_verified)
     return outcome
+
+
+async def adopt(lifecycle: BaseLifecycle, row: HostRow) -> Outcome:
+    """Read the host, update the fields that differ, and take it into state.
+
+    A difference that only a new host could remove is refused. If hosts cannot be read, all declared
+    values are sent, and the answer is compared.
+    """
+    config, planned, host_id = row.request.config, row.request.planned, row.host_id
+    title = lifecycle.name(config | {"id": host_id}, row.request.address)
+    names = (*lifecycle.updated_names, *CREATION_ONLY)
+    declared = [name for name in names if config.get(name) is not None]
+    try:
+        answer, diagnostics = await _read_existing(lifecycle.session, host_id)
+        current = lifecycle.values_of(answer)
+        differing = changed_fields(current, planned, declared)
+        fixed = [name for name in differing if name in CREATION_ONLY and name in current]
+        # Adopting replaces nothing, and no update changes these.
+        if fixed:
+            return Outcome(None, diagnostics=(_cannot_adopt(title, fixed, planned, current),))
+        changes = {name: planned[name] for name in differing if name not in CREATION_ONLY}
+        if changes:
+            answer = await update_once(lifecycle, row.request, host_id, changes)
+        diagnostics = (*diagnostics, _warn_adopted(title, list(changes), known=bool(current)))
+        # The deletion of a former declaration of this host must not delete it any more.
+        lifecycle.session.adopted.add((HOST.type_name, host_id))
+        return _outcome_of_answer(lifecycle, row, answer, diagnostics)
+    except Stopped as problem:
+        return lifecycle.failed_outcome("adopt", row.request, problem)
+    except OpsconsoleError as problem:
+        return Outcome(None, diagnostics=diagnose(problem, f"adopt the {title}", HOST))
+
+
+async def _read_existing(
+    session: ConsoleSession, host_id: str
+) -> tuple[Mapping[str, Any], tuple[Diagnostic, ...]]:
+    """Read the host, with diagnostics; empty where hosts cannot be read."""
+    reader = session.get(HostReader)
+    if not reader.operation:
+        return {}, ()
+    try:
+        return await reader.read(host_id), ()
+    except BadRequest as problem:
+        if session.console.has("host_get"):
+            raise
+        return {}, reader.note_refusal(host_id, problem)
+
+
+def _warn_adopted(title: str, changed: list[str], *, known: bool) -> Diagnostic:
+    listed = ", ".join(changed)
+    if not known:
+        detail = f"Hosts cannot be read, so everything declared was sent: {listed}."
+    elif changed:
+        detail = f"Changed to what is declared: {listed}."
+    else:
+        detail = "Nothing changed."
+    return warning(f"The {title} existed already and is adopted", detail)
+
+
+def _cannot_adopt(title: str, fixed: list[str], planned: Values, current: Values) -> Diagnostic:
+    contrast = "; ".join(
+        f"{name} is {current[name]!r} on the console and {planned[name]!r} in the program"
+        for name in fixed
+    )
+    return error(
+        f"The {title} exists already and differs in attributes that cannot be changed",
+        f"{contrast}. Declare what the console holds, or delete the host there.",
+        (fixed[0],),
+    )

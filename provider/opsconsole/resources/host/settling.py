@@ -8,7 +8,6 @@ same fields.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from opsconsole.errors import BadRequest, TooLarge
@@ -20,7 +19,6 @@ from opsconsole.resources.host.rows import HostRow, OtherHost, read_back
 from opsconsole.resources.host.verdicts import (
     DryRunIgnored,
     GuardedImports,
-    RowVerdict,
     match_verdicts,
 )
 from opsconsole.values import Values
@@ -53,19 +51,28 @@ async def settle_host_creates(
         lifecycle.log(problem, "settle what an earlier run may have created")
         return [STILL_UNSETTLED] * len(rows)
     verdicts = match_verdicts(result, len(sent))
-    created = _find_created(rows, verdicts, existing, imported=not result.dry_run)
+    in_state = {host.get("id") for host in existing}
+    created = []
+    for row, verdict in zip(rows, verdicts, strict=False):
+        row.verdict = verdict
+        # An id that several rows share, or that is in state, proves no creation.
+        is_new = not verdict.is_shared and verdict.id not in in_state
+        is_shown = is_new and verdict.shows_creation(row.dry_run_status)
+        # A dry run that was not honoured has created the host itself.
+        if verdict.id is not None and (is_shown if result.dry_run else verdict.created):
+            created.append(row)
     recognised: set[_FieldNames] = set()
     if result.dry_run:
         recognised.update(frozenset(row.fields) for row in created)
         answers = zip(control.items(), verdicts[len(rows) :], strict=True)
         recognised.update(names for (names, (host_id, _)), it in answers if it.id == host_id)
     outcomes: list[Outcome] = []
-    for row, verdict in zip(rows, verdicts, strict=False):
+    for row in rows:
         if row in created:
-            outcomes.append(await _read_created(lifecycle, row, created[row]))
+            outcomes.append(await _read_created(lifecycle, row))
             continue
         status = row.dry_run_status
-        would_create = verdict.created or (bool(status) and verdict.status == status)
+        would_create = row.verdict.created or (bool(status) and row.verdict.status == status)
         never = would_create and frozenset(row.fields) in recognised
         outcomes.append(NEVER_CREATED if never else STILL_UNSETTLED)
     return outcomes
@@ -84,28 +91,9 @@ def _control_rows(
     return control
 
 
-def _find_created(
-    rows: Sequence[HostRow],
-    verdicts: Sequence[RowVerdict],
-    existing: Sequence[Values],
-    *,
-    imported: bool,
-) -> dict[HostRow, str]:
-    """Return the ids of the hosts that exist; `imported`: the dry run itself created them."""
-    # An id that several rows share, or that is in state, proves no creation.
-    ids = Counter(verdict.id for verdict in verdicts)
-    ids.update(host.get("id") for host in existing)
-    created: dict[HostRow, str] = {}
-    for row, verdict in zip(rows, verdicts, strict=False):
-        is_shown = ids[verdict.id] == 1 and verdict.shows_creation(row.dry_run_status)
-        if verdict.id is not None and (verdict.created if imported else is_shown):
-            created[row] = verdict.id
-    return created
-
-
-async def _read_created(lifecycle: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
+async def _read_created(lifecycle: BaseLifecycle, row: HostRow) -> Outcome:
     try:
-        return await read_back(lifecycle, row, host_id)
+        return await read_back(lifecycle, row)
     except OtherHost as problem:
         lifecycle.log(problem, f"settle the creation of {row.fields['name']}")
         return STILL_UNSETTLED

@@ -9,6 +9,7 @@ matched has an unmatched verdict; nothing is guessed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -40,7 +41,10 @@ class RowVerdict(NamedTuple):
 
     Attributes:
         matched: Whether an entry of the answer belongs to the row.
-        created: Whether its status is `created`; in a dry run: whether it would be created.
+        created: Whether its status is `created`, or the counts alone say so of every row; in a dry
+            run: whether it would be created.
+        is_shared: Whether the answer gives its id to another row too.
+        of_dry_run: Whether nothing was imported.
     """
 
     matched: bool
@@ -48,6 +52,8 @@ class RowVerdict(NamedTuple):
     status: str = ""
     id: str | None = None
     error: str | None = None
+    is_shared: bool = False
+    of_dry_run: bool = False
 
     def shows_creation(self, dry_run_status: str) -> bool:
         """Return whether this verdict of a later dry run shows that the import created the host.
@@ -59,31 +65,33 @@ class RowVerdict(NamedTuple):
         return differs and self.id is not None and not self.created
 
 
-UNMATCHED = RowVerdict(matched=False, created=False)
+NO_VERDICT: Final = RowVerdict(matched=False, created=False)
 
 
 def match_verdicts(result: ImportResult, rows: int) -> list[RowVerdict]:
     """Return the verdict of each of `rows` rows, in the order in which they were sent."""
+    all_created = _are_all_created(result.counts, rows)
+    verdicts = [NO_VERDICT._replace(created=all_created, of_dry_run=result.dry_run)] * rows
     base = _index_base(result.results, rows)
     if base is None:
-        return [UNMATCHED] * rows
-    judged = [UNMATCHED] * rows
-    for entry in result.results:
-        if entry.index is None:
-            continue
-        judged[entry.index - base] = RowVerdict(
+        return verdicts
+    entries = [entry for entry in result.results if entry.index is not None]
+    ids = Counter(entry.id for entry in entries)
+    for entry in entries:
+        verdicts[(entry.index or 0) - base] = RowVerdict(
             matched=True,
-            created=entry.status == "created",
+            created=all_created or entry.status == "created",
             status=entry.status or "",
             id=entry.id,
             error=entry.error,
+            is_shared=ids[entry.id] > 1,
+            of_dry_run=result.dry_run,
         )
-    return judged
+    return verdicts
 
 
-def all_created(result: ImportResult, rows: int) -> bool:
+def _are_all_created(counts: Mapping[str, int], rows: int) -> bool:
     """Return whether the counts alone say that every row passed."""
-    counts = result.counts
     others = sum(count for name, count in counts.items() if name != "created")
     return counts.get("created") == rows and others == 0
 
@@ -191,17 +199,15 @@ _DESTROY_FIRST: Final = (
 def explain_not_created(
     name: str,
     verdict: RowVerdict,
-    holder: str | None = None,
+    holder: str | None,
     *,
-    from_dry_run: bool,
-    twin: str = "",
-    replaces: bool = False,
+    twin: str,
+    replaces: bool,
 ) -> Diagnostic:
     """Say why a row was not created, and what can be done about it.
 
     Args:
         holder: The address that has its id.
-        from_dry_run: Whether the verdict is that of a dry run, which changed nothing.
         twin: The address of another host of the run that is declared with the same name.
         replaces: Whether its address holds another host, which is deleted after its creation.
     """
@@ -211,7 +217,7 @@ def explain_not_created(
             "The console's import answer lists its rows in a way that matches no row of the "
             "request, so nothing was sent for this host. Create it in the console, then import it.",
         )
-    run = "a dry run, which changes nothing," if from_dry_run else "the import"
+    run = "a dry run, which changes nothing," if verdict.of_dry_run else "the import"
     detail = f"In {run} the console gives its row the status {verdict.status or 'nothing'!r}"
     detail += f": {verdict.error}." if verdict.error else "."
     if verdict.id is None and twin:
