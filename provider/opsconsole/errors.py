@@ -245,10 +245,10 @@ class BadRequest(ApiError):
 class Unauthorized(ApiError):
     """401: no credentials, or the key is invalid, revoked or expired.
 
-    `explained` is false only on the first one of a process. No call was made for the others.
+    `already_reported` is false only on the first one of a process. No call was made for the others.
     """
 
-    explained: bool = False
+    already_reported: bool = False
 
 
 class Forbidden(ApiError):

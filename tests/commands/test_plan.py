@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from declarations import agent_on, host_with_agent, hosts
-from opsconsole.resources.agent.likely_ids import near_ids
+from opsconsole.resources.agent.known import near_ids
 from text_groups import read_rows
 
 ROWS = read_rows(__file__)

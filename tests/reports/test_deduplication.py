@@ -71,7 +71,7 @@ def test_refused_credentials_are_explained_once() -> None:
     told = []
     for number, kind in enumerate(("host", "agent", "specialty", "agent")):
         problem = Unauthorized(Problem(401, "UNAUTHORIZED", "no such key"), f"GET /{kind}s")
-        problem.explained = number != 2
+        problem.already_reported = number != 2
         told += [item.about(f"{kind}.x{number}") for item in diagnose(problem, f"read {kind}")]
     [shown] = dedupe_diagnostics(told)
     assert shown.summary == "Cannot read specialty (and 3 more like it)"

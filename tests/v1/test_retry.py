@@ -307,7 +307,7 @@ async def test_after_the_first_401_no_call_is_made(server, connect, answer):
         with pytest.raises(Unauthorized) as caught:
             await call(console)
         assert caught.value.problem.request_id == "req_9"
-        explained.append(caught.value.explained)
+        explained.append(caught.value.already_reported)
     assert explained == [False] + [True] * (len(explained) - 1)
     assert len(server.received) == client.calls.total() == 1
 
@@ -325,7 +325,7 @@ async def test_of_many_calls_in_flight_only_one_401_is_unexplained(server, conne
         *(console.call("blacklist_get", f"blk_{n}") for n in range(40)), return_exceptions=True
     )
     assert all(isinstance(result, Unauthorized) for result in results)
-    assert sum(not result.explained for result in results) == 1
+    assert sum(not result.already_reported for result in results) == 1
     assert len(server.received) == 8
 
 

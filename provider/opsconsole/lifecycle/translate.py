@@ -49,12 +49,12 @@ def _api_problem(
     problem: ApiError, doing: str, definition: ResourceDefinition | None
 ) -> Iterable[Diagnostic]:
     if isinstance(problem, Unauthorized):
-        if problem.explained:
+        if problem.already_reported:
             refused = "The console refused the credentials; no call was made."
             yield error(f"Cannot {doing}", refused, cause=replace(problem.cause, text=""))
             return
         # One answer may be the answer to many resources, such as that of a search.
-        problem.explained = True
+        problem.already_reported = True
     body = problem.problem
     at_fault = list(body.errors)
     if body.field is not None and all(field != body.field for field, _ in at_fault):

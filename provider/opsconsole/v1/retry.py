@@ -97,7 +97,7 @@ class CircuitBreaker:
         """Raise if a call would fail for the same reason as earlier calls.
 
         Raises:
-            Unauthorized: the credentials were refused before; `explained` is true.
+            Unauthorized: the credentials were refused before; `already_reported` is true.
             TooManyRequests: the console refuses every call, for longer than a call may wait.
             NotSent: the console has just let calls run into their time limit. Thousands more would
                 take hours and show nothing new.
@@ -106,7 +106,7 @@ class CircuitBreaker:
         if refusal is not None and now < self._refused_until:
             again = type(refusal)(refusal.problem, str(operation), refusal.remedy)
             if isinstance(again, Unauthorized):
-                again.explained = True
+                again.already_reported = True
             raise again
         if self._silent and now < self._rest_until:
             raise NotSent(
@@ -115,10 +115,10 @@ class CircuitBreaker:
             )
 
     def note_refused(self, problem: Unauthorized | TooManyRequests, seconds: float) -> None:
-        """Make no call for some seconds. Of several 401, only the first is explained."""
+        """Make no call for some seconds. Of several 401, only the first is reported in full."""
         if isinstance(self._refusal, Unauthorized):
             if isinstance(problem, Unauthorized):
-                problem.explained = True
+                problem.already_reported = True
             return
         self._refusal = problem
         self._refused_until = self._clock() + seconds

@@ -57,8 +57,7 @@ from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import create_once, update_once
 from opsconsole.resources import AGENT, HOST
-from opsconsole.resources.agent.known import KnownAgents
-from opsconsole.resources.agent.likely_ids import doubts_of_agent
+from opsconsole.resources.agent.known import KnownAgents, doubt_ids
 from opsconsole.resources.agent.rules import (
     judge_creation,
     judge_move,
@@ -96,7 +95,7 @@ class AgentLifecycle(BaseLifecycle):
         # Core plans a replacement as a creation that still carries the prior private bytes.
         replacing = bool(request.private)
         diagnostics = judge_creation(self.name(config, request.address), config, replacing)
-        diagnostics += doubts_of_agent(self.session, config)
+        diagnostics += doubt_ids(self.session, config)
         planned = propose_creation(self.definition, config)
         return PlanOutcome(planned, diagnostics=tuple(diagnostics))
 
@@ -125,7 +124,7 @@ class AgentLifecycle(BaseLifecycle):
     def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         self._note_plugin_set(request.prior["id"], proposal.planned)
         name = self.name(request.prior, request.address)
-        diagnostics = doubts_of_agent(self.session, request.config, request.prior)
+        diagnostics = doubt_ids(self.session, request.config, request.prior)
         if proposal.replaced:
             diagnostics += judge_replacement(
                 name, request, proposal, deletable=self.has_operation("delete")

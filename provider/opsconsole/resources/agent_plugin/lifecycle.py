@@ -42,8 +42,7 @@ from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import leave_unreadable
 from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST
-from opsconsole.resources.agent.known import KnownAgents
-from opsconsole.resources.agent.likely_ids import doubtful_plugins
+from opsconsole.resources.agent.known import KnownAgents, doubt_plugins
 from opsconsole.resources.agent_plugin.definition import PLUGIN_FIELDS
 from opsconsole.resources.host.reading import HostReader
 from opsconsole.v1.console import Listing
@@ -128,7 +127,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         if UNKNOWN not in (planned["agent_id"], planned["plugin_id"]):
             planned["id"] = f"{planned['agent_id']}/{planned['plugin_id']}"
         diagnostics = self._beside_plugin_ids(request.config)
-        diagnostics += doubtful_plugins(self.session, [planned["plugin_id"]], "plugin_id")
+        diagnostics += doubt_plugins(self.session, [planned["plugin_id"]], "plugin_id")
         return PlanOutcome(planned, diagnostics=tuple(diagnostics))
 
     def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
