@@ -48,14 +48,6 @@ async def test_too_long_a_wait_ends_every_call_at_once(server, connect, clock, a
     assert (client.calls.total(), clock.waits) == (1, []), "nobody in the queue waits"
 
 
-async def test_callers_in_the_queue_hear_that_the_patience_has_ended(server, connect, answer):
-    client, console = connect(rate_limit_patience=20)
-    server.otherwise = lambda request: answer(429, ERROR)
-    results = await asyncio.gather(*(read(console) for _ in range(100)), return_exceptions=True)
-    assert all(isinstance(result, TooManyRequests) for result in results)
-    assert client.calls.total() < 50
-
-
 async def test_two_clients_of_one_console_share_its_places(server, connect, answer, loop_turns):
     _, console = connect(max_concurrency=4)
     _, other = connect(max_concurrency=4, shared=True)
@@ -68,31 +60,23 @@ async def test_two_clients_of_one_console_share_its_places(server, connect, answ
     assert server.most_in_flight == 4
 
 
-async def test_a_call_that_ran_out_of_time_keeps_its_place_until_it_ended(
-    server, connect, answer, loop_time, loop_turns
+@pytest.mark.parametrize("end", ["timeout", "cancel"])
+async def test_an_abandoned_request_keeps_its_place_until_it_ended(
+    server, connect, answer, loop_time, loop_turns, end
 ):
     client, console = connect(answer(body=GOOD, held=True), max_concurrency=1, request_timeout=1)
     call = asyncio.create_task(read(console))
     await server.has_received(1)
-    loop_time.advance(1.1)
+    if end == "timeout":
+        loop_time.advance(1.1)
+    else:
+        call.cancel()
+        call = asyncio.create_task(read(console))
     await loop_turns()
-    assert client.waiting.callers == 1, "its next try"
+    assert client.waiting.callers == 1, "its next try, or the next call"
     server.released.set()
     assert await call == GOOD
     assert client.calls.total() == len(server.received) == 2
-    assert server.most_in_flight == server.connections == 1
-
-
-async def test_a_cancelled_call_keeps_its_place_until_it_ended(server, connect, answer, loop_turns):
-    client, console = connect(answer(body=GOOD, held=True), max_concurrency=1)
-    first = asyncio.create_task(read(console))
-    await server.has_received(1)
-    first.cancel()
-    second = asyncio.create_task(read(console))
-    await loop_turns()
-    assert first.cancelled() and client.waiting.callers == 1
-    server.released.set()
-    assert await second == GOOD
     assert server.most_in_flight == server.connections == 1
 
 

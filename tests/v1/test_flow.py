@@ -122,35 +122,27 @@ def test_the_rate_is_measured_between_two_refusals():
     assert rate.note_refused(1.25, 1.25, None) == pytest.approx(1 / (0.97 * 4 * 9))
 
 
+CONSOLES = {
+    "saves up a second": ({}, 1.15, 0.8),
+    "saves up half a second": ({"burst": 0.5}, 1.15, 0.8),
+    "saves up nothing": ({"burst": 0}, 1.1, 0.8),
+    "saves up nothing, far away": ({"burst": 0, "latency": 0.2}, 1.1, 0.7),
+    "has nothing saved up at first": ({"left": 0}, 1.2, 0.8),
+}
+"""What it does, the requests it may be sent for each needed one, and the least share used."""
+
+
 @pytest.mark.parametrize("rate", [5, 20, 100])
 @pytest.mark.parametrize("retry_after", [None, 1])
-@pytest.mark.parametrize("share", [1.0, 0.5])
-def test_a_console_that_counts_requests_is_used_to_the_full(rate, retry_after, share):
-    requests = max(500, 20 * rate)
-    console = Bucket(rate, max(1, int(rate * share)), retry_after)
+@pytest.mark.parametrize(("does", "sent", "share"), CONSOLES.values(), ids=CONSOLES)
+def test_a_console_that_counts_requests_is_used_to_the_full(rate, retry_after, does, sent, share):
+    requests = max(1000, 50 * rate)
+    burst = max(1, int(rate * does.get("burst", 1)))
+    console = Bucket(rate, burst, retry_after, **{n: v for n, v in does.items() if n != "burst"})
     spent = seconds_for(console, requests)
     assert console.accepted == requests
-    assert console.accepted + console.refused <= 1.15 * requests
-    assert spent <= (requests - console.burst) / rate / 0.8
-
-
-@pytest.mark.parametrize("rate", [5, 20, 100])
-@pytest.mark.parametrize("retry_after", [None, 1])
-@pytest.mark.parametrize(("latency", "share"), [(0.005, 0.8), (0.2, 0.7)])
-def test_a_console_that_saves_up_nothing(rate, retry_after, latency, share):
-    console = Bucket(rate, 1, retry_after, latency)
-    spent = seconds_for(console, max(1000, 50 * rate))
-    assert console.refused <= 0.1 * console.accepted
-    assert spent <= console.accepted / rate / share
-
-
-@pytest.mark.parametrize("rate", [5, 20])
-@pytest.mark.parametrize("retry_after", [None, 1])
-def test_a_console_that_has_nothing_saved_up_at_first(rate, retry_after):
-    console = Bucket(rate, rate, retry_after, left=0)
-    spent = seconds_for(console, 500)
-    assert console.refused <= 0.2 * console.accepted
-    assert spent <= console.accepted / rate / 0.8
+    assert len(console.begun) <= sent * requests
+    assert spent <= (requests - burst) / rate / share
 
 
 @pytest.mark.parametrize("retry_after", [None, 1, 30])
