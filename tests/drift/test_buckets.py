@@ -8,7 +8,7 @@ import pytest
 from consoles import call_api
 from opsconsole.drift.buckets import classify
 from opsconsole.drift.stack import StateObject
-from opsconsole.lifecycle.interface import Outcome
+from opsconsole.lifecycle.interface import ReadOutcome
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.resources import AGENT as AGENT_OF
 from opsconsole.resources import HOST
@@ -90,7 +90,7 @@ def test_plugins_that_were_attached_and_detached(native):
 def test_what_was_not_seen_makes_unchecked_if_state_holds_it(definition, unseen, bucket, reason):
     held = definition.empty() | {definition.label: "x", "id": "x_1", "updated_at": "now"}
     held |= {"main_engine": "e"} if definition is AGENT_OF else {}
-    outcome = Outcome(held, unobserved=tuple(unseen))
+    outcome = ReadOutcome(held, unobserved=tuple(unseen))
     instance = PriorInstance("s: a", definition.type_name, InstanceObject("p", {}), held, outcome)
     found = classify(StateObject("s", "a", instance), {})
     assert found.bucket.value == bucket
@@ -103,7 +103,7 @@ def test_what_no_update_sets_and_no_answer_showed_may_never_have_been_kept():
     instance = PriorInstance("s: a", HOST.type_name, InstanceObject("p", {}), held)
     shown = [("mac", None, "in_sync"), ("mac", "n", "changed"), ("knowledge", None, "changed")]
     for name, now, bucket in shown:
-        read = replace(instance, read=Outcome(held | {name: now}))
+        read = replace(instance, read=ReadOutcome(held | {name: now}))
         assert classify(StateObject("s", "a", read), {}).bucket.value == bucket
 
 

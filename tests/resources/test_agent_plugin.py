@@ -12,6 +12,7 @@ from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import (
     Outcome,
+    ReadOutcome,
     ReadRequest,
     Seen,
     UnsettledCreate,
@@ -70,7 +71,7 @@ async def test_attachment_is_gone_with_its_deleted_host(steps_of, one_run, conso
     attachments.provider = one_run()
     attachments.provider.session.gone["host"].add(host_id)
     console.reset_log()
-    assert await attachments.read(attachment) == Outcome(None, seen=Seen.ARCHIVED)
+    assert await attachments.read(attachment) == ReadOutcome(None, seen=Seen.ARCHIVED)
     assert console.traffic()["total"] == 0
 
 
@@ -137,7 +138,7 @@ async def test_an_agent_that_a_write_showed_archived_is_gone(steps_of, console, 
 
     assert updated.failed
     assert updated.diagnostics[0].summary.endswith("is archived")
-    assert read == Outcome(None, seen=Seen.ARCHIVED)
+    assert read == ReadOutcome(None, seen=Seen.ARCHIVED)
 
 
 async def test_an_attach_that_leaves_nothing_in_the_list_is_an_error_with_nothing_in_state(
@@ -207,7 +208,7 @@ async def test_nothing_is_detached_from_an_agent_that_is_gone(steps_of, console,
     assert (await agents.read(agent)).state is None
     console.reset_log()
 
-    assert await attachments.read(made) == Outcome(None, seen=Seen.ARCHIVED)
+    assert await attachments.read(made) == ReadOutcome(None, seen=Seen.ARCHIVED)
     removed = await attachments.delete(made)
     await agents.provider.close()
 

@@ -21,6 +21,7 @@ from opsconsole.lifecycle.interface import (
     PlanOutcome,
     PlanRemoval,
     PlanRequest,
+    ReadOutcome,
     ReadRequest,
     Report,
     UpdateRequest,
@@ -55,9 +56,10 @@ class Lifecycle:
         )
         return PlanOutcome(planned, ("org_id",) if moved else (), b"planned")
 
-    async def read_one(self, request: ReadRequest) -> Outcome:
+    async def read_one(self, request: ReadRequest) -> ReadOutcome:
         _maybe_raise(request.prior)
-        return Outcome(None if request.prior["name"] == "gone" else request.prior, request.private)
+        is_gone = request.prior["name"] == "gone"
+        return ReadOutcome(None if is_gone else request.prior, request.private)
 
     @property
     def creates_together(self) -> int:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.unmanaged import listing_of, read_inventory
 from opsconsole.errors import ConsoleError, UserError
-from opsconsole.lifecycle.interface import Outcome, ReadRequest, Seen
+from opsconsole.lifecycle.interface import ReadOutcome, ReadRequest, Seen
 from opsconsole.resources import (
     AGENT,
     AGENT_PLUGIN,
@@ -190,11 +190,12 @@ async def _read(
     found: dict[str, ConsoleObject] = {}
     begun: list[tuple[str, ReadRequest]] = []
     for import_id in import_ids:
-        outcome = await lifecycle.import_state(import_id)
-        if outcome.state is None:
-            found[import_id] = _unreadable(type_name, import_id, outcome)
+        imported = await lifecycle.import_state(import_id)
+        if imported.state is None:
+            refused = ReadOutcome(None, diagnostics=imported.diagnostics)
+            found[import_id] = _unreadable(type_name, import_id, refused)
         else:
-            begun.append((import_id, ReadRequest(outcome.state, outcome.private)))
+            begun.append((import_id, ReadRequest(imported.state, imported.private)))
     outcomes = await lifecycle.read([request for _, request in begun])
     for (import_id, _), outcome in zip(begun, outcomes, strict=True):
         found[import_id] = _readable(type_name, import_id, outcome)
@@ -202,7 +203,7 @@ async def _read(
     return [found[import_id] for import_id in import_ids]
 
 
-def _readable(type_name: str, import_id: str, outcome: Outcome) -> ConsoleObject:
+def _readable(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleObject:
     if outcome.failed or outcome.state is None or outcome.seen is not Seen.PRESENT:
         return _unreadable(type_name, import_id, outcome)
     values = outcome.state
@@ -215,7 +216,7 @@ def _readable(type_name: str, import_id: str, outcome: Outcome) -> ConsoleObject
     return ConsoleObject(type_name, import_id, values, unread)
 
 
-def _unreadable(type_name: str, import_id: str, outcome: Outcome) -> ConsoleObject:
+def _unreadable(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleObject:
     # The details of these diagnostics are about state, and an adopted object is not in state.
     if outcome.seen is Seen.GONE:
         reason = "; ".join(item.summary for item in outcome.diagnostics)

@@ -18,7 +18,7 @@ from opsconsole.drift.model import Bucket, Difference, Finding
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import Cause, ProblemKind
 from opsconsole.lifecycle.answers import PrivateState
-from opsconsole.lifecycle.interface import Outcome, Seen
+from opsconsole.lifecycle.interface import ReadOutcome, Seen
 from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import join_words, plural
@@ -44,7 +44,7 @@ def classify(item: StateObject, addresses: Addresses) -> Finding:
     return _classify_present(item, outcome, outcome.state)
 
 
-def _classify_present(item: StateObject, outcome: Outcome, state: Values) -> Finding:
+def _classify_present(item: StateObject, outcome: ReadOutcome, state: Values) -> Finding:
     definition = RESOURCES[item.instance.type_name]
     before = item.instance.before
     differences, first = _compare(definition, item, state)
@@ -196,7 +196,7 @@ def _explain_group(group: Sequence[StateObject], tolerant: bool, several: bool) 
     return replace(fullest, addresses=tuple(addresses))
 
 
-def _is_grave(outcome: Outcome, tolerant: bool) -> bool:
+def _is_grave(outcome: ReadOutcome, tolerant: bool) -> bool:
     # A 403 fails a check unless a coverage below 100 % was requested. For limits of the console,
     # coverage alone decides.
     if outcome.cause is not None and outcome.cause.kind is ProblemKind.FORBIDDEN:
@@ -204,7 +204,7 @@ def _is_grave(outcome: Outcome, tolerant: bool) -> bool:
     return has_error(outcome.diagnostics)
 
 
-def _details(outcome: Outcome) -> Iterator[tuple[str, Cause | None]]:
+def _details(outcome: ReadOutcome) -> Iterator[tuple[str, Cause | None]]:
     cause = outcome.cause
     yield _sentence(outcome.reason), cause
     for item in outcome.diagnostics:

@@ -30,7 +30,7 @@ from opsconsole.drift.model import (
 from opsconsole.drift.stack import StackState, StackStates, StateObject, report_rewritten
 from opsconsole.drift.unmanaged import find_unmanaged, lists_were_read
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
-from opsconsole.lifecycle.interface import Outcome, Seen
+from opsconsole.lifecycle.interface import ReadOutcome, Seen
 from opsconsole.reconcile.prior import warn_unsettled
 from opsconsole.reconcile.providers import OnStop, Providers, provider_key_of, refresh
 from opsconsole.resources import HOST, RESOURCES
@@ -267,7 +267,7 @@ def _explain(item: StateObject, why: str, read_only: bool) -> StateObject:
     """
     read = item.instance.read
     if read is None:
-        read = Outcome(None, diagnostics=(error(why),), seen=Seen.UNCHECKED, reason=why)
+        read = ReadOutcome(None, diagnostics=(error(why),), seen=Seen.UNCHECKED, reason=why)
     elif item.instance.unsettled:
         unsettled = warn_unsettled(item.address)
         read = read._replace(reason=unsettled.summary, diagnostics=(unsettled,))

@@ -18,7 +18,7 @@ from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.drift.model import Bucket, Finding
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator, Program
-from opsconsole.lifecycle.interface import Outcome, Seen
+from opsconsole.lifecycle.interface import ReadOutcome, Seen
 from opsconsole.reconcile.prior import PriorInstance, from_state
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import ConfiguredProvider
@@ -158,7 +158,7 @@ class StateObject:
         return str(self.instance.before["id"])
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> ReadOutcome:
         """The outcome of its read."""
         assert self.instance.read is not None
         return self.instance.read

@@ -42,6 +42,7 @@ from opsconsole.lifecycle.interface import (
     PlanOutcome,
     PlanRemoval,
     PlanRequest,
+    ReadOutcome,
     ReadRequest,
     Removal,
     Report,
@@ -107,7 +108,7 @@ class BaseLifecycle:
         """Plan changes. Reads are allowed, writes are not."""
         return await map_limited(requests, self.plan_one, self.session.settings.max_concurrency)
 
-    async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
+    async def read(self, requests: Sequence[ReadRequest]) -> list[ReadOutcome]:
         """Read the resources; a resource that cannot be read keeps its state."""
         return await map_limited(requests, self.read_one, self.session.settings.max_concurrency)
 
@@ -185,7 +186,7 @@ class BaseLifecycle:
         planned_by = PrivateState.decode(request.private).extra.get(_PLANNED_BY)
         return () if planned_by and planned_by == self.session.command_run else diagnostics
 
-    def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> Outcome:
+    def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> ReadOutcome:
         """Update a resource in state from the answer to a write of another one.
 
         Fields that the answer does not show stay as they are.
@@ -267,22 +268,32 @@ class BaseLifecycle:
         diagnostics = () if unsettled else self._judge_removal(request)
         return PlanOutcome(None, private=private_state.encode(), diagnostics=diagnostics)
 
-    async def read_one(self, request: ReadRequest) -> Outcome:
+    async def read_one(self, request: ReadRequest) -> ReadOutcome:
         """Read one resource; an exception becomes diagnostics."""
-        if is_sentinel(request.prior["id"]):
+        prior, definition, gone = request.prior, self.definition, self.session.gone
+        if is_sentinel(prior["id"]):
             diagnostic = warn_unread_sentinel(self, request)
             return request.leave_unchecked(diagnostic.summary, diagnostic)
+        owner = definition.owner
+        if owner and prior.get(owner) in gone[definition[owner].refers_to or ""]:
+            gone[definition.name].add(prior["id"])
+            return ReadOutcome(None, seen=Seen.ARCHIVED)
         try:
-            return await self._read(request)
+            outcome = await self._read(request)
+        except NotFound as problem:
+            outcome = missing(self, request, problem=problem)
         except Stopped as problem:
             return request.leave_unchecked(str(problem), begun=False)
         except Exception as problem:
-            doing = f"read the {self.name(request.prior, request.address)}"
-            diagnostics = diagnose(problem, doing, self.definition)
+            doing = f"read the {self.name(prior, request.address)}"
+            diagnostics = diagnose(problem, doing, definition)
             cause = problem.cause if isinstance(problem, OpsconsoleError) else None
             refused = NOT_PERMITTED if isinstance(problem, Forbidden) else ""
             reason = refused if cause else str(problem)
             return request.leave_unchecked(reason, *diagnostics, cause=cause)
+        if outcome.state is None:
+            gone[definition.name].add(prior["id"])
+        return outcome
 
     def changes_to(
         self, current: Values, request: CreateRequest | UpdateRequest, names: Iterable[str]
@@ -390,23 +401,7 @@ class BaseLifecycle:
         """Warn of an object that stays on the console when it leaves management; else empty."""
         return (warn_abandoned(self.name(prior)),) if self.definition.is_abandoned(prior) else ()
 
-    async def _read(self, request: ReadRequest) -> Outcome:
-        """Read one resource."""
-        prior, definition = request.prior, self.definition
-        gone = self.session.gone[definition.name]
-        owner = definition.owner
-        if owner and prior.get(owner) in self.session.gone[definition[owner].refers_to or ""]:
-            gone.add(prior["id"])
-            return Outcome(None, seen=Seen.ARCHIVED)
-        try:
-            outcome = await self._read_shown(request)
-        except NotFound as problem:
-            outcome = missing(self, request, problem=problem)
-        if outcome.state is None:
-            gone.add(prior["id"])
-        return outcome
-
-    async def _read_shown(self, request: ReadRequest) -> Outcome:
+    async def _read(self, request: ReadRequest) -> ReadOutcome:
         """Read one resource whose owner is there; raise NotFound if the console shows none."""
         answer = await self.fetch(request.prior["id"])
         return self.outcome_of_read(request.prior, request.private, answer)
@@ -510,7 +505,7 @@ class BaseLifecycle:
         private: bytes,
         answer: Mapping[str, Any],
         fields: Sequence[Attribute] | None = None,
-    ) -> Outcome:
+    ) -> ReadOutcome:
         """Return the outcome of reading an answer that shows one resource.
 
         Args:
@@ -522,7 +517,7 @@ class BaseLifecycle:
         shown = values_shown(fields, answer)
         state, private_state, unseen = merge_answer(fields, prior, before, shown)
         kept = private if private_state is before else private_state.encode()
-        return Outcome(ignore_volatile(fields, prior, state), kept, unobserved=unseen)
+        return ReadOutcome(ignore_volatile(fields, prior, state), kept, unobserved=unseen)
 
     @property
     def answer_fields(self) -> Sequence[Attribute]:

@@ -109,9 +109,9 @@ class ReadRequest(NamedTuple):
 
     def leave_unchecked(
         self, reason: str, *diagnostics: Diagnostic, cause: Cause | None = None, begun: bool = True
-    ) -> Outcome:
+    ) -> ReadOutcome:
         """Return the outcome of a resource that could not be read: its state is kept."""
-        return Outcome(
+        return ReadOutcome(
             self.prior,
             self.private,
             diagnostics,
@@ -202,18 +202,48 @@ class Seen(Enum):
     """It could not be read: its state is kept, and it is never called in sync."""
 
 
+class ReadOutcome(NamedTuple):
+    """The outcome of reading one resource.
+
+    Attributes:
+        state: The value to keep in state; None: nothing is kept.
+        private: The bytes to keep beside it.
+        diagnostics: Shown to the user.
+        seen: The result.
+        reason: For an UNCHECKED object: why, in one sentence without the text of `cause`. For a
+            PRESENT object: why the console refused to show some of `unobserved`.
+        cause: The error that `reason` speaks of, where there is one.
+        unobserved: Names of attributes that this answer did not show.
+        begun: As of an `Outcome`.
+    """
+
+    state: Values | None
+    private: bytes = b""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    seen: Seen = Seen.PRESENT
+    reason: str = ""
+    cause: Cause | None = None
+    unobserved: tuple[str, ...] = ()
+    begun: bool = True
+
+    @property
+    def failed(self) -> bool:
+        """Whether any diagnostic is an error."""
+        return has_error(self.diagnostics)
+
+    @property
+    def why_unchecked(self) -> str:
+        """The reason and the words of the cause, as one text."""
+        return ": ".join(filter(None, (self.reason, self.cause.text if self.cause else "")))
+
+
 class Outcome(NamedTuple):
-    """The outcome of one step for one resource.
+    """The outcome of a write, an import or a data source.
 
     Attributes:
         state: The value to keep in state; None: nothing is kept.
         private: The bytes to keep beside it.
         diagnostics: Shown to the user. With an error and a state, a create is tainted.
-        seen: For a read: its result.
-        reason: For an UNCHECKED object: why, in one sentence without the text of `cause`. For a
-            PRESENT object: why the console refused to show some of `unobserved`.
-        cause: The error that `reason` speaks of, where there is one.
-        unobserved: Names of attributes that this answer did not show.
         unsettled: Whether a write was sent and its outcome is not known. After a create, `state`
             then holds the planned value under a sentinel id.
         begun: Whether anything was asked of the console. It is false if the run was told to stop
@@ -225,10 +255,6 @@ class Outcome(NamedTuple):
     state: Values | None
     private: bytes = b""
     diagnostics: tuple[Diagnostic, ...] = ()
-    seen: Seen = Seen.PRESENT
-    reason: str = ""
-    cause: Cause | None = None
-    unobserved: tuple[str, ...] = ()
     unsettled: bool = False
     begun: bool = True
     rerouted: tuple[str, ...] = ()
@@ -238,11 +264,6 @@ class Outcome(NamedTuple):
     def failed(self) -> bool:
         """Whether any diagnostic is an error."""
         return has_error(self.diagnostics)
-
-    @property
-    def why_unchecked(self) -> str:
-        """The reason and the words of the cause, as one text."""
-        return ": ".join(filter(None, (self.reason, self.cause.text if self.cause else "")))
 
     def with_diagnostics(self, *extra: Diagnostic) -> Outcome:
         """Return this outcome with `extra` diagnostics after its own."""

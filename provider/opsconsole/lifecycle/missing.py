@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING
 
 from opsconsole.diagnostics import Diagnostic, Severity, error, warning
 from opsconsole.errors import ApiError, Cause, Forbidden, NotFound
-from opsconsole.lifecycle.interface import NOT_PERMITTED, Outcome, PlanOutcome, ReadRequest, Seen
+from opsconsole.lifecycle.interface import (
+    NOT_PERMITTED,
+    PlanOutcome,
+    ReadOutcome,
+    ReadRequest,
+    Seen,
+)
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.text import join_words
 from opsconsole.v1.console import Listing
@@ -44,7 +50,7 @@ def missing(
     request: ReadRequest,
     how: str = BY_404,
     problem: NotFound | None = None,
-) -> Outcome:
+) -> ReadOutcome:
     """Return the outcome of reading an object that the console does not show: `on_missing` decides.
 
     If the object leaves state, a warning says so.
@@ -73,7 +79,7 @@ def missing(
             'on_missing = "error" keeps what is missing in state instead.'
         )
     # Always warn: an agent that is only hidden from this key is created again, and runs twice.
-    return Outcome(None, diagnostics=(warning(summary, detail),), seen=Seen.GONE)
+    return ReadOutcome(None, diagnostics=(warning(summary, detail),), seen=Seen.GONE)
 
 
 def keep_if_missing(
@@ -123,7 +129,7 @@ def plan_gone(
 
 def unchecked_by_list(
     lifecycle: BaseLifecycle, request: ReadRequest, listed: str, listing: Listing
-) -> Outcome:
+) -> ReadOutcome:
     """Return the outcome of an object that an incomplete list does not show: state keeps it.
 
     Args:
@@ -137,7 +143,7 @@ def unchecked_by_list(
 
 def refused_read(
     lifecycle: BaseLifecycle, request: ReadRequest, reason: str, problem: ApiError
-) -> Outcome:
+) -> ReadOutcome:
     """Return the outcome of a refused read: state keeps the object."""
     return request.leave_unchecked(
         reason,
@@ -155,7 +161,7 @@ def refusal(what: str, reason: str, problem: ApiError) -> Diagnostic:
 
 def not_permitted(
     lifecycle: BaseLifecycle, request: ReadRequest, problem: Forbidden, reason: str
-) -> Outcome:
+) -> ReadOutcome:
     """Return the outcome of reading an agent or an attachment that this key may not read.
 
     Raises:

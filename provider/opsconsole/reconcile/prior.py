@@ -13,7 +13,7 @@ from opsconsole.definition import Attribute, DataSourceDefinition, Kind, Resourc
 from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.answers import is_sentinel, mentions_sentinel
-from opsconsole.lifecycle.interface import Outcome
+from opsconsole.lifecycle.interface import ReadOutcome
 from opsconsole.lifecycle.writes import remedy
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, State, deposed_name, instance_of
@@ -44,7 +44,7 @@ class PriorInstance:
     type_name: str
     stored: InstanceObject
     before: Values
-    read: Outcome | None = None
+    read: ReadOutcome | None = None
     previous_address: str = ""
     import_id: str = ""
 

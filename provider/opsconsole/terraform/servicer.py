@@ -29,6 +29,7 @@ from opsconsole.lifecycle.interface import (
     PlanCreation,
     PlanRemoval,
     PlanRequest,
+    ReadOutcome,
     ReadRequest,
     UpdateRequest,
 )
@@ -430,7 +431,7 @@ class Servicer:
         )
 
 
-def _diagnostics_of(outcome: Outcome) -> tuple[Diagnostic, ...]:
+def _diagnostics_of(outcome: Outcome | ReadOutcome) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of an outcome, with an error if the stop of the run prevented it."""
     if outcome.begun:
         return outcome.diagnostics

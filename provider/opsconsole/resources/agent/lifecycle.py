@@ -32,6 +32,7 @@ from opsconsole.lifecycle.interface import (
     PlanCreation,
     PlanOutcome,
     PlanRemoval,
+    ReadOutcome,
     ReadRequest,
     Removal,
     Seen,
@@ -73,6 +74,7 @@ from opsconsole.resources.agent_plugin.lifecycle import (
 )
 from opsconsole.resources.host.deletions import HostDeletions
 from opsconsole.resources.host.reading import HostReader
+from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Values, changed_fields
 
 _CREATED_ARCHIVED = "created_archived"
@@ -147,13 +149,13 @@ class AgentLifecycle(BaseLifecycle):
         """Let messages about a specialty name the agents in state that carry it."""
         self._known.meet(state, address)
 
-    def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> Outcome:
+    def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> ReadOutcome:
         """Update an agent from the answer to an attach or a detach; archived is no volatile status.
 
         An answer that is no whole Agent changes nothing.
         """
         # The list of plugins says whether they took place, so this answer may be left out.
-        kept = Outcome(request.prior, request.private)
+        kept = ReadOutcome(request.prior, request.private)
         if not all(answer.get(name, "shown") for name in ("host_id", "specialty_id")):
             return kept
         # An update that was under way together with that write may have come after it.
@@ -168,7 +170,7 @@ class AgentLifecycle(BaseLifecycle):
             return outcome
         return outcome._replace(state=outcome.state | {"status": "archived"})
 
-    async def _read_shown(self, request: ReadRequest) -> Outcome:
+    async def _read(self, request: ReadRequest) -> ReadOutcome:
         prior = request.prior
         try:
             outcome = await self._read_agent(request)
@@ -176,52 +178,57 @@ class AgentLifecycle(BaseLifecycle):
             if not _was_created_archived(request):
                 raise
             archived = warn_created_archived(self.name(prior, request.address))
-            return Outcome(prior, request.private, (archived,), unobserved=self._unread)
+            return ReadOutcome(prior, request.private, (archived,), unobserved=self._unread)
         except Forbidden as problem:
             outcome = not_permitted(self, request, problem, self._why_not_permitted())
         if outcome.state is not None:
             self._known.meet(outcome.state, request.address)
         return outcome
 
-    async def _read_agent(self, request: ReadRequest) -> Outcome:
+    async def _read_agent(self, request: ReadRequest) -> ReadOutcome:
         """Read one agent as the settings allow: by its own operation, or by its plugins.
 
         Raises:
             NotFound: there is no such agent.
         """
         prior, private = request.prior, request.private
-        agent_id, answer = prior["id"], None
+        listing: Listing | None = None
         if self.has_operation("read"):
-            answer = await self.fetch(agent_id)
-        listing = None if answer else await self._known.plugins(agent_id)
-        # The document shows no way back from this status, so the answer to a write remains valid.
-        is_archived = (answer or prior).get("status") == "archived"
-        if is_archived and not _was_created_archived(request):
-            return Outcome(None, seen=Seen.ARCHIVED)
-        notes = (warn_created_archived(self.name(prior, request.address)),) if is_archived else ()
-        held = prior.get("plugin_ids")
-        if answer is None:
-            outcome = Outcome(prior, private, notes, unobserved=self._unread)
+            answer = await self.fetch(prior["id"])
+            status = answer.get("status")
+            outcome = self.outcome_of_read(prior, private, _agent_fields(answer))
         else:
-            outcome = self.outcome_of_read(prior, private, _agent_fields(answer)).with_diagnostics(
-                *notes
-            )
-        state = outcome.state
-        if held is None or state is None:
+            listing = await self._known.plugins(prior["id"])
+            # The document shows no way back from archived, so the answer to a write remains valid.
+            status = prior.get("status")
+            outcome = ReadOutcome(prior, private, unobserved=self._unread)
+        if status == "archived":
+            if not _was_created_archived(request):
+                return ReadOutcome(None, seen=Seen.ARCHIVED)
+            archived = warn_created_archived(self.name(prior, request.address))
+            outcome = outcome._replace(diagnostics=(archived,))
+        if prior.get("plugin_ids") is None or outcome.state is None:
             return outcome
-        if answer is not None:
-            # No answer of an agent holds the set: what was shown before would be taken for null.
-            state = state | {"plugin_ids": held}
+        return await self._read_plugin_ids(prior, outcome, listing)
+
+    async def _read_plugin_ids(
+        self, prior: Values, outcome: ReadOutcome, listing: Listing | None
+    ) -> ReadOutcome:
+        """Add the set of plugins, which may be read already, to the outcome of reading an agent."""
+        former = prior["plugin_ids"]
+        # No answer of an agent holds the set: what was shown before would be taken for null.
+        state = {**(outcome.state or {}), "plugin_ids": former}
         unseen = [name for name in outcome.unobserved if name != "plugin_ids"]
         try:
-            listing = listing or await self._known.plugins(agent_id)
+            listing = listing or await self._known.plugins(prior["id"])
         except (Forbidden, NotFound) as problem:
             # The agent was shown: a 404 says that its list is not visible to this key.
             forbidden = isinstance(problem, Forbidden)
             reason = PLUGINS_NOT_PERMITTED if forbidden else _PLUGINS_NOT_SHOWN
-            found = refusal(f"The plugin_ids of the {self.name(state)}", reason, problem)
-            return outcome.with_diagnostics(found)._replace(
+            refused = refusal(f"The plugin_ids of the {self.name(state)}", reason, problem)
+            return outcome._replace(
                 state=state,
+                diagnostics=(*outcome.diagnostics, refused),
                 unobserved=(*unseen, "plugin_ids"),
                 reason=reason,
                 cause=problem.cause,
@@ -229,10 +236,10 @@ class AgentLifecycle(BaseLifecycle):
         attached = set(attached_ids(listing))
         if not listing.complete:
             # It proves presence, never absence.
-            attached |= set(held)
+            attached |= set(former)
             unseen.append("plugin_ids")
-        if attached != set(held):
-            state = state | {"plugin_ids": sorted(attached)}
+        if attached != set(former):
+            state["plugin_ids"] = sorted(attached)
         return outcome._replace(state=state, unobserved=tuple(unseen))
 
     @property

@@ -25,6 +25,7 @@ from opsconsole.lifecycle.interface import (
     PlanCreation,
     PlanOutcome,
     PlanRemoval,
+    ReadOutcome,
     ReadRequest,
     Report,
     Seen,
@@ -171,13 +172,13 @@ class AgentPluginLifecycle(BaseLifecycle):
             return ()
         return (_stays(agent_id, plugin_id),)
 
-    async def _read(self, request: ReadRequest) -> Outcome:
+    async def _read(self, request: ReadRequest) -> ReadOutcome:
         prior = request.prior
         agent_id, plugin_id = _ids(prior)
         if self._host_of(request) in self.session.gone[HOST.name]:
             self.session.gone[AGENT.name].add(agent_id)
         if self._known.is_gone(agent_id):
-            return Outcome(None, seen=Seen.ARCHIVED)
+            return ReadOutcome(None, seen=Seen.ARCHIVED)
         try:
             listing = await self._known.plugins(agent_id)
         except NotFound as problem:
@@ -194,7 +195,7 @@ class AgentPluginLifecycle(BaseLifecycle):
             return missing(self, request, _NOT_LISTED)
         return unchecked_by_list(self, request, "the agent's plugins", listing)
 
-    def _present(self, request: ReadRequest, entry: Mapping[str, Any]) -> Outcome:
+    def _present(self, request: ReadRequest, entry: Mapping[str, Any]) -> ReadOutcome:
         """Return the outcome of reading an attachment that is there."""
         outcome = self.outcome_of_read(request.prior, request.private, entry)
         if not PrivateState.decode(request.private).observed:
@@ -226,8 +227,8 @@ class AgentPluginLifecycle(BaseLifecycle):
         ]
         # Also by a list that may not be whole: attaching a plugin twice does no harm.
         return [
-            outcome if outcome.seen is Seen.PRESENT else NEVER_CREATED
-            for outcome in await self.read(requests)
+            Outcome(*read[:3]) if read.seen is Seen.PRESENT else NEVER_CREATED
+            for read in await self.read(requests)
         ]
 
     def _bare(self, planned: Values) -> Values:
@@ -262,7 +263,7 @@ class AgentPluginLifecycle(BaseLifecycle):
             entry = find_entry(listing, plugin_id)
             if entry is not None:
                 read = self.outcome_of_read(state, outcome.private, entry)
-                return read.with_diagnostics(*outcome.diagnostics)
+                return outcome._replace(state=read.state, private=read.private)
         except Stopped:
             return bare
         except Exception as problem:

@@ -19,6 +19,7 @@ from opsconsole.lifecycle.interface import (
     PlanChange,
     PlanCreation,
     PlanOutcome,
+    ReadOutcome,
     ReadRequest,
     UpdateRequest,
 )
@@ -106,8 +107,8 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         answer = await self.fetch(row_id)
         return self.definition.empty() | values_shown(self.definition.answer_fields, answer)
 
-    async def _read_shown(self, request: ReadRequest) -> Outcome:
-        outcome = await super()._read_shown(request)
+    async def _read(self, request: ReadRequest) -> ReadOutcome:
+        outcome = await super()._read(request)
         assert outcome.state is not None
         state = outcome.state | {"tenant_wide": outcome.state["org_id"] is None}
         return outcome._replace(state=state)

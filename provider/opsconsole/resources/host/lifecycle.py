@@ -20,6 +20,7 @@ from opsconsole.lifecycle.interface import (
     PlanCreation,
     PlanOutcome,
     PlanRemoval,
+    ReadOutcome,
     ReadRequest,
     Report,
     UnsettledCreate,
@@ -156,7 +157,7 @@ class HostLifecycle(BaseLifecycle):
             return staying
         return self._planned_names.add_deletion(request.prior)
 
-    async def _read_shown(self, request: ReadRequest) -> Outcome:
+    async def _read(self, request: ReadRequest) -> ReadOutcome:
         prior, host_id = request.prior, request.prior["id"]
         if not self._reader.operation:
             return request.leave_unchecked(_NO_WAY)

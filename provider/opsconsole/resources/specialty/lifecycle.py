@@ -19,6 +19,7 @@ from opsconsole.lifecycle.interface import (
     PlanCreation,
     PlanOutcome,
     PlanRemoval,
+    ReadOutcome,
     ReadRequest,
     UpdateRequest,
 )
@@ -104,9 +105,9 @@ class SpecialtyLifecycle(BaseLifecycle):
             ),
         )
 
-    async def _read_shown(self, request: ReadRequest) -> Outcome:
+    async def _read(self, request: ReadRequest) -> ReadOutcome:
         if self.has_operation("read"):
-            return await super()._read_shown(request)
+            return await super()._read(request)
         prior = request.prior
         listing = await self.session.list_once("specialty_search")
         for entry in listing.entries:
