@@ -360,10 +360,10 @@ class ResourceDefinition(_Attributed):
 
         This makes no call to the console.
         """
-        found = [
+        of_attributes = [
             problem for item in self.settable for problem in item.problems(config.get(item.name))
         ]
-        return [*self.refuse_read_only(config), *found, *self.rules(config)]
+        return [*self.refuse_read_only(config), *of_attributes, *self.rules(config)]
 
     def find_undeclared(self, config: Values) -> list[Diagnostic]:
         """Return an error for each attribute that a creation needs and a declaration lacks."""

@@ -49,6 +49,6 @@ def _sentence(item: Any) -> str:
     message = _WORDS.get(item["type"]) or item["msg"].removeprefix("Value error, ").removeprefix(
         "Input "
     )
-    held = repr(item["input"])
-    shown = held if len(held) <= _SHOWN else f"{held[:_SHOWN]}…"
+    value = repr(item["input"])
+    shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
     return f"{place}: {message[:1].lower()}{message[1:]}, not {shown}"

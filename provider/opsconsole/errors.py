@@ -178,11 +178,11 @@ class Problem:
     @property
     def texts(self) -> set[str]:
         """The texts in the details, single or in lists, among them ids of objects."""
-        found: set[str] = set()
+        texts: set[str] = set()
         for value in self.details.values():
             listed = value if isinstance(value, list) else [value]
-            found.update(item for item in listed if isinstance(item, str))
-        return found
+            texts.update(item for item in listed if isinstance(item, str))
+        return texts
 
 
 _MAX_DETAILS_LENGTH = 500

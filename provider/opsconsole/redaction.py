@@ -74,6 +74,6 @@ def _spellings_of(secret: str) -> set[str]:
     go = "".join(f"\\u{ord(c):04x}" if c in "&<>" else c for c in escaped)
     html = secret.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     urls = {quote(secret), quote(secret, safe="")}
-    urls |= {re.sub("%..", lambda found: found[0].lower(), url) for url in urls}
+    urls |= {re.sub("%..", lambda match: match[0].lower(), url) for url in urls}
     quoted = {html, html.replace('"', "&quot;")}
     return {secret, escaped, escaped.replace("/", "\\/"), go, *quoted, *urls}

@@ -135,14 +135,14 @@ def wrap_lines(text: str, width: int) -> list[str]:
         text: Lines.
         width: The number of columns; with 0 (no terminal) lines stay unchanged.
     """
-    found = []
+    lines = []
     for line in text.splitlines():
         if width < _NARROWEST or len(line) <= width:
-            found.append(line)
+            lines.append(line)
             continue
         words = line.lstrip()
         indent = line[: len(line) - len(words)]
-        found += textwrap.wrap(
+        lines += textwrap.wrap(
             words,
             width,
             initial_indent=indent,
@@ -150,7 +150,7 @@ def wrap_lines(text: str, width: int) -> list[str]:
             break_long_words=False,
             break_on_hyphens=False,
         )
-    return found
+    return lines
 
 
 _CODES = {

@@ -414,21 +414,17 @@ class BaseLifecycle:
         """Update one resource in place."""
         return await self.write(request, request.prior)
 
-    async def write(
-        self,
-        request: CreateRequest | UpdateRequest,
-        current: Values,
-        shown: Mapping[str, Any] = NO_VALUES,
-    ) -> Outcome:
+    async def write(self, request: CreateRequest | UpdateRequest, current: Values) -> Outcome:
         """Give an object the planned values, and return the outcome.
 
         Args:
             request: An update, or a creation that adopts the object.
-            current: The object's current values.
-            shown: Those that the console has shown in this step.
+            current: The object in state; for a creation, as the console has just shown it.
         """
         changes = self.changes_to(current, request, self.updated_names)
-        answer = await update_once(self, request, current["id"], changes) if changes else shown
+        answer: Mapping[str, Any] = current if request.prior is None else NO_VALUES
+        if changes:
+            answer = await update_once(self, request, current["id"], changes)
         return self.outcome_of_write(request, answer, changes, current)
 
     @cached_property

@@ -117,14 +117,14 @@ def plan_gone(
         return PlanOutcome(planned, diagnostics=(replace(why, detail=why.detail + way_out),))
     # Undeclared values are taken from the former state, so that resources that refer to them are
     # not replaced.
-    held = {name: gone.get(name) if value is UNKNOWN else value for name, value in planned.items()}
+    former = {name: gone.get(name) for name, value in planned.items() if value is UNKNOWN}
     diagnostic = replace(
         why,
         severity=Severity.WARNING,
         detail="It was in state and is gone from the console. Applying fails here, because "
         f"nothing creates it again; destroying continues without it. {why.detail}",
     )
-    return PlanOutcome(held, diagnostics=(diagnostic,))
+    return PlanOutcome(planned | former, diagnostics=(diagnostic,))
 
 
 def unchecked_by_list(

@@ -133,10 +133,10 @@ class ConsoleSession:
         Args:
             address: May be empty: then no other call for this object is taken for the same one.
         """
-        held = self.holders[type_name]
-        if object_id in held and not (address and held[object_id] == address):
-            return held[object_id]
-        held[object_id] = address
+        holders = self.holders[type_name]
+        if object_id in holders and not (address and holders[object_id] == address):
+            return holders[object_id]
+        holders[object_id] = address
         return None
 
     async def list_once(self, operation: str, object_id: str = "") -> Listing:
@@ -180,13 +180,13 @@ class ConsoleSession:
     def named_in(self, ids: Collection[str]) -> list[str]:
         """Return this run's names for the objects among `ids`, which an error may have named."""
         named = [self.names[object_id] for object_id in ids if object_id in self.names]
-        held = [
+        addressed = [
             f"{address}: {object_id}"
             for of_type in self.holders.values()
             for object_id in ids
             if (address := of_type.get(object_id))
         ]
-        return sorted(named) + sorted(held)
+        return sorted(named) + sorted(addressed)
 
     def note_stop(self) -> None:
         """Note that the run was told to stop, and wake the callers that wait."""

@@ -42,17 +42,17 @@ async def read_data(
 async def _specialty(
     lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values
 ) -> Outcome:
-    wanted = {name: config[name] for name in SELECTORS if config.get(name) is not None}
-    if len(wanted) != 1:
+    selectors = {name: config[name] for name in SELECTORS if config.get(name) is not None}
+    if len(selectors) != 1:
         return _nothing(
-            "A specialty is found by exactly one of id, key or name",
-            f"The declaration sets {', '.join(wanted) or 'none of them'}.",
+            "A specialty is specialty by exactly one of id, key or name",
+            f"The declaration sets {', '.join(selectors) or 'none of them'}.",
         )
     advice = "Check the value, and the key's org."
-    found = await find_specialty(lifecycle.session, wanted, wanted, advice)
-    if isinstance(found, Diagnostic):
-        return Outcome(None, diagnostics=(found,))
-    return Outcome(source.empty() | found)
+    specialty = await find_specialty(lifecycle.session, selectors, selectors, advice)
+    if isinstance(specialty, Diagnostic):
+        return Outcome(None, diagnostics=(specialty,))
+    return Outcome(source.empty() | specialty)
 
 
 async def _specialties(

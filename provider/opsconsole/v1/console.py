@@ -148,23 +148,23 @@ class Console:
         asked: set[str] = set()
         totals: set[int | None] = set()
         for _ in range(_MAX_PAGES):
-            found, cursor = await self._client.call(operation, ids, shape=self._page, query=query)
-            totals.add(found.total_count)
-            for entry in found.data:
+            page, cursor = await self._client.call(operation, ids, shape=self._page, query=query)
+            totals.add(page.total_count)
+            for entry in page.data:
                 # Rows that move between pages while they are read show up twice.
                 entries.setdefault(entry["id"], entry)
             # A cursor that was asked for before would lead in a circle.
-            if found.has_more is False or cursor is None or cursor in asked:
+            if page.has_more is False or cursor is None or cursor in asked:
                 break
             asked.add(cursor)
             query[str(self._settings.cursor_parameter)] = cursor
-        gap = gap_after(found, len(entries))
+        gap = gap_after(page, len(entries))
         if gap is not Gap.MORE and len(totals - {None}) > 1:
             # Also where the last length contradicts the entries: some were removed after the read.
             gap = Gap.SHIFTED
         if gap is None and extra and self._settings.list_query_narrows:
             gap = Gap.NARROWED
-        return Listing(list(entries.values()), gap, found.total_count)
+        return Listing(list(entries.values()), gap, page.total_count)
 
     def _page(self, answer: Mapping[str, Any]) -> tuple[ListEnvelope, str | None]:
         """Return one page of a list, and the cursor of the next page if it is known."""
@@ -185,25 +185,25 @@ def resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]
     Raises:
         WrongShape: it has no usable `id`, or another one than `asked`.
     """
-    found = answer.get("id")
-    if not can_be_id(found):
+    object_id = answer.get("id")
+    if not can_be_id(object_id):
         raise WrongShape("an object without a usable id")
-    if asked is not None and found != asked:
-        raise WrongShape(f'the id "{found}" for "{asked}"')
+    if asked is not None and object_id != asked:
+        raise WrongShape(f'the id "{object_id}" for "{asked}"')
     return answer
 
 
 def _query_of(list_query: Mapping[str, str], operation: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    query: dict[str, str] = {}
     kinds = {item.lists for item in OPERATIONS.values() if item.lists}
     for name, value in list_query.items():
         kind, dot, parameter = name.partition(".")
         # The name of a parameter may hold a dot of its own.
         if not (dot and parameter and kind in kinds):
-            found[name] = value
+            query[name] = value
         elif kind == OPERATIONS[operation].lists:
-            found[parameter] = value
-    return found
+            query[parameter] = value
+    return query
 
 
 class Gap(Enum):

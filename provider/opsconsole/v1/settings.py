@@ -269,8 +269,8 @@ def _endpoint(name: str, text: str) -> str:
         )
     placeholders = re.findall(r"\{[^{}]*\}|[{}]", path)
     if placeholders != (["{id}"] if extra.takes_id else []):
-        wanted = "exactly one {id}" if extra.takes_id else "no placeholder"
-        _wrong(setting, f'gives {name} as "{text}".', f"Its path must hold {wanted}.")
+        needed = "exactly one {id}" if extra.takes_id else "no placeholder"
+        _wrong(setting, f'gives {name} as "{text}".', f"Its path must hold {needed}.")
     return f"{method} {path}"
 
 

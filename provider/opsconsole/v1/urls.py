@@ -186,9 +186,9 @@ def _matches(host: str, port: int, entry: str) -> bool:
     with suppress(ValueError):  # the one is no network, or the other no address
         network = ipaddress.ip_network(entry.strip("[]"), strict=False)
         return ipaddress.ip_address(host) in network
-    name, colon, wanted = entry.rpartition(":")
-    if colon and wanted.isdigit():
-        if int(wanted) != port:
+    name, colon, entry_port = entry.rpartition(":")
+    if colon and entry_port.isdigit():
+        if int(entry_port) != port:
             return False
         entry = name.strip("[]")
     domain = entry.removeprefix("*").removeprefix(".")

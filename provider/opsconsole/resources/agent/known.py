@@ -156,7 +156,7 @@ def _doubt_specialty(session: ConsoleSession, specialty_id: str) -> list[Diagnos
 
 
 @lru_cache(maxsize=256)
-def near_ids(wanted: str, names: Names) -> str:
+def near_ids(name: str, names: Names) -> str:
     """Return similar ids, and ids of objects with such a name, as a phrase.
 
     At most three, the nearest first; empty where there is none.
@@ -170,8 +170,8 @@ def near_ids(wanted: str, names: Names) -> str:
             spellings.setdefault(_plain(text), (key, f'"{key}"'))
         for text in also:
             spellings.setdefault(_plain(text), (key, f'{key} ("{text}")'))
-    near = get_close_matches(wanted, spellings, cutoff=_ALIKE)
-    near += get_close_matches(_plain(wanted), spellings, cutoff=_ALIKE)
+    near = get_close_matches(name, spellings, cutoff=_ALIKE)
+    near += get_close_matches(_plain(name), spellings, cutoff=_ALIKE)
     phrases: dict[str, str] = {}
     for spelling in near:
         phrases.setdefault(*spellings[spelling])

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Literal
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.errors import (
-    ConsoleError,
     Forbidden,
     NotFound,
     OpsconsoleError,
@@ -110,18 +109,14 @@ class AgentLifecycle(BaseLifecycle):
 
     async def _is_host_gone(self, request: PlanChange) -> bool:
         """Return whether the console shows that the host of an agent was deleted."""
-        host_id, reader = request.prior["host_id"], self.session.get(HostReader)
+        host_id = request.prior["host_id"]
         policy, _ = self.session.settings.on_missing_of(HOST.name)
-        if host_id is None or reader.operation is None or policy == "error":
+        if host_id is None or policy == "error":
             return False
-        try:
-            await reader.read(host_id)
-        except NotFound:
+        is_gone = await self.session.get(HostReader).is_gone(host_id)
+        if is_gone:
             self.session.gone[HOST.name].add(host_id)
-            return True
-        except ConsoleError as problem:
-            self.log(problem, f"read the host {host_id}")
-        return False
+        return is_gone
 
     def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         self._note_plugin_set(request.prior["id"], proposal.planned)
@@ -159,8 +154,8 @@ class AgentLifecycle(BaseLifecycle):
         if not all(answer.get(name, "shown") for name in ("host_id", "specialty_id")):
             return kept
         # An update that was under way together with that write may have come after it.
-        shown, held = answer.get("updated_at"), request.prior["updated_at"]
-        if isinstance(shown, str) and held is not None and shown < held:
+        answered_at, updated_at = answer.get("updated_at"), request.prior["updated_at"]
+        if isinstance(answered_at, str) and updated_at is not None and answered_at < updated_at:
             return kept
         try:
             outcome = super().take_answer(request, _agent_fields(answer))
@@ -369,7 +364,7 @@ class AgentLifecycle(BaseLifecycle):
         Raises:
             Stopped: The run was told to stop before anything was done.
         """
-        agent_id, wanted = prior["id"], set(planned["plugin_ids"])
+        agent_id, declared = prior["id"], set(planned["plugin_ids"])
         diagnostics: list[Diagnostic] = []
         if prior["plugin_ids"] is None:
             listing = await self._known.plugins(agent_id)
@@ -385,8 +380,8 @@ class AgentLifecycle(BaseLifecycle):
         else:
             attached = set(prior["plugin_ids"])
         begun = answer is not None
-        for plugin_id in (*sorted(wanted - attached), *sorted(attached - wanted)):
-            verb: Literal["attach", "detach"] = "attach" if plugin_id in wanted else "detach"
+        for plugin_id in (*sorted(declared - attached), *sorted(attached - declared)):
+            verb: Literal["attach", "detach"] = "attach" if plugin_id in declared else "detach"
             try:
                 answer = await attach_or_detach(self.session, verb, agent_id, plugin_id) or answer
             except OpsconsoleError as problem:

@@ -297,7 +297,8 @@ class AgentPluginLifecycle(BaseLifecycle):
             answer = await attach_or_detach(self.session, "detach", agent_id, plugin_id)
         except ApiError as problem:
             # Some consoles still list the plugins of archived agents, and refuse to detach them.
-            if await self._is_deleted_with_host(request):
+            host_id = self._host_of(request)
+            if host_id is not None and await self.session.get(HostReader).is_gone(host_id):
                 return Outcome(None)
             if not isinstance(problem, NotFound):
                 raise
@@ -306,18 +307,6 @@ class AgentPluginLifecycle(BaseLifecycle):
                 raise
             return leave_unreadable(self, request, problem)
         return Outcome(None, diagnostics=_warn_archived(answer or {}))
-
-    async def _is_deleted_with_host(self, request: DeleteRequest) -> bool:
-        """Return whether the attachment is gone with its host, though the list still shows it."""
-        host_id = self._host_of(request)
-        reader = self.session.get(HostReader)
-        if host_id is None or not reader.operation:
-            return False
-        try:
-            await reader.read(host_id)
-        except ConsoleError as problem:
-            return isinstance(problem, NotFound)
-        return False
 
     def _host_of(self, request: ReadRequest | PlanRemoval | DeleteRequest) -> str | None:
         """Return the id of the agent's host, if an answer or the agent in state names it."""

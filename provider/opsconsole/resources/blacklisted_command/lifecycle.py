@@ -12,7 +12,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ApiError, Forbidden, NotFound, UnexpectedAnswer
 from opsconsole.lifecycle.answers import values_shown
-from opsconsole.lifecycle.base import NO_VALUES, BaseLifecycle
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     Outcome,
@@ -99,9 +99,9 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
             else planned[attribute.name]
             for attribute in self.definition
         }
-        changed, found = self._plan_row(planned, config, row)
-        found.append(_adopting(row, planned, changed))
-        return PlanOutcome(planned, diagnostics=tuple(found))
+        changed, diagnostics = self._plan_row(planned, config, row)
+        diagnostics.append(_adopting(row, planned, changed))
+        return PlanOutcome(planned, diagnostics=tuple(diagnostics))
 
     async def _row(self, row_id: str) -> Values:
         answer = await self.fetch(row_id)
@@ -117,21 +117,16 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         row_id, planned = request.config.get("id"), request.planned
         if row_id is not None:
             row = await self._row(row_id)
-            return self.claim_object(request, row_id) or await self.write(request, row, row)
+            return self.claim_object(request, row_id) or await self.write(request, row)
         body = {name: planned[name] for name in _WRITTEN if planned[name] is not UNKNOWN}
         # Of these, only `org_id` has null as a value of its own: tenant-wide.
         body = {name: body[name] for name in body if body[name] is not None or name == "org_id"}
         return await create_once(self, request, body)
 
-    async def write(
-        self,
-        request: CreateRequest | UpdateRequest,
-        current: Values,
-        shown: Mapping[str, Any] = NO_VALUES,
-    ) -> Outcome:
+    async def write(self, request: CreateRequest | UpdateRequest, current: Values) -> Outcome:
         """Write the fields that differ; a key that may not write the scope is told so."""
         try:
-            return await super().write(request, current, shown)
+            return await super().write(request, current)
         except Forbidden as problem:
             if problem.problem.code not in _OF_ACCESS:
                 raise

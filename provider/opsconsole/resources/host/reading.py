@@ -5,11 +5,12 @@ The document: POST /api/v1/hosts/{id}: "only the fields present in the body chan
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, warning
-from opsconsole.errors import BadRequest, UnexpectedAnswer
+from opsconsole.errors import BadRequest, ConsoleError, NotFound, UnexpectedAnswer
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.v1.exchange import Operation
 from opsconsole.v1.operations import naming_hint
@@ -17,6 +18,8 @@ from opsconsole.v1.operations import naming_hint
 HOST_GET_HINT = naming_hint("host_get", "an operation that reads a host")
 _REFUSALS = 2
 """After so many hosts refused an empty update, reading by it counts as impossible."""
+
+_log = logging.getLogger(__name__)
 
 
 class HostReader:
@@ -63,6 +66,18 @@ class HostReader:
             ) from None
         self._empty_update_accepted = True
         return answer
+
+    async def is_gone(self, host_id: str) -> bool:
+        """Return whether the console answers that a host does not exist; False if it cannot tell."""
+        if not self.operation:
+            return False
+        try:
+            await self.read(host_id)
+        except NotFound:
+            return True
+        except ConsoleError as problem:
+            _log.warning("cannot read the host %s: %s", host_id, problem)
+        return False
 
     def note_refusal(self, host_id: str, problem: BadRequest) -> tuple[Diagnostic, ...]:
         """Note that the console refused an empty update of a host.

@@ -11,7 +11,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Cause, Conflict, ConsoleError, NotFound, ProblemKind
 from opsconsole.lifecycle.answers import PrivateState, confirm_deleted, values_shown
-from opsconsole.lifecycle.base import NO_VALUES, BaseLifecycle
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -58,13 +58,13 @@ class SpecialtyLifecycle(BaseLifecycle):
         planned = propose_creation(self.definition, config)
         if config.get("key") is UNKNOWN or config.get("id") is UNKNOWN:
             return PlanOutcome(planned, adopts=not self.has_operation("create"))
-        found = await find_specialty(self.session, config)
-        if isinstance(found, Diagnostic):
-            if self._creates(config, found):
+        specialty = await find_specialty(self.session, config)
+        if isinstance(specialty, Diagnostic):
+            if self._creates(config, specialty):
                 return PlanOutcome(planned)
             key = config.get("key") or config.get("id")
-            return plan_gone(self.session, key, planned, found)
-        values = self.definition.empty() | found
+            return plan_gone(self.session, key, planned, specialty)
+        values = self.definition.empty() | specialty
         local = {
             attribute.name: config.get(attribute.name)
             for attribute in self.definition
@@ -74,7 +74,7 @@ class SpecialtyLifecycle(BaseLifecycle):
             self.definition,
             values | local,
             config,
-            PrivateState(observed=frozenset(found), declared={}),
+            PrivateState(observed=frozenset(specialty), declared={}),
             self.session.console.has,
         )
         name = self.name(values, request.address)
@@ -86,9 +86,9 @@ class SpecialtyLifecycle(BaseLifecycle):
             )
         return PlanOutcome(proposal.planned, diagnostics=tuple(diagnostics), adopts=True)
 
-    def _creates(self, config: Values, found: Diagnostic) -> bool:
+    def _creates(self, config: Values, refusal: Diagnostic) -> bool:
         return (
-            found.cause == Cause(ProblemKind.NOT_FOUND)
+            refusal.cause == Cause(ProblemKind.NOT_FOUND)
             and self.has_operation("create")
             and config.get("id") is None
         )
@@ -121,34 +121,30 @@ class SpecialtyLifecycle(BaseLifecycle):
     async def _create(self, request: CreateRequest) -> Outcome:
         config, planned = request.config, request.planned
         # Since the plan, the specialty may have been deleted, or its key have gone to another one.
-        found = await find_specialty(self.session, config)
-        if isinstance(found, Diagnostic):
-            if not self._creates(config, found):
-                return Outcome(None, diagnostics=(found,))
+        specialty = await find_specialty(self.session, config)
+        if isinstance(specialty, Diagnostic):
+            if not self._creates(config, specialty):
+                return Outcome(None, diagnostics=(specialty,))
             outcome = await super()._create(request)
             self.session.forget_list("specialty_search")
             return outcome
-        if planned["id"] is not UNKNOWN and planned["id"] != found["id"]:
+        if planned["id"] is not UNKNOWN and planned["id"] != specialty["id"]:
             moved = error(
                 f"The {self.name(planned)} is another object now",
-                f"The plan adopts {planned['id']}, the search finds {found['id']}. Plan again.",
+                f"The plan adopts {planned['id']}, the search finds {specialty['id']}. Plan again.",
             )
             return Outcome(None, diagnostics=(moved,))
-        return self.claim_object(request, found["id"]) or await self.write(request, found, found)
+        refusal = self.claim_object(request, specialty["id"])
+        return refusal or await self.write(request, specialty)
 
-    async def write(
-        self,
-        request: CreateRequest | UpdateRequest,
-        current: Values,
-        shown: Mapping[str, Any] = NO_VALUES,
-    ) -> Outcome:
+    async def write(self, request: CreateRequest | UpdateRequest, current: Values) -> Outcome:
         """Change the values that differ; refuse them where the console has no such operation."""
         changes = self.changes_to(current, request, self.updated_names)
         if changes and not self.has_operation("update"):
             kept = self.definition.empty() | current
             refusals = self.report_differences(list(changes), request.planned, kept, creating=False)
             return Outcome(request.prior, request.private, refusals)
-        outcome = await super().write(request, current, shown)
+        outcome = await super().write(request, current)
         if changes:
             self.session.forget_list("specialty_search")
         return outcome
@@ -224,10 +220,10 @@ class SpecialtyLifecycle(BaseLifecycle):
         prefix, _, key = import_id.partition("=")
         if prefix != "key":
             return await super().import_state(import_id)
-        found = await find_specialty(self.session, {"key": key})
-        if isinstance(found, Diagnostic):
-            return Outcome(None, diagnostics=(found,))
-        return Outcome(self.definition.empty() | {"id": found["id"]})
+        specialty = await find_specialty(self.session, {"key": key})
+        if isinstance(specialty, Diagnostic):
+            return Outcome(None, diagnostics=(specialty,))
+        return Outcome(self.definition.empty() | {"id": specialty["id"]})
 
 
 def _delete_timeout(prior: Values) -> float:
@@ -253,17 +249,17 @@ async def find_specialty(
     Raises:
         ConsoleError: the search failed.
     """
-    wanted = {name: config[name] for name in names if config.get(name) is not None}
-    listing = await _candidates(session, wanted)
+    selectors = {name: config[name] for name in names if config.get(name) is not None}
+    listing = await _candidates(session, selectors)
     matches = [
         values_shown(SPECIALTY.answer_fields, entry)
         for entry in listing.entries
-        if all(entry.get(name) == value for name, value in wanted.items())
+        if all(entry.get(name) == value for name, value in selectors.items())
     ]
-    asked = " and ".join(f"{name} {value!r}" for name, value in wanted.items())
-    path = (next(iter(wanted), "key"),)
+    asked = " and ".join(f"{name} {value!r}" for name, value in selectors.items())
+    path = (next(iter(selectors), "key"),)
     # A name may occur a second time in the part of the list that is not shown.
-    if len(matches) == 1 and (listing.complete or "name" not in wanted):
+    if len(matches) == 1 and (listing.complete or "name" not in selectors):
         return matches[0]
     if len(matches) > 1:
         ids = ", ".join(str(match.get("id")) for match in matches)
@@ -277,9 +273,9 @@ async def find_specialty(
         return error(summary, explain_gap("specialties", listing)[1], path)
     near = ""
     for name in ("key", "name"):
-        if name in wanted:
+        if name in selectors:
             known = sorted({str(entry[name]) for entry in listing.entries if entry.get(name)})
-            near = f"{did_you_mean(str(wanted[name]), known)} "
+            near = f"{did_you_mean(str(selectors[name]), known)} "
     return error(
         f"There is no specialty with the {asked} that this key can see",
         f"{near}{advice}",
@@ -288,15 +284,15 @@ async def find_specialty(
     )
 
 
-async def _candidates(session: ConsoleSession, wanted: Mapping[str, Any]) -> Listing:
-    """Return the specialties that may match: the one with the id in `wanted` if readable, else all.
+async def _candidates(session: ConsoleSession, selectors: Mapping[str, Any]) -> Listing:
+    """Return the specialties that may match: the one with the id if it is readable, else all.
 
     Raises:
         ConsoleError: neither could be read.
     """
-    if "id" not in wanted or not session.console.has("specialty_get"):
+    if "id" not in selectors or not session.console.has("specialty_get"):
         return await session.list_once("specialty_search")
     try:
-        return Listing([await session.console.call("specialty_get", wanted["id"])])
+        return Listing([await session.console.call("specialty_get", selectors["id"])])
     except NotFound:
         return Listing([])
