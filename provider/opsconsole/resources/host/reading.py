@@ -68,7 +68,7 @@ class HostReader:
         return answer
 
     async def is_gone(self, host_id: str) -> bool:
-        """Return whether the console answers that a host does not exist; False if it cannot tell."""
+        """Return whether the console answers that a host does not exist; False: it cannot tell."""
         if not self.operation:
             return False
         try:
