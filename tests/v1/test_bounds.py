@@ -7,16 +7,12 @@ import json
 import resource
 import traceback
 import zlib
-from contextlib import aclosing
 
 import pytest
 
-from opsconsole.errors import AnswerLost, BadRequest, NotSent, UnexpectedAnswer
-from opsconsole.v1.client import Client
-from opsconsole.v1.console import Console
+from opsconsole.errors import AnswerLost, BadRequest, UnexpectedAnswer
 from opsconsole.v1.exchange import NotJson, Reply, beginning, json_object
 from opsconsole.v1.limiter import Turn
-from opsconsole.v1.settings import Settings
 from opsconsole.v1.transport import TooLong, WrongCoding, whole_body
 
 MEBIBYTE = 2**20
@@ -224,17 +220,6 @@ async def test_an_answer_longer_than_the_setting_allows(connect, answer):
         await console.call("agent_create", body={"name": "a"})
     assert not caught.value.safe_to_repeat
     assert caught.value.status == 200
-
-
-async def test_an_unknown_host_name_of_a_proxy():
-    proxy = "http://user:hunter2@no-such-proxy.invalid:3128"
-    settings = Settings("https://console.example.com", "svc_ak_k", proxy=proxy, max_retries=0)
-    async with aclosing(Client(settings)) as client:
-        with pytest.raises(NotSent) as caught:
-            await Console(client, settings).call("blacklist_get", "one")
-    assert 'The host name "no-such-proxy.invalid" of the proxy is unknown' in str(caught.value)
-    assert "HTTPS_PROXY" in caught.value.remedy
-    assert "hunter2" not in str(caught.value)
 
 
 async def test_an_error_keeps_no_answer_in_memory(connect, answer):

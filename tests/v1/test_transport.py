@@ -84,12 +84,6 @@ async def test_https_to_a_port_that_speaks_http(connect):
     assert client.calls.total() == 1
 
 
-async def test_http_to_a_port_that_speaks_tls(tls_server, connect):
-    _, console = connect(base_url=f"http://localhost:{tls_server.port}")
-    problem = await failure(console)
-    assert not problem.safe_to_repeat
-
-
 async def test_a_refused_connection(server, connect):
     _, console = connect()
     await server.stop()
@@ -100,12 +94,25 @@ async def test_a_refused_connection(server, connect):
     await server.start()
 
 
-async def test_an_unknown_host_name(connect):
-    _, console = connect(base_url="https://no-such-host.invalid")
+@pytest.mark.parametrize(
+    ("proxy", "said", "remedy"),
+    [
+        ("", 'The host name "no-such.invalid" of base_url is unknown', "typing error"),
+        (
+            "http://user:hunter2@no-proxy.invalid:3128",
+            'The host name "no-proxy.invalid" of the proxy is unknown',
+            "HTTPS_PROXY",
+        ),
+    ],
+)
+async def test_an_unknown_host_name(connect, proxy, said, remedy):
+    environ = {"HTTPS_PROXY": proxy}
+    _, console = connect(base_url="https://no-such.invalid", environ=environ, max_retries=0)
     problem = await failure(console)
     assert isinstance(problem, NotSent)
-    assert 'The host name "no-such-host.invalid" of base_url is unknown' in str(problem)
-    assert "typing error" in problem.remedy
+    assert said in str(problem)
+    assert remedy in problem.remedy
+    assert "hunter2" not in str(problem)
 
 
 async def test_a_connection_that_is_never_made(connect):
