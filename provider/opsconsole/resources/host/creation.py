@@ -85,21 +85,24 @@ class BulkCreate:
             rows[0].notes = () if self._rehearsal else (_CREATED_BY_DRY_RUN,)
             await self._report_imported(rows)
             return
-        for row in rows:
-            row.dry_run_status = row.verdict.status
+        await map_limited(rows, self._judge, self._session.settings.max_concurrency)
+        # Listed before the import, which gives new verdicts.
         passing = [row for row in rows if row.verdict.created]
         refused = [row for row in rows if not row.verdict.created]
-        # Natively, a host in the place of a new one is deleted before. Terraform may delete it
-        # while other rows are imported.
-        if self._session.plans_whole:
-            at_once = self._session.settings.max_concurrency
-            await map_limited(refused, self._adopt_or_refuse, at_once)
-            refused = []
         if self._session.dry_runs.ignored:
             await self._report_reason(passing, _NOTHING_MORE_SENT)
         elif passing and not self._rehearsal:
             await self._send_import(passing)
-        await map_limited(refused, partial(self._create_in_place, ended=ended), len(refused))
+        if not self._session.plans_whole:
+            await map_limited(refused, partial(self._create_in_place, ended=ended), len(refused))
+
+    async def _judge(self, row: HostRow) -> None:
+        """Keep the verdict of a dry run on a row; adopt or refuse the row if it is final."""
+        row.dry_run_status = row.verdict.status
+        # Natively, a host in the place of a new one is deleted before. Terraform may delete it
+        # while other rows are imported.
+        if self._session.plans_whole and not row.verdict.created:
+            await self._adopt_or_refuse(row)
 
     async def _create_in_place(self, row: HostRow, ended: Collection[str]) -> None:
         """Create a host once the deletion of the one in its place has ended, or refuse its row.
