@@ -82,6 +82,21 @@ def propose_change(
     return proposal
 
 
+def propose_adoption(
+    definition: ResourceDefinition, config: Values, shown: Values, has: Callable[[str], bool]
+) -> Proposal:
+    """Return the planned values of an object that a declaration takes under management.
+
+    Args:
+        shown: What the console shows of it.
+        has: As of `propose_change`.
+    """
+    local = {item.name: config.get(item.name) for item in definition if item.local}
+    current = definition.empty() | shown | local
+    private_state = PrivateState(observed=frozenset(shown), declared={})
+    return propose_change(definition, current, config, private_state, has)
+
+
 def mark_unknown(definition: ResourceDefinition, planned: Values, changed: list[str]) -> None:
     """Mark fields unknown that the console may change along with `changed`."""
     for attribute in definition:

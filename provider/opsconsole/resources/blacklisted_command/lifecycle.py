@@ -24,7 +24,7 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
 from opsconsole.lifecycle.missing import plan_gone
-from opsconsole.lifecycle.planning import Proposal, mark_unknown, propose_creation
+from opsconsole.lifecycle.planning import Proposal, mark_unknown, propose_adoption, propose_creation
 from opsconsole.lifecycle.writes import create_once
 from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.v1.operations import naming_hint
@@ -93,12 +93,8 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
                 problem.cause,
             )
             return plan_gone(self.session, row_id, planned, not_visible)
-        planned = {
-            attribute.name: row.get(attribute.name)
-            if config.get(attribute.name) is None and not attribute.local
-            else planned[attribute.name]
-            for attribute in self.definition
-        }
+        has = self.session.console.has
+        planned = propose_adoption(self.definition, config, row, has).planned
         changed, diagnostics = self._plan_row(planned, config, row)
         diagnostics.append(_adopting(row, planned, changed))
         return PlanOutcome(planned, diagnostics=tuple(diagnostics))

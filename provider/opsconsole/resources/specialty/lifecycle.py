@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Cause, Conflict, ConsoleError, NotFound, ProblemKind
-from opsconsole.lifecycle.answers import PrivateState, confirm_deleted, values_shown
+from opsconsole.lifecycle.answers import confirm_deleted, values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -29,7 +29,7 @@ from opsconsole.lifecycle.missing import (
     plan_gone,
     unchecked_by_list,
 )
-from opsconsole.lifecycle.planning import propose_change, propose_creation, refuse_changes
+from opsconsole.lifecycle.planning import propose_adoption, propose_creation, refuse_changes
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.writes import settle_deletion
 from opsconsole.resources import SPECIALTY
@@ -65,18 +65,8 @@ class SpecialtyLifecycle(BaseLifecycle):
             key = config.get("key") or config.get("id")
             return plan_gone(self.session, key, planned, specialty)
         values = self.definition.empty() | specialty
-        local = {
-            attribute.name: config.get(attribute.name)
-            for attribute in self.definition
-            if attribute.local
-        }
-        proposal = propose_change(
-            self.definition,
-            values | local,
-            config,
-            PrivateState(observed=frozenset(specialty), declared={}),
-            self.session.console.has,
-        )
+        has = self.session.console.has
+        proposal = propose_adoption(self.definition, config, specialty, has)
         name = self.name(values, request.address)
         diagnostics = refuse_changes(self.definition, proposal, values, name)
         if not diagnostics and not self.session.plans_whole:
