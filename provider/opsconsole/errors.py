@@ -151,10 +151,11 @@ class ConsoleError(OpsconsoleError):
     """Talking to the console failed.
 
     `safe_to_repeat` tells whether the call certainly had no effect on the console, so that even a
-    create may be repeated.
+    create may be repeated. `retry_after` is the seconds that the answer asks to wait.
     """
 
     safe_to_repeat: bool = False
+    retry_after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +222,14 @@ def had_no_effect(status: int, *, documented: bool) -> bool:
 
 
 class ApiError(ConsoleError):
-    """The console answered with an error; `problem` is its body."""
+    """The console answered with an error; `problem` is its body.
+
+    `already_reported` means that an earlier call of the process got the same answer, after which
+    no call has been begun.
+    """
 
     kind = ProblemKind.OTHER_STATUS
+    already_reported: bool = False
 
     def __init__(self, problem: Problem, operation: str = "", remedy: str = "") -> None:
         super().__init__(f"{operation}: {problem}" if operation else str(problem), remedy)
@@ -243,12 +249,7 @@ class BadRequest(ApiError):
 
 
 class Unauthorized(ApiError):
-    """401: no credentials, or the key is invalid, revoked or expired.
-
-    `already_reported` is false only on the first one of a process. No call was made for the others.
-    """
-
-    already_reported: bool = False
+    """401: no credentials, or the key is invalid, revoked or expired."""
 
 
 class Forbidden(ApiError):

@@ -138,20 +138,18 @@ class Client:
         tried = 0
         doubt: ConsoleError | None = None
         while True:
-            reply: Reply | None = None
-            asked: float | None = None
-            was_answered = False
             turn = Turn(self._shared_limiter().large_answers)
             try:
-                reply = await self._follow_redirects(operation, url, content_type, content, turn)
-                was_answered = True
-                asked = retry_after(reply.headers)
-                return self.check_shape(operation, reply, shape)
+                # In no variable of this frame: it would keep a large answer in memory.
+                return self.check_shape(
+                    operation,
+                    await self._follow_redirects(operation, url, content_type, content, turn),
+                    shape,
+                )
             except ConsoleError as problem:
-                # Its traceback, and this frame, would keep a large answer in memory.
+                # So would its traceback.
                 failed = problem.with_traceback(None)
             finally:
-                reply = None
                 turn.end()
             if doubt is not None:
                 # A stop of this try does not show what an earlier try has done.
@@ -165,8 +163,8 @@ class Client:
                 raise failed
             if not isinstance(failed, TooManyRequests):
                 tried += 1
-                await self._wait_to_repeat(operation, failed, asked, tried, repeatable=safe)
-            elif not was_answered or not self._is_worth_waiting(failed, asked or 0.0):
+                await self._wait_to_repeat(operation, failed, tried, repeatable=safe)
+            elif failed.already_reported or not self._is_worth_waiting(failed):
                 raise failed
 
     async def ask(self, operation: Operation) -> Reply:
@@ -189,30 +187,25 @@ class Client:
             turn.end()
 
     async def _wait_to_repeat(
-        self,
-        operation: Operation,
-        failed: ConsoleError,
-        asked: float | None,
-        tried: int,
-        *,
-        repeatable: bool,
+        self, operation: Operation, failed: ConsoleError, tried: int, *, repeatable: bool
     ) -> None:
         """Wait until a call is to be tried again; else raise its failure."""
         delay = self._breaker.next_delay(failed, tried, repeatable=repeatable)
-        if delay is not None and asked is not None and asked > LONGEST_OBEYED:
+        asked = failed.retry_after or 0.0
+        if delay is not None and asked > LONGEST_OBEYED:
             failed.remedy = f"The console asks to wait {asked:.0f} seconds, which is too long."
             delay = None
         if delay is None:
             self._wake()
             raise failed
         # The limiter learns only some statuses; a call that is asked to wait waits that long.
-        delay = max(delay, asked or 0.0)
+        delay = max(delay, asked)
         _log.debug("%s: try %d failed, next in %.2f s", operation, tried, delay)
         await self._pause(delay)
 
-    def _is_worth_waiting(self, problem: TooManyRequests, asked: float) -> bool:
+    def _is_worth_waiting(self, problem: TooManyRequests) -> bool:
         """Return whether a call that got a 429 waits for its turn again."""
-        patience = self._settings.rate_limit_patience
+        asked, patience = problem.retry_after or 0.0, self._settings.rate_limit_patience
         refused_for = self._shared_limiter().refused_for
         if asked > patience:
             problem.remedy = f"The console asks to wait {asked:.0f} seconds"

@@ -22,6 +22,7 @@ from opsconsole.errors import (
     ApiError,
     BadRequest,
     Conflict,
+    ConsoleError,
     Forbidden,
     NotFound,
     Problem,
@@ -33,6 +34,7 @@ from opsconsole.errors import (
     UserError,
     had_no_effect,
 )
+from opsconsole.v1.retry import retry_after
 
 MAX_ID_LENGTH = 500
 """The document gives no limit for ids. Servers commonly accept addresses of 8,000 bytes, and a
@@ -257,7 +259,9 @@ def decode_object(
     """
     # The document shows the success status of two operations only, so every 2xx means success.
     if not 200 <= reply.status < 300:
-        raise _error(reply, operation, redact)
+        error = _error(reply, operation, redact)
+        error.retry_after = retry_after(reply.headers)
+        raise error
     try:
         return json_object(reply.content)
     except NotJson as problem:
@@ -266,7 +270,7 @@ def decode_object(
     raise unexpected_answer(operation, reply, what, redact)
 
 
-def _error(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) -> Exception:
+def _error(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) -> ConsoleError:
     from opsconsole.v1.bodies import ErrorBody  # with the first answer
 
     status = reply.status

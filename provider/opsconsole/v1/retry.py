@@ -105,8 +105,7 @@ class CircuitBreaker:
         refusal, now = self._refusal, self._clock()
         if refusal is not None and now < self._refused_until:
             again = type(refusal)(refusal.problem, str(operation), refusal.remedy)
-            if isinstance(again, Unauthorized):
-                again.already_reported = True
+            again.already_reported = True
             raise again
         if self._silent and now < self._rest_until:
             raise NotSent(
