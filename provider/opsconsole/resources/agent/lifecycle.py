@@ -384,6 +384,17 @@ class AgentLifecycle(BaseLifecycle):
             verb: Literal["attach", "detach"] = "attach" if plugin_id in declared else "detach"
             try:
                 answer = await attach_or_detach(self.session, verb, agent_id, plugin_id) or answer
+            except Stopped:
+                if not begun and not has_error(diagnostics):
+                    raise
+                if begun:
+                    in_part = error(
+                        f"The {self.name(prior)} was updated in part",
+                        "The run was interrupted between two of its changes. State holds what was "
+                        "done: apply again for the rest.",
+                    )
+                    diagnostics.append(in_part)
+                break
             except OpsconsoleError as problem:
                 plugin = f"plugin {plugin_id} of the {self.name(prior)}"
                 # As for an attachment: the list shows only a part, so `on_missing` decides.
@@ -398,21 +409,9 @@ class AgentLifecycle(BaseLifecycle):
                     diagnostics.append(kept or warning(gone, detail))
                     if kept is None:
                         attached.discard(plugin_id)
-                    continue
-                doing = f"{verb} the {plugin}"
-                if not isinstance(problem, Stopped):
-                    diagnostics += diagnose(problem, doing, self.definition)
-                    continue
-                if not begun and not has_error(diagnostics):
-                    raise
-                if begun:
-                    in_part = error(
-                        f"The {self.name(prior)} was updated in part",
-                        "The run was interrupted between two of its changes. State holds what was "
-                        "done: apply again for the rest.",
-                    )
-                    diagnostics.append(in_part)
-                break
+                else:
+                    diagnostics += diagnose(problem, f"{verb} the {plugin}", self.definition)
+                continue
             attached ^= {plugin_id}
             begun = True
         return attached, answer, tuple(diagnostics)
