@@ -4,7 +4,6 @@ import pytest
 
 from declarations import program
 from engines import ON_TERRAFORM
-from opsconsole.lifecycle.deletions import DeletionCount, refuse_too_many
 from opsconsole.lifecycle.interface import (
     DeleteRequest,
     Outcome,
@@ -12,6 +11,7 @@ from opsconsole.lifecycle.interface import (
     PlanCreation,
     PlanOutcome,
 )
+from opsconsole.lifecycle.planning import DeletionCount, refuse_too_many
 from opsconsole.resources import HOST
 
 NAMES = ("a", "b", "c")

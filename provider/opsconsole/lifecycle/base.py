@@ -30,7 +30,6 @@ from opsconsole.lifecycle.answers import (
     merge_answer,
     values_shown,
 )
-from opsconsole.lifecycle.deletions import DeletionCount
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
     STILL_UNSETTLED,
@@ -53,6 +52,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.missing import missing, warn_abandoned
 from opsconsole.lifecycle.planning import (
+    DeletionCount,
     Proposal,
     creation_fields,
     fill_unknown,

@@ -1,4 +1,6 @@
-"""Planned values, the fields of creations, and the changes that no operation can make.
+"""Planned values, the fields of creations, and what no plan may do.
+
+No plan may make a change that no operation makes, or delete more than `max_deletions` allows.
 
 A planned value obeys Terraform's resource instance change lifecycle. It holds configured values
 verbatim, or the prior value if both mean the same. Computed values that the change may touch are
@@ -7,16 +9,27 @@ unknown; all others keep their prior value. Computing it makes no call to the co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from opsconsole.definition import ChangeRule, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.lifecycle.answers import PrivateState, quote_value
-from opsconsole.lifecycle.interface import CreateRequest, UnsettledCreate
+from opsconsole.lifecycle.answers import PrivateState, is_sentinel, quote_value
+from opsconsole.lifecycle.interface import (
+    CreateRequest,
+    PlanChange,
+    PlanCreation,
+    PlanOutcome,
+    PlanRequest,
+    UnsettledCreate,
+)
+from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Value, Values, same, satisfies, unknown_names
+
+_MOST_NAMED: Final = 50
 
 
 @dataclass(slots=True)
@@ -200,3 +213,70 @@ def quote_planned(value: object) -> str:
     if value is UNKNOWN:
         return "a value known after apply"
     return "nothing" if value is None else quote_value(value)
+
+
+def is_counted(definition: ResourceDefinition, values: Values) -> bool:
+    """Return whether the removal of an object counts, because others may rely on the object."""
+    return definition.deletion_policy(values) == "delete" and not is_sentinel(values.get("id"))
+
+
+def refuse_too_many(names: Collection[str], most: int | None) -> Diagnostic | None:
+    """Return the error for deletions beyond `max_deletions`; None where they are within it."""
+    if most is None or len(names) <= most:
+        return None
+    listed = ", ".join(list(names)[:_MOST_NAMED])
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return error(
+        f"More would be deleted or replaced than max_deletions allows: {most:,}",
+        f"Hosts and specialties: {listed}{more}. If that is intended, raise max_deletions of the "
+        "provider, or OPSCONSOLE_MAX_DELETIONS in the environment, for this run.",
+    )
+
+
+class DeletionCount:
+    """The deletions of hosts and specialties in one run, each judged as it comes.
+
+    The native engine judges a plan as a whole. Terraform plans one resource a call, in no order, so
+    its provider counts what it has planned since it was configured. The provider never plans the
+    replacement of a tainted object, which Terraform makes by itself. So deletions are also counted
+    when they are carried out.
+    """
+
+    def __init__(self, session: ConsoleSession) -> None:
+        self._most = session.settings.max_deletions
+        self._planned: dict[str, str] = {}
+        self._begun: dict[str, str] = {}
+        self._replacing: Counter[bytes] = Counter()
+
+    def judge_plan(
+        self, definition: ResourceDefinition, request: PlanRequest, outcome: PlanOutcome, name: str
+    ) -> Diagnostic | None:
+        """Count the deletions of a plan; return why they are too many."""
+        if self._most is None:
+            return None
+        if isinstance(request, PlanCreation):
+            # Core plans a replacement as a creation too, which carries the prior private bytes.
+            if not request.private or not is_counted(definition, request.config):
+                return None
+            if self._replacing[request.private]:
+                self._replacing[request.private] -= 1
+                return None
+            key = f"{definition.type_name} {name}"
+        elif outcome.planned is None or outcome.replace:
+            if not is_counted(definition, request.prior):
+                return None
+            key = f"{definition.type_name} {request.prior['id']}"
+            self._replacing[request.private] += isinstance(request, PlanChange)
+        else:
+            return None
+        self._planned[key] = name
+        return refuse_too_many(self._planned.values(), self._most)
+
+    def judge_deletion(
+        self, definition: ResourceDefinition, prior: Values, name: str
+    ) -> Diagnostic | None:
+        """Count a deletion that is about to be sent; return why that is too much."""
+        if not is_counted(definition, prior):
+            return None
+        self._begun[f"{definition.type_name} {prior['id']}"] = name
+        return refuse_too_many(self._begun.values(), self._most)

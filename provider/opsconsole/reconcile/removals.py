@@ -11,7 +11,7 @@ from typing import Final
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.lifecycle.deletions import is_counted, refuse_too_many
+from opsconsole.lifecycle.planning import is_counted, refuse_too_many
 from opsconsole.reconcile.cascade import Cascade
 from opsconsole.reconcile.decisions import Decision, plan_removals, refuse_prevented
 from opsconsole.reconcile.plan import Action, Change
