@@ -446,6 +446,10 @@ class BaseLifecycle:
             self.session.gone[self.definition.name].add(prior["id"])
         return outcome
 
+    async def send_delete(self, prior: Values) -> Mapping[str, Any]:
+        """Send the deletion of an object; return the answer."""
+        return await self.session.console.call(self.operation("delete"), prior["id"])
+
     def report_differences(
         self, names: Sequence[str], asked: Values, kept: Values, *, creating: bool
     ) -> tuple[Diagnostic, ...]:

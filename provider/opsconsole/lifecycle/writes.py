@@ -246,10 +246,9 @@ async def delete_once(lifecycle: BaseLifecycle, request: DeleteRequest) -> Outco
     """Delete one object; return the outcome, even if no answer settles it."""
     await lifecycle.session.before_write("delete", [request])
     try:
-        operation = lifecycle.operation("delete")
-        answer = await lifecycle.session.console.call(operation, request.prior["id"])
+        answer = await lifecycle.send_delete(request.prior)
     except ConsoleError as problem:
-        return await settle_deletion(lifecycle, request, problem)
+        return await _settle_deletion(lifecycle, request, problem)
     except OpsconsoleError as problem:
         # Nothing was sent. The caller may have more to say of an object that still exists.
         return lifecycle.failed_outcome("delete", request, problem)
@@ -269,7 +268,7 @@ async def delete_once(lifecycle: BaseLifecycle, request: DeleteRequest) -> Outco
     return Outcome(None, diagnostics=(diagnostic,), rerouted=rerouted)
 
 
-async def settle_deletion(
+async def _settle_deletion(
     lifecycle: BaseLifecycle, request: DeleteRequest, problem: ConsoleError
 ) -> Outcome:
     """Return the outcome of a deletion whose answer was `problem`.

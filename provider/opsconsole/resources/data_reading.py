@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from operator import itemgetter
 from typing import Any
 
 from opsconsole.definition import DataSourceDefinition
@@ -113,7 +114,7 @@ _READERS: Mapping[str, _Reader] = {
 def _list(source: DataSourceDefinition, listed: str, listing: Listing, **more: Any) -> Outcome:
     attribute = next(item for item in source if item.attributes)
     # A console that lists in another order must not make a difference in a plan.
-    entries = sorted(listing.entries, key=lambda entry: str(entry.get("id")))
+    entries = sorted(listing.entries, key=itemgetter("id"))
     values = values_shown((attribute,), {attribute.name: [*map(_with_scope, entries)]}) | more
     diagnostics: tuple[Diagnostic, ...] = ()
     if not listing.complete:

@@ -278,17 +278,17 @@ class AgentLifecycle(BaseLifecycle):
         free = [
             entry
             for entry in listing.entries
-            if entry.get("id") not in ids_in_state and entry.get("status") != "archived"
+            if entry["id"] not in ids_in_state and entry.get("status") != "archived"
         ]
         possible = [
             [entry for entry in free if explain_mismatch(AGENT, item.planned, entry) is None]
             for item in creates
         ]
         # An agent that two requests may have created proves neither of them.
-        claims = Counter(str(entry.get("id")) for entries in possible for entry in entries)
+        claims = Counter(entry["id"] for entries in possible for entry in entries)
         settled: list[Outcome] = []
         for item, entries in zip(creates, possible, strict=True):
-            if _is_certain(item, entries) and claims[str(entries[0].get("id"))] == 1:
+            if _is_certain(item, entries) and claims[entries[0]["id"]] == 1:
                 outcome = self.outcome_of_write(request_of(item, AGENT), entries[0])
                 self._known.meet(outcome.state or {}, item.address)
                 settled.append(outcome)

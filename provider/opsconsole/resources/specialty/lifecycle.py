@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Cause, Conflict, ConsoleError, NotFound, ProblemKind
-from opsconsole.lifecycle.answers import confirm_deleted, values_shown
+from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -22,6 +22,7 @@ from opsconsole.lifecycle.interface import (
     ReadOutcome,
     ReadRequest,
     UpdateRequest,
+    WriteRequest,
 )
 from opsconsole.lifecycle.missing import (
     explain_gap,
@@ -31,7 +32,6 @@ from opsconsole.lifecycle.missing import (
 )
 from opsconsole.lifecycle.planning import propose_adoption, propose_creation, refuse_changes
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.lifecycle.writes import settle_deletion
 from opsconsole.resources import SPECIALTY
 from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.resources.host.deletions import HostDeletions
@@ -101,7 +101,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         prior = request.prior
         listing = await self.session.list_once("specialty_search")
         for entry in listing.entries:
-            if entry.get("id") == prior["id"]:
+            if entry["id"] == prior["id"]:
                 return self.outcome_of_read(prior, request.private, entry)
         if listing.complete:
             how = "The search shows every specialty, and this one is not among them."
@@ -139,11 +139,8 @@ class SpecialtyLifecycle(BaseLifecycle):
             self.session.forget_list("specialty_search")
         return outcome
 
-    async def _delete(self, request: DeleteRequest) -> Outcome:
-        prior = request.prior
-        if self.definition.is_abandoned(prior):
-            return await super()._delete(request)
-        await self.session.before_write("delete", [request])
+    async def send_delete(self, prior: Values) -> Mapping[str, Any]:
+        """Delete a specialty, again after each host whose agents may have carried it."""
         hosts = self.session.get(HostDeletions)
         deadline = asyncio.get_running_loop().time() + _delete_timeout(prior)
         while True:
@@ -156,24 +153,32 @@ class SpecialtyLifecycle(BaseLifecycle):
                 for agent in hosts.released.values()
             )
             try:
-                answer = await self.session.console.call("specialty_delete", prior["id"])
+                answer = await super().send_delete(prior)
             except Conflict as problem:
                 if awaited and await hosts.wait_for_another(ended, deadline):
                     continue
-                return Outcome(prior, request.private, (self._refuse_carried(prior, problem),))
-            except ConsoleError as problem:
+                # It is still there, whatever became of an earlier try.
+                problem.safe_to_repeat = True
+                raise
+            except ConsoleError:
                 self.session.forget_list("specialty_search")
-                return await settle_deletion(self, request, problem)
+                raise
             self.session.forget_list("specialty_search")
-            confirm_deleted(self.definition, self.name(prior), answer)
-            return Outcome(None)
+            return answer
+
+    def failed_outcome(self, verb: str, request: WriteRequest, problem: Exception) -> Outcome:
+        """Return the outcome of a step that failed; a conflict of a deletion names the agents."""
+        outcome = super().failed_outcome(verb, request, problem)
+        if isinstance(problem, Conflict) and isinstance(request, DeleteRequest):
+            return outcome._replace(diagnostics=(self._refuse_carried(request.prior, problem),))
+        return outcome
 
     async def is_there(self, object_id: str) -> bool:
         """Read whether a specialty exists; raise if the read does not show it."""
         if self.has_operation("read"):
             return await super().is_there(object_id)
         listing = await self.session.list_once("specialty_search")
-        if any(entry.get("id") == object_id for entry in listing.entries):
+        if any(entry["id"] == object_id for entry in listing.entries):
             return True
         if not listing.complete:
             raise ConsoleError(explain_gap("specialties", listing)[0])
