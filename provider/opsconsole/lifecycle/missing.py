@@ -13,9 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from opsconsole.diagnostics import Diagnostic, Severity, error, warning
-from opsconsole.errors import ApiError, Cause, Forbidden, NotFound
+from opsconsole.errors import ApiError, Cause, NotFound
 from opsconsole.lifecycle.interface import (
-    NOT_PERMITTED,
     PlanOutcome,
     ReadOutcome,
     ReadRequest,
@@ -35,11 +34,6 @@ BY_404 = "The console answers 404 in either case."
 _WAY_OUT = (
     "\nTo destroy everything although this is gone already, run "
     "`{command} destroy -refresh=false`: it does not make this plan first."
-)
-
-
-PLUGINS_NOT_PERMITTED = (
-    f"{NOT_PERMITTED}, the list of the agent's plugins; use a key that may read it"
 )
 
 _UNSEEN = "deleted, or not visible to this key"
@@ -157,21 +151,6 @@ def refusal(what: str, reason: str, problem: ApiError) -> Diagnostic:
     return warning(
         f"{what} was not checked", f"Its state is kept as it was: {reason}.", cause=problem.cause
     )
-
-
-def not_permitted(
-    lifecycle: BaseLifecycle, request: ReadRequest, problem: Forbidden, reason: str
-) -> ReadOutcome:
-    """Return the outcome of reading an agent or an attachment that this key may not read.
-
-    Raises:
-        Forbidden: It is being imported: state must not hold what nothing has shown.
-    """
-    known = (name for name, value in request.prior.items() if value is not None)
-    # An object that is being imported has no more than its ids.
-    if not request.private and {"id", "agent_id", "plugin_id"}.issuperset(known):
-        raise problem
-    return refused_read(lifecycle, request, reason, problem)
 
 
 def explain_gap(listed: str, listing: Listing) -> tuple[str, str]:

@@ -14,11 +14,18 @@ from functools import lru_cache
 from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.errors import Forbidden
+from opsconsole.lifecycle.base import BaseLifecycle
+from opsconsole.lifecycle.interface import NOT_PERMITTED, ReadOutcome, ReadRequest
+from opsconsole.lifecycle.missing import refused_read
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import AGENT, HOST
 from opsconsole.v1.console import Listing
 from opsconsole.values import Values
 
+PLUGINS_NOT_PERMITTED = (
+    f"{NOT_PERMITTED}, the list of the agent's plugins; use a key that may read it"
+)
 _ALIKE = 0.8
 _MAX_NAMED = 20
 
@@ -186,3 +193,18 @@ def _plain(text: str) -> str:
 
 def _some(items: list[str]) -> str:
     return ", ".join(items[:_MAX_NAMED]) + (", …" if items[_MAX_NAMED:] else "")
+
+
+def not_permitted(
+    lifecycle: BaseLifecycle, request: ReadRequest, problem: Forbidden, reason: str
+) -> ReadOutcome:
+    """Return the outcome of reading an agent or an attachment that this key may not read.
+
+    Raises:
+        Forbidden: It is being imported: state must not hold what nothing has shown.
+    """
+    known = (name for name, value in request.prior.items() if value is not None)
+    # An object that is being imported has no more than its ids.
+    if not request.private and {"id", "agent_id", "plugin_id"}.issuperset(known):
+        raise problem
+    return refused_read(lifecycle, request, reason, problem)

@@ -40,10 +40,8 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.missing import (
     BY_404,
-    PLUGINS_NOT_PERMITTED,
     explain_gap,
     keep_if_missing,
-    not_permitted,
     refusal,
 )
 from opsconsole.lifecycle.planning import (
@@ -57,7 +55,12 @@ from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import create_once, update_once
 from opsconsole.resources import AGENT, HOST
-from opsconsole.resources.agent.known import KnownAgents, doubt_ids
+from opsconsole.resources.agent.known import (
+    PLUGINS_NOT_PERMITTED,
+    KnownAgents,
+    doubt_ids,
+    not_permitted,
+)
 from opsconsole.resources.agent.rules import (
     judge_creation,
     judge_move,

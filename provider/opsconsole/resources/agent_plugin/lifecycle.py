@@ -33,9 +33,7 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
 from opsconsole.lifecycle.missing import (
-    PLUGINS_NOT_PERMITTED,
     missing,
-    not_permitted,
     unchecked_by_list,
 )
 from opsconsole.lifecycle.planning import Proposal, fill_unknown, propose_creation, request_of
@@ -43,7 +41,12 @@ from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import leave_unreadable
 from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST
-from opsconsole.resources.agent.known import KnownAgents, doubt_plugins
+from opsconsole.resources.agent.known import (
+    PLUGINS_NOT_PERMITTED,
+    KnownAgents,
+    doubt_plugins,
+    not_permitted,
+)
 from opsconsole.resources.agent_plugin.definition import PLUGIN_FIELDS
 from opsconsole.resources.host.reading import HostReader
 from opsconsole.v1.console import Listing
