@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from opsconsole.definition import Attribute, ChangeRule, ResourceDefinition
-from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import (
     ApiError,
     ConsoleError,
@@ -58,8 +58,8 @@ from opsconsole.lifecycle.planning import (
     fill_unknown,
     propose_change,
     propose_creation,
-    quote_planned,
     refuse_changes,
+    report_differences,
     warn_unverified,
 )
 from opsconsole.lifecycle.session import ConsoleSession, map_limited
@@ -450,22 +450,6 @@ class BaseLifecycle:
         """Send the deletion of an object; return the answer."""
         return await self.session.console.call(self.operation("delete"), prior["id"])
 
-    def report_differences(
-        self, names: Sequence[str], asked: Values, kept: Values, *, creating: bool
-    ) -> tuple[Diagnostic, ...]:
-        """Report each attribute that the console stored with another value than requested."""
-        # After a create, an error would taint what now exists.
-        make = warning if creating else error
-        return tuple(
-            make(
-                f"The console kept another value for {name} of the {self.name(asked)}",
-                f"The request set {quote_planned(asked[name])}, the console kept "
-                f"{quote_planned(kept[name])}. Declare what the console keeps.",
-                (name,),
-            )
-            for name in names
-        )
-
     def outcome_of_write(
         self,
         request: CreateRequest | UpdateRequest,
@@ -485,7 +469,8 @@ class BaseLifecycle:
             names = [item.name for item in self.definition.settable if not item.local]
         differing = unsatisfied_fields(state, values, [name for name in names if name in values])
         creating = request.prior is None
-        diagnostics = self.report_differences(differing, state, values, creating=creating)
+        name = self.name(state)
+        diagnostics = report_differences(name, differing, state, values, creating=creating)
         # After an update, state follows the console: the next plan shows the difference.
         if differing and not creating:
             state |= {name: values[name] for name in unsatisfied_fields(state, values, values)}

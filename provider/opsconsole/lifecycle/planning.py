@@ -10,7 +10,7 @@ unknown; all others keep their prior value. Computing it makes no call to the co
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -198,8 +198,8 @@ def refuse_changes(
     return [
         error(
             f"The {attribute} of the {name} cannot be changed",
-            f"The declaration says {quote_planned(proposal.planned[attribute])}, the console holds "
-            f"{quote_planned(prior.get(attribute))}, and the API has no operation that changes it. "
+            f"The declaration says {_quote(proposal.planned[attribute])}, the console holds "
+            f"{_quote(prior.get(attribute))}, and the API has no operation that changes it. "
             "Declare what the console holds, or leave the attribute out."
             + naming_hint(definition[attribute].lifted_by),
             (attribute,),
@@ -208,8 +208,24 @@ def refuse_changes(
     ]
 
 
-def quote_planned(value: object) -> str:
-    """Return a planned value as messages quote it."""
+def report_differences(
+    name: str, differing: Sequence[str], asked: Values, kept: Values, *, creating: bool
+) -> tuple[Diagnostic, ...]:
+    """Report each attribute that the console stored with another value than requested."""
+    # After a create, an error would taint what now exists.
+    make = warning if creating else error
+    return tuple(
+        make(
+            f"The console kept another value for {attribute} of the {name}",
+            f"The request set {_quote(asked[attribute])}, the console kept "
+            f"{_quote(kept[attribute])}. Declare what the console keeps.",
+            (attribute,),
+        )
+        for attribute in differing
+    )
+
+
+def _quote(value: object) -> str:
     if value is UNKNOWN:
         return "a value known after apply"
     return "nothing" if value is None else quote_value(value)

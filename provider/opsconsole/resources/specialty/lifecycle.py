@@ -30,7 +30,12 @@ from opsconsole.lifecycle.missing import (
     plan_gone,
     unchecked_by_list,
 )
-from opsconsole.lifecycle.planning import propose_adoption, propose_creation, refuse_changes
+from opsconsole.lifecycle.planning import (
+    propose_adoption,
+    propose_creation,
+    refuse_changes,
+    report_differences,
+)
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import SPECIALTY
 from opsconsole.resources.agent.known import KnownAgents
@@ -132,7 +137,8 @@ class SpecialtyLifecycle(BaseLifecycle):
         changes = self.changes_to(current, request, self.updated_names)
         if changes and not self.has_operation("update"):
             kept = self.definition.empty() | current
-            refusals = self.report_differences(list(changes), request.planned, kept, creating=False)
+            name, asked = self.name(request.planned), request.planned
+            refusals = report_differences(name, list(changes), asked, kept, creating=False)
             return Outcome(request.prior, request.private, refusals)
         outcome = await super().write(request, current)
         if changes:
