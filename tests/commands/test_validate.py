@@ -122,7 +122,7 @@ SAID = (
     "ip_connect_mode cannot be 'sideways'",
     "there is no opsconsole_host.gone",
     'tobool("x")} cannot be evaluated',
-    "lifecycle.prevent_destroy: true or false is required",
+    "lifecycle: prevent_destroy: true or false is required",
     "there is no variable none",
     "specialty_id is needed to create an agent",
     'no resource type "opsconsole_hots"',
@@ -131,7 +131,7 @@ SAID = (
     *("in a cycle: l → l", "there is no data.terraform_remote_state"),
     *("var alone has no value", "path alone has no value"),
     "local.alone: ${-true} cannot be evaluated",
-    *("the id must be a known text", "max_retries: many cannot be evaluated"),
+    *("the id must be a known text", 'max_retries cannot be "many": a number is required'),
 )
 
 

@@ -8,33 +8,136 @@ its provider's settings.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.language.block_reading import (
-    NEVER_BLOCKS,
-    block_address,
-    foreign_name_error,
-    is_foreign,
-)
-from opsconsole.language.failures import ExpressionFailure
-from opsconsole.language.json_values import (
-    LocalCycle,
+from opsconsole.language.failures import (
+    ExpressionFailure,
     OnlyTerraform,
     expression_error,
     only_terraform_error,
-    order_locals,
     raise_any,
-    references_in,
-    templates_in,
 )
 from opsconsole.language.model import REMOTE_STATE, Block, Json, Program
 from opsconsole.language.nodes import Call, Node, Reference
 from opsconsole.language.parser import parse_expression, parse_template
 from opsconsole.text import did_you_mean
+
+
+def block_address(steps: tuple[str | int, ...]) -> str | None:
+    """Return the address of the resource or data block at the start of a reference, if any."""
+    if steps[0] == "data":
+        return f"data.{steps[1]}.{steps[2]}" if len(steps) > 2 else None
+    return f"{steps[0]}.{steps[1]}" if len(steps) > 1 else None
+
+
+_PROPERTIES: Final = {"path": ("module", "root", "cwd"), "terraform": ("workspace",)}
+"""The properties of the running engine that expressions may use, by the root of their names."""
+
+NEVER_BLOCKS: Final = frozenset(("var", "local", "each", "count", "self", *_PROPERTIES))
+"""The first parts of names that refer to no block."""
+
+
+def is_foreign(reference: Reference) -> bool:
+    """Return whether a reference has no meaning here, but may have one in Terraform or OpenTofu.
+
+    Examples are `module.m`, `ephemeral.x_y.z`, `tofu.workspace` and `terraform.applying`.
+    """
+    root, *rest = map(str, reference.steps)
+    if not rest:
+        return False
+    if root in _PROPERTIES:
+        return rest[0] not in _PROPERTIES[root]
+    # A resource type always contains an underscore.
+    return root not in (*NEVER_BLOCKS, "data") and "_" not in root
+
+
+def foreign_name_error(reference: Reference, where: str) -> OnlyTerraform:
+    """Return the error about a foreign reference at `where`."""
+    named = f"{where}: the name {reference.source_text()}"
+    return OnlyTerraform(f"{named} is not known to the native engine.", named)
+
+
+def trees_in(value: Json) -> Iterator[Node]:
+    """Yield the tree of each template in a JSON value, names included.
+
+    Raises:
+        EvaluationError: A template is not valid.
+        BeyondBounds: A template is nested too deeply.
+    """
+    if isinstance(value, str):
+        # Every template sequence, even an escaped one, contains a brace.
+        if "{" in value:
+            try:
+                tree = parse_template(value)
+            except ExpressionFailure as failure:
+                failure.expression = value
+                raise
+            yield tree
+    elif isinstance(value, list):
+        for item in value:
+            yield from trees_in(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from trees_in(name)
+            yield from trees_in(item)
+
+
+def references_in(value: Json) -> list[Reference]:
+    """Return every reference in a JSON value; raises as `trees_in`."""
+    return [reference for tree in trees_in(value) for reference in tree.references()]
+
+
+def readable_references(value: Json) -> list[Reference]:
+    """Return every reference in a JSON value; empty if the value cannot be parsed."""
+    try:
+        return references_in(value)
+    except (ExpressionFailure, RecursionError):
+        # Evaluating the value reports the error.
+        return []
+
+
+class LocalCycle(Exception):
+    """Local values refer to each other in a cycle; the message names them."""
+
+
+def order_locals(name: str, values: Mapping[str, Any], done: Collection[str]) -> list[str]:
+    """Return the local values to evaluate, each after its references and `name` last.
+
+    Args:
+        done: Names that are already evaluated.
+
+    Raises:
+        LocalCycle: Local values refer to each other in a cycle.
+    """
+    order: list[str] = []
+    listed: set[str] = set()
+    # A stack instead of recursion, because chains may be long; the dict finds a cycle at once.
+    path: dict[str, Iterator[str]] = {name: _named_in(values[name])}
+    while path:
+        current = next(reversed(path))
+        following = next(path[current], None)
+        if following is None:
+            del path[current]
+            listed.add(current)
+            order.append(current)
+        elif following in path:
+            names = list(path)
+            raise LocalCycle(" → ".join([*names[names.index(following) :], following]))
+        elif following in values and following not in listed and following not in done:
+            path[following] = _named_in(values[following])
+    return order
+
+
+def _named_in(value: Any) -> Iterator[str]:
+    """Yield the local values that a value names. A value that cannot be parsed fails when used."""
+    for item in readable_references(value):
+        if item.steps[0] == "local" and item.steps[1:]:
+            yield str(item.steps[1])
 
 
 @dataclass(frozen=True)
@@ -105,7 +208,7 @@ def check_support(program: Program) -> None:
         # A resource with a mistake is not among the blocks either.
         if target.count(".") == 1 and target not in program.blocks and not program.unread:
             raise only_terraform_error(
-                "an import block whose resource is to be generated", block.origin, target
+                block.origin.where(target), "an import block whose resource is to be generated"
             )
 
 
@@ -155,7 +258,7 @@ class _Finder:
         direct = {address: self.of_block(block) for address, block in program.blocks.items()}
         outputs = {
             name: self.of(
-                output.origin.path or f"output.{name}", {"value": output.value}, output.depends_on
+                output.origin.title(f"output.{name}"), {"value": output.value}, output.depends_on
             )
             for name, output in program.outputs.items()
         }
@@ -266,8 +369,8 @@ class _Finder:
         try:
             references = read(value)
             if self._checks_calls:
-                for text in templates_in(value):
-                    _check_calls(parse_template(text))
+                for tree in trees_in(value):
+                    _check_calls(tree)
         except (ExpressionFailure, RecursionError) as error:
             self._note(expression_error(title, name, value, error))
             return

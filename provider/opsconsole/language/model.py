@@ -72,6 +72,10 @@ class Origin:
         """Return the block's name in messages: the construct's path, if any, and the address."""
         return f"{self.path} ({address})" if self.path else address
 
+    def where(self, name: str) -> str:
+        """Return the name and the place of a block: the construct's path, or else the file."""
+        return f"{self.path} ({name})" if self.path else f"{self.file}: {name}"
+
     def place(self, folder: Path) -> str:
         """Return `FILE:LINE` from the metadata, relative to `folder`; empty if not known."""
         for entry in self.trace:
@@ -230,7 +234,7 @@ class Import:
     @property
     def title(self) -> str:
         """The name of the block in messages."""
-        return f"{self.origin.path or self.origin.file}: import of {self.to}"
+        return self.origin.where(f"import of {self.to}")
 
 
 @dataclass(frozen=True, slots=True)
