@@ -71,6 +71,17 @@ def test_a_mistake_is_shown_where_the_program_declares_the_resource(native):
     assert "main.py:42" in native.run("validate", expect=1).err
 
 
+def test_a_mistake_in_a_file_that_no_app_wrote_has_its_line(native):
+    (native.folder / "main.tf.json").write_text(
+        '{"locals": {"a": 1},\n "resource": [{"opsconsole_host": {\n'
+        '  "a": {"name": "a"},\n  "b": {"name": "b", "target_port": "abc"}}}]}'
+    )
+    [found] = report(native, 1)["diagnostics"]
+    assert found["summary"].endswith('target_port cannot be "abc": a number is required')
+    assert found["range"]["start"]["line"] == 4
+    assert "declared at main.tf.json:4" in native.run("validate", expect=1).err
+
+
 def test_what_is_wrong_beside_a_variable_without_a_value_is_found(native):
     host = {"name": "a", "count": '${tonumber("abc")}'}
     native.write({"opsconsole_host": {"a": host}}, variable={"open": {"type": "string"}})

@@ -29,7 +29,8 @@ from opsconsole.language.failures import (
     try_step,
 )
 from opsconsole.language.graph import build_graph
-from opsconsole.language.model import Block, BlockDefinition, Import, Program
+from opsconsole.language.json_body import find_lines, read_text
+from opsconsole.language.model import Block, BlockDefinition, Import, Program, place_in
 from opsconsole.language.name_resolver import (
     Instance,
     NameResolver,
@@ -428,6 +429,7 @@ class _Search:
         self._present = present
         self._folder = folder
         self._imported: set[str] = set()
+        self._lines: dict[str, Mapping[tuple[str, ...], int]] = {}
 
     def run(self) -> None:
         """Find the mistakes in references, local values, blocks, providers, imports and outputs."""
@@ -474,10 +476,22 @@ class _Search:
     def _note(self, item: Diagnostic, block: Block | None, cause: object = None) -> None:
         key = cause or item
         if block is not None:
-            item = replace(item.about(block.address), place=block.origin.place(self._folder))
+            item = replace(item.about(block.address), place=self._place_of(block))
         known = self.found.setdefault(key, item)
         addresses = dict.fromkeys((*known.addresses, *item.addresses))
         self.found[key] = replace(known, addresses=tuple(addresses))
+
+    def _place_of(self, block: Block) -> str:
+        """Return `FILE:LINE` of a block: in the app, or in a file that no app wrote."""
+        file = block.origin.file
+        # An app writes its file again, so a line of it is no place to correct the program.
+        if block.origin.path or block.origin.trace or not FilePath(file).exists():
+            return block.origin.place(self._folder)
+        if file not in self._lines:
+            self._lines[file] = find_lines(read_text(FilePath(file)), levels=3)
+        mode = "data" if block.mode == "data" else "resource"
+        line = self._lines[file][mode, block.type_name, block.name]
+        return place_in(self._folder, file, line)
 
     def _note_targets(self, block: Import) -> None:
         # The instances that the block names may be known only when the plan is made.

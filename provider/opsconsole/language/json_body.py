@@ -131,6 +131,45 @@ def parse_json(
     )
 
 
+def find_lines(text: str, levels: int) -> dict[tuple[str, ...], int]:
+    """Return the line of each member of a JSON text, by the names that lead to it.
+
+    Lists of objects have no name in it. Of members with the same names, the first counts.
+
+    Args:
+        levels: The number of names that lead to the innermost of these members.
+    """
+    lines: dict[tuple[str, ...], int] = {}
+    decode = json.JSONDecoder().raw_decode
+    blank = re.compile(r"[ \t\r\n]*[,:]?[ \t\r\n]*")
+
+    line, counted = 1, 0
+
+    def skip(at: int) -> int:
+        match = blank.match(text, at)
+        return match.end() if match else at
+
+    def read(at: int, names: tuple[str, ...]) -> int:
+        """Note the members of the value at a position, and return the position after the value."""
+        nonlocal line, counted
+        if len(names) == levels or text[at] not in "{[":
+            return decode(text, at)[1]
+        opening, at = text[at], skip(at + 1)
+        while text[at] not in "}]":
+            path = names
+            if opening == "{":
+                name, end = decode(text, at)
+                path = (*names, name)
+                line, counted = line + text.count("\n", counted, at), at
+                lines.setdefault(path, line)
+                at = skip(end)
+            at = skip(read(at, path))
+        return at + 1
+
+    read(skip(0), ())
+    return lines
+
+
 def says_twice(text: str) -> bool:
     """Return whether an object in a JSON text has the same name twice."""
     verdicts: list[bool] = []

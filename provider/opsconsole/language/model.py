@@ -80,12 +80,15 @@ class Origin:
         """Return `FILE:LINE` from the metadata, relative to `folder`; empty if not known."""
         for entry in self.trace:
             if match := _PLACE.fullmatch(entry.strip().rpartition("(")[2].rstrip(")")):
-                path = Path(match[1])
-                if path.is_absolute() and path.is_relative_to(folder):
-                    path = path.relative_to(folder)
-                return f"{path}:{match[2]}"
+                return place_in(folder, match[1], int(match[2]))
         # Synthesis writes a stack trace into the metadata only on request.
         return ""
+
+
+def place_in(folder: Path, file: str, line: int) -> str:
+    """Return `FILE:LINE`, relative to `folder` if the file is in it."""
+    path = Path(file)
+    return f"{path.relative_to(folder) if path.is_relative_to(folder) else path}:{line}"
 
 
 @dataclass(frozen=True, slots=True)
