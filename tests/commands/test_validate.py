@@ -139,7 +139,7 @@ SAID = (
     'no resource type "opsconsole_hots"',
     "output.o: value",
     "output.p: it has no value",
-    *("in a cycle: l → l", "there is no data.terraform_remote_state"),
+    *("in a cycle: local.l → local.l", "there is no data.terraform_remote_state"),
     *("var alone has no value", "path alone has no value"),
     "local.alone: ${-true} cannot be evaluated",
     *("the id must be a known text", 'max_retries cannot be "many": a number is required'),
@@ -179,7 +179,7 @@ def test_a_state_that_refers_to_itself_is_reported_once(native):
         data={"terraform_remote_state": {"other": {"backend": "local", "config": {"path": path}}}},
     )
     (mistake,) = report(native, 1)["diagnostics"]
-    assert "other.outputs.name refers to itself" in mistake["summary"]
+    assert "data.terraform_remote_state.other refers to itself" in mistake["summary"]
 
 
 def test_the_states_of_other_stacks_are_not_read(native):

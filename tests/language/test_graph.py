@@ -145,8 +145,13 @@ def test_order_puts_every_block_after_what_it_depends_on(edges):
         ),
         (
             {"data": {"terraform_remote_state": {"a": state_of("b"), "b": state_of("a")}}},
-            ("data.terraform_remote_state.b: config: data.terraform_remote_state.a.outputs.x "
-             "refers to itself. Take the reference out.",),
+            ("in a cycle: data.terraform_remote_state.a → data.terraform_remote_state.b → "
+             "data.terraform_remote_state.a. Take one of these references out.",),
+        ),
+        (
+            {"locals": {"l": "${opsconsole_host.a.id}"},
+             "resource": {"opsconsole_host": {"a": host(external_id="${local.l}")}}},
+            ("in a cycle: opsconsole_host.a → local.l → opsconsole_host.a.",),
         ),
     ],
 )  # fmt: skip
