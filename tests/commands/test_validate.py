@@ -73,12 +73,18 @@ def test_a_mistake_is_shown_where_the_program_declares_the_resource(native):
 
 def test_a_mistake_in_a_file_that_no_app_wrote_has_its_line(native):
     (native.folder / "main.tf.json").write_text(
-        '{"locals": {"a": 1},\n "resource": [{"opsconsole_host": {\n'
-        '  "a": {"name": "a"},\n  "b": {"name": "b", "target_port": "abc"}}}]}'
+        '{"locals": {"a": 1},\n "resource": [{"opsconsole_host": {\n  "a": {"name": "${"},\n'
+        '  "b": {"name": "b", "target_port": "abc"},\n  "c": {"name": "${var.gone}"}}}]}'
     )
-    [found] = report(native, 1)["diagnostics"]
-    assert found["summary"].endswith('target_port cannot be "abc": a number is required')
-    assert found["range"]["start"]["line"] == 4
+    found = {
+        item["range"]["start"]["line"]: item["summary"].partition(": ")[2]
+        for item in report(native, 1)["diagnostics"]
+    }
+    assert found == {
+        3: "name: ${ cannot be evaluated: this is not an expression: it ends too early",
+        4: 'target_port cannot be "abc": a number is required',
+        5: "name: there is no variable gone",
+    }
     assert "declared at main.tf.json:4" in native.run("validate", expect=1).err
 
 

@@ -28,7 +28,7 @@ from opsconsole.language.failures import (
     raise_any,
     try_step,
 )
-from opsconsole.language.graph import build_graph
+from opsconsole.language.graph import find_reference_mistakes
 from opsconsole.language.json_body import find_lines, read_text
 from opsconsole.language.model import Block, BlockDefinition, Import, Program, place_in
 from opsconsole.language.name_resolver import (
@@ -435,7 +435,8 @@ class _Search:
         """Find the mistakes in references, local values, blocks, providers, imports and outputs."""
         evaluator = self._evaluator
         program = evaluator.program
-        self._attempt(build_graph, program)
+        for problem, owner in find_reference_mistakes(program):
+            self._add(problem, owner)
         for name in program.locals:
             self._attempt(evaluator.check_local, name)
         # Before the blocks, because an imported resource may lack arguments that a creation needs.

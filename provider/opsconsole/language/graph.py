@@ -18,9 +18,9 @@ from opsconsole.errors import UserError
 from opsconsole.language.failures import (
     ExpressionFailure,
     OnlyTerraform,
-    expression_error,
     only_terraform_error,
     raise_any,
+    try_step,
 )
 from opsconsole.language.model import REMOTE_STATE, Block, Json, Program
 from opsconsole.language.nodes import Call, Node, Reference
@@ -184,8 +184,15 @@ def build_graph(program: Program) -> Graph:
     """
     finder = _Finder(program)
     graph = finder.of_program()
-    raise_any(list(finder.problems.values()))
+    raise_any([problem for problem, _ in finder.problems.values()])
     return graph
+
+
+def find_reference_mistakes(program: Program) -> Iterable[tuple[UserError, Block | None]]:
+    """Return what `build_graph` would raise: each problem, and the block that has it, if any."""
+    finder = _Finder(program)
+    finder.of_program()
+    return finder.problems.values()
 
 
 def check_support(program: Program) -> None:
@@ -203,7 +210,8 @@ def check_support(program: Program) -> None:
         for rule in variable.validations:
             rules = [rule.condition, rule.error_message]
             finder.of_values(f"var.{variable.name}", {"validation": rules})
-    raise_any([item for item in finder.problems.values() if isinstance(item, OnlyTerraform)])
+    problems = (problem for problem, _ in finder.problems.values())
+    raise_any([problem for problem in problems if isinstance(problem, OnlyTerraform)])
     for block in program.imports:
         target = block.to.partition("[")[0]
         # A resource with a mistake is not among the blocks either.
@@ -213,15 +221,15 @@ def check_support(program: Program) -> None:
             )
 
 
-def _check_calls(node: Node) -> None:
-    """Refuse unknown functions anywhere in a node's tree."""
-    if isinstance(node, Call):
-        from opsconsole.language import functions  # most programs call none
+def _check_calls(trees: Iterable[Node]) -> None:
+    """Refuse unknown functions anywhere in trees."""
+    for node in trees:
+        if isinstance(node, Call):
+            from opsconsole.language import functions  # most programs call none
 
-        if not functions.is_known(node.name):
-            raise functions.unknown_function_error(node.name)
-    for child in node.children():
-        _check_calls(child)
+            if not functions.is_known(node.name):
+                raise functions.unknown_function_error(node.name)
+        _check_calls(node.children())
 
 
 def named_resources(block: Block) -> frozenset[str]:
@@ -244,20 +252,22 @@ class _Finder:
     such as `local.x`, or `provider opsconsole.x`.
 
     Attributes:
-        problems: References that lead nowhere, and cycles, each once; also calls of unknown
-            functions, if those are checked.
+        problems: References that lead nowhere, and cycles, by their text, each with its block;
+            also calls of unknown functions, if those are checked.
     """
 
     def __init__(self, program: Program, *, checks_calls: bool = False) -> None:
-        self.problems: dict[str, UserError] = {}
+        self.problems: dict[str, tuple[UserError, Block | None]] = {}
         self._checks_calls = checks_calls
         self._program = program
+        self._block: Block | None = None
 
     def of_program(self) -> Graph:
         """Return all dependencies in the program. If there is a cycle, the graph is empty."""
         program = self._program
         blocks = {**program.blocks, **program.remote_states}
         named = {address: self._of_block(block) for address, block in blocks.items()}
+        self._block = None
         for key, provider in program.providers.items():
             title = f"provider {key}"
             named[title] = self.of_values(title, {"": dict(provider.arguments)})
@@ -301,6 +311,7 @@ class _Finder:
         )
 
     def _of_block(self, block: Block) -> dict[str, None]:
+        self._block = block
         targets = self.of_values(block.title, block.expressions)
         for text in block.lifecycle.replace_triggered_by:
             self._collect(text, block.title, "replace_triggered_by", targets, _bare_references)
@@ -327,7 +338,7 @@ class _Finder:
         return targets
 
     def _note(self, problem: UserError) -> None:
-        self.problems.setdefault(str(problem), problem)
+        self.problems.setdefault(str(problem), (problem, self._block))
 
     def of_values(
         self, title: str, values: Mapping[str, Json], depends_on: Iterable[str] = ()
@@ -356,12 +367,11 @@ class _Finder:
     ) -> None:
         where = f"{title}: {name}" if name else title
         try:
-            references = read(value)
+            references = try_step(title, name, read, value)
             if self._checks_calls:
-                for tree in trees_in(value):
-                    _check_calls(tree)
-        except (ExpressionFailure, RecursionError) as error:
-            self._note(expression_error(title, name, value, error))
+                try_step(title, name, lambda value: _check_calls(trees_in(value)), value)
+        except UserError as problem:
+            self._note(problem)
             return
         for reference in references:
             if target := self._attempt(reference, where):

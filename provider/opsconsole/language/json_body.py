@@ -227,12 +227,12 @@ class Body:
         """Return a value; None if it is null or not set."""
         return self.fields.get(name)
 
-    def without(self, names: Collection[str]) -> dict[str, Json]:
-        """Return the values by name, without these names and without the comments."""
+    def arguments(self, besides: Collection[str] = ()) -> dict[str, Json]:
+        """Return the values by name, without the comments and without the names `besides`."""
         return {
             name: value
             for name, value in self.fields.items()
-            if name not in names and name != COMMENT
+            if name not in besides and name != COMMENT
         }
 
     def check_names(self, allowed: Collection[str], besides: Collection[str] = ()) -> None:
@@ -244,7 +244,7 @@ class Body:
         Raises:
             OnlyTerraform: There is one; a newer release of Terraform may have it.
         """
-        for name in self.without(besides):
+        for name in self.arguments(besides):
             if name not in allowed:
                 raise unknown_name_error("argument", name, allowed, self.where)
 

@@ -230,7 +230,7 @@ class _Reader:
             self.attempt(body.name, read, self, *names, body)
 
     def _terraform(self, body: Body) -> None:
-        for kind in body.without(()):
+        for kind in body.arguments():
             self.attempt(_SETTINGS, self._setting, kind, body)
 
     def _setting(self, kind: str, body: Body) -> None:
@@ -251,12 +251,12 @@ class _Reader:
         if len(backends) != 1 or self.program.backend is not None:
             raise UserError(f"{body.where}: there must be one backend.", "Keep one of them.")
         names, settings = backends[0]
-        self.program.backend = BackendBlock(names[0] if names else "cloud", settings.without(()))
+        self.program.backend = BackendBlock(names[0] if names else "cloud", settings.arguments())
 
     def _require_providers(self, body: Body) -> None:
         if self.program.required_providers:
             raise UserError(f"{body.where}: it is declared twice.", "Keep one of them.")
-        for name, wanted in body.without(()).items():
+        for name, wanted in body.arguments().items():
             fields = {"version": wanted} if isinstance(wanted, str) else wanted
             if not isinstance(fields, dict):
                 raise UserError(f"{body.where}: {name} must be an object.")
@@ -275,7 +275,7 @@ class _Reader:
                 f"{body.where}: the configuration {key} is declared twice.",
                 "Give one of them an alias.",
             )
-        arguments = body.without(("alias", "version", "for_each"))
+        arguments = body.arguments(("alias", "version", "for_each"))
         # Stored before the refusal, so that a command that needs only the state can continue.
         self.program.providers[key] = ProviderBlock(
             key, arguments, body.origin, body.get("for_each")
@@ -297,7 +297,7 @@ class _Reader:
         _declare(self.program.outputs, name, _read_output(name, body), body)
 
     def _locals(self, body: Body) -> None:
-        for name in body.without(()):
+        for name in body.arguments():
             self.attempt(f"local.{name}", self._local, name, body)
 
     def _local(self, name: str, body: Body) -> None:
@@ -372,7 +372,7 @@ def _read_block(mode: str, type_name: str, name: str, body: Body, schemas: Schem
         mode=mode,
         type_name=type_name,
         name=name,
-        arguments=body.without(_META),
+        arguments=body.arguments(_META),
         origin=body.origin,
         provider=_provider_key(body) or type_name.partition("_")[0],
         definition=definition,
@@ -406,7 +406,7 @@ def _read_lifecycle(body: Body, mode: str, definition: BlockDefinition) -> Lifec
         if kind in body:
             raise only_terraform_error(body.where, f"a {kind}")
     body.check_names(_LIFECYCLE)
-    declared = [*body.without(())]
+    declared = [*body.arguments()]
     if declared and mode == "data":
         raise UserError(
             f"{body.where}: {declared[0]} has no meaning for a data source.", "Remove it."
