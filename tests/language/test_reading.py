@@ -47,7 +47,7 @@ def test_several_files_make_one_program(tmp_path):
     [
         (
             '{"a": \n  nope}',
-            ("main.tf.json:2:3", "this is not JSON: a value is missing before nope}"),
+            ("main.tf.json:2:3", "this is not JSON: a value is missing before 'n'"),
         ),
         ('{"a": 1e1234567890}', ("a number beyond 10^±4000",)),
         ("[" * 100000, ("nested too deeply",)),

@@ -88,8 +88,9 @@ def syntax_mistake(error: json.JSONDecodeError) -> str:
     words = next(known, error.msg)
     if not words.endswith("missing"):
         return words
-    rest = error.doc[error.pos :].split("\n")[0][:20]
-    return f"{words} before {rest}" if rest else f"{words} at the end"
+    # No more of the text is shown, because it may be a secret in a file of variables.
+    letter = error.doc[error.pos : error.pos + 1]
+    return f"{words} before {letter!r}" if letter else f"{words} at the end"
 
 
 def read_text(path: Path, most: int = MAX_PROGRAM) -> str:

@@ -24,7 +24,7 @@ from opsconsole.language.failures import (
     EvaluationError,
     ExpressionFailure,
     NotKnownYet,
-    try_step,
+    expression_error,
 )
 from opsconsole.language.graph import LocalCycle, block_address, order_locals
 from opsconsole.language.json_body import DuplicateKeys
@@ -413,28 +413,12 @@ def count_entries(value: Value) -> dict[InstanceKey, Value]:
         EvaluationError: The value is unknown, null or sensitive, or not a whole number of at least
             0.
     """
-    if value.marks:
-        raise EvaluationError("it must not be sensitive")
-    _require_known(value)
-    if value.is_null:
-        raise EvaluationError("it must not be null")
+    _check_known(value)
     number = convert(value, NUMBER).data
     if isinstance(number, Fraction) or number < 0:
         raise EvaluationError("it must be a whole number from 0 on")
     _check_instances(number)
     return dict.fromkeys(range(number), NULL)
-
-
-def _require_known(value: Value) -> None:
-    if value.data is UNKNOWN:
-        raise NotKnownYet(
-            "it depends on values that are known only after apply; apply what it depends on first"
-        )
-
-
-def _check_instances(number: int) -> None:
-    if number > MAX_INSTANCES:
-        raise BeyondBounds(f"there would be more than {MAX_INSTANCES:,} instances")
 
 
 def each_entries(value: Value) -> dict[str, Value]:
@@ -444,23 +428,35 @@ def each_entries(value: Value) -> dict[str, Value]:
         EvaluationError: The value is unknown, null, sensitive, or neither a map nor a set of
             strings.
     """
-    if value.marks:
-        raise EvaluationError("it must not be sensitive, because its keys would be shown")
-    _require_known(value)
-    if value.is_null or value.kind not in ("map", "object", "set"):
-        kind = "null" if value.is_null else f"a {value.type}"
-        raise EvaluationError(f"it must be a map or a set of strings, not {kind}")
+    _check_known(value)
+    if value.kind not in ("map", "object", "set"):
+        raise EvaluationError(f"it must be a map or a set of strings, not a {value.type}")
     _check_instances(len(value.data))
-    if value.kind == "set":
-        if not value.is_known:
-            raise NotKnownYet("it holds a value that is known only after apply")
-        if None in value.data:
-            raise EvaluationError("it must not hold null")
-        if value.data and value.type.element != STRING:
-            raise EvaluationError(f"it must be a map or a set of strings, not a {value.type}")
-    if value.kind == "set":
-        return {item.data: item for item in items_of(value)}
-    return members_of(value)
+    if value.kind != "set":
+        return members_of(value)
+    if not value.is_known:
+        raise NotKnownYet("it holds a value that is known only after apply")
+    if None in value.data:
+        raise EvaluationError("it must not hold null")
+    if value.data and value.type.element != STRING:
+        raise EvaluationError(f"it must be a map or a set of strings, not a {value.type}")
+    return {item.data: item for item in items_of(value)}
+
+
+def _check_known(value: Value) -> None:
+    if value.marks:
+        raise EvaluationError("it must not be sensitive, because the keys of instances are shown")
+    if value.data is UNKNOWN:
+        raise NotKnownYet(
+            "it depends on values that are known only after apply; apply what it depends on first"
+        )
+    if value.is_null:
+        raise EvaluationError("it must not be null")
+
+
+def _check_instances(number: int) -> None:
+    if number > MAX_INSTANCES:
+        raise BeyondBounds(f"there would be more than {MAX_INSTANCES:,} instances")
 
 
 def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instance]) -> Instance:
@@ -560,10 +556,9 @@ def evaluate_argument(
     Raises:
         UserError: The value cannot be evaluated.
     """
-
-    def evaluate(raw: Any) -> Any:
-        scope.work.start()
+    scope.work.start()
+    try:
         value = evaluate_json(raw, scope)
         return value if then is None else then(value)
-
-    return try_step(title, name, evaluate, raw)
+    except (ExpressionFailure, RecursionError) as error:
+        raise expression_error(title, name, raw, error) from error
