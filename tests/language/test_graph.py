@@ -121,10 +121,6 @@ def test_order_puts_every_block_after_what_it_depends_on(edges):
              "opsconsole_host.a.",),
         ),
         (
-            {"resource": {"opsconsole_host": {"a": host(external_id="${opsconsole_host.a.id}")}}},
-            ("opsconsole_host.a refers to itself. Leave the reference out, or use a local value.",),
-        ),
-        (
             {"resource": {"opsconsole_host": {"a": host(name="${opsconsole_host.bb.id}"),
                                               "b": host()}}},
             ("opsconsole_host.a: name refers to opsconsole_host.bb.id",
@@ -134,10 +130,6 @@ def test_order_puts_every_block_after_what_it_depends_on(edges):
             {"resource": {"opsconsole_host": {"a": host(name="${var.nam}")}},
              "variable": {"name": {}}},
             ("opsconsole_host.a: name: there is no variable nam", 'Did you mean "name"?'),
-        ),
-        (
-            {"output": {"o": {"value": "${local.gone}"}}},
-            ("output.o", "there is no local value gone", "There is none."),
         ),
         (
             {"resource": {"opsconsole_host": {"a": host(name="${module.m.x}")}}},
