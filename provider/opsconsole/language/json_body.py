@@ -27,7 +27,7 @@ COMMENT: Final = "//"
 
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _LONE: Final = re.compile("[\ud800-\udfff]")
-_REMEDY: Final = "Correct the file, or run the program that wrote it again."
+_REMEDY: Final = "Correct the file. If a program wrote it, run that program again."
 _SYNTAX: Final = {
     "Expecting value": "a value is missing",
     "Expecting property name": "a name in double quotes is missing",
