@@ -15,9 +15,8 @@ from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import UserError
 from opsconsole.language.constraints import parse_constraint
 from opsconsole.language.failures import (
-    EvaluationError,
+    ExpressionFailure,
     OnlyTerraform,
-    UnsupportedExpression,
     only_terraform_error,
     unknown_name_error,
 )
@@ -497,7 +496,7 @@ def _read_variable(name: str, body: Body) -> Variable:
     body.check_names(_VARIABLE)
     try:
         constraint = parse_constraint(body.expression("type", "any"))
-    except (EvaluationError, UnsupportedExpression) as error:
+    except ExpressionFailure as error:
         raise UserError(f"{body.where}: type: {error}.", "Write a type constraint.") from error
     return Variable(
         name=name,

@@ -159,7 +159,7 @@ def _read_tfvars(path: Path) -> dict[str, Any]:
             if name in values:
                 raise UserError(f"{path}: {name} is declared twice.")
             values[name] = node.evaluate(LITERALS)
-    except (EvaluationError, UnsupportedExpression) as error:
+    except ExpressionFailure as error:
         raise UserError(
             f"{path}: {error}.", "Write one `name = value` a line; values must be written out."
         ) from error
@@ -183,7 +183,7 @@ def _value(variable: Variable, given: tuple[Any, str] | None) -> Any:
         # Values of collection types are written as expressions.
         try:
             value = parse_expression(value).evaluate(LITERALS)
-        except (EvaluationError, UnsupportedExpression) as error:
+        except ExpressionFailure as error:
             raise UserError(
                 f"The variable {variable.name} ({source}): {error}.",
                 'Write a value of its type, such as ["a", "b"] or {a = "b"}.',
