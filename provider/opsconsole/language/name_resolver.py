@@ -144,9 +144,9 @@ class NameResolver(Names):
         self._sensitive_in_state = sensitive
         self._checking = checking
         workspace = workspace_of(program.root) if workspace is None else workspace
-        self._settings: Mapping[str, Mapping[str, str]] = {
-            "path": {"module": ".", "root": ".", "cwd": str(program.root)},
-            "terraform": {"workspace": workspace},
+        self._settings: Mapping[str, Value] = {
+            "path": of_python({"module": ".", "root": ".", "cwd": str(program.root)}),
+            "terraform": of_python({"workspace": workspace}),
         }
         self._expanded: dict[str, Mapping[InstanceKey, Instance]] = {}
         self._sensitive: dict[str, tuple[AttributePath, ...]] = {}
@@ -221,7 +221,7 @@ class NameResolver(Names):
         if root == "local":
             return get_path(self._local(reference), steps[2:])
         if root in self._settings:
-            return self._setting(reference)
+            return get_path(self._settings[root], steps[1:])
         block, rest = self._block_at(steps)
         if block is None:
             return self._absent_value(f"there is no {reference.source_text()}")
@@ -293,13 +293,6 @@ class NameResolver(Names):
             return evaluate_json(self.program.locals[name], self.scope())
         except ExpressionFailure as failure:
             return failure
-
-    def _setting(self, reference: Reference) -> Value:
-        root, *rest = reference.steps
-        known = self._settings[str(root)]
-        if len(rest) != 1 or rest[0] not in known:
-            raise EvaluationError(f"there is no {reference.source_text()}")
-        return Value(STRING, known[str(rest[0])])
 
     def _of_block(self, block: Block, steps: tuple[Step, ...]) -> Value:
         instances = self.instances(block)
