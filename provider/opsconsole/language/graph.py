@@ -101,43 +101,28 @@ def readable_references(value: Json) -> list[Reference]:
         return []
 
 
-class LocalCycle(Exception):
-    """Local values refer to each other in a cycle; the message names them."""
-
-
-def order_locals(name: str, values: Mapping[str, Any], done: Collection[str]) -> list[str]:
+def order_locals(name: str, values: Mapping[str, Json], done: Collection[str]) -> list[str]:
     """Return the local values to evaluate, each after its references and `name` last.
 
     Args:
         done: Names that are already evaluated.
 
     Raises:
-        LocalCycle: Local values refer to each other in a cycle.
+        CycleError: Local values refer to each other in a cycle.
     """
-    order: list[str] = []
-    listed: set[str] = set()
-    # A stack instead of recursion, because chains may be long; the dict finds a cycle at once.
-    path: dict[str, Iterator[str]] = {name: _named_in(values[name])}
-    while path:
-        current = next(reversed(path))
-        following = next(path[current], None)
-        if following is None:
-            del path[current]
-            listed.add(current)
-            order.append(current)
-        elif following in path:
-            names = list(path)
-            raise LocalCycle(" → ".join([*names[names.index(following) :], following]))
-        elif following in values and following not in listed and following not in done:
-            path[following] = _named_in(values[following])
-    return order
-
-
-def _named_in(value: Any) -> Iterator[str]:
-    """Yield the local values that a value names. A value that cannot be parsed fails when used."""
-    for item in readable_references(value):
-        if item.steps[0] == "local" and item.steps[1:]:
-            yield str(item.steps[1])
+    named: dict[str, list[str]] = {}
+    # No recursion, because chains of local values may be long.
+    waiting = [name]
+    while waiting:
+        current = waiting.pop()
+        if current in named or current in done:
+            continue
+        # A value that cannot be parsed fails when it is evaluated.
+        paths = (reference.steps for reference in readable_references(values[current]))
+        names = (str(steps[1]) for steps in paths if steps[0] == "local" and len(steps) > 1)
+        named[current] = [other for other in names if other in values and other not in done]
+        waiting += named[current]
+    return [*TopologicalSorter(named).static_order()]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
+from graphlib import CycleError
 from typing import Any, Final
 
 from opsconsole.clock import utc_now
@@ -26,7 +27,7 @@ from opsconsole.language.failures import (
     NotKnownYet,
     expression_error,
 )
-from opsconsole.language.graph import LocalCycle, block_address, order_locals
+from opsconsole.language.graph import block_address, order_locals
 from opsconsole.language.json_body import DuplicateKeys
 from opsconsole.language.model import Block, Program
 from opsconsole.language.nodes import (
@@ -278,8 +279,9 @@ class NameResolver(Names):
                 # only until the outermost local value is evaluated.
                 if isinstance(found, ExpressionFailure) or before != self._unknown_lookups:
                     self._provisional_locals.add(item)
-        except LocalCycle as cycle:
-            found = self._absent_value(f"local values refer to each other in a cycle: {cycle}")
+        except CycleError:
+            # `build_graph` names all of them.
+            found = self._absent_value(f"local.{name} refers to itself through local values")
         finally:
             self._depth -= 1
             if not self._depth:
