@@ -486,13 +486,17 @@ class _Search:
         """Return `FILE:LINE` of a block: in the app, or in a file that no app wrote."""
         file = block.origin.file
         # An app writes its file again, so a line of it is no place to correct the program.
-        if block.origin.path or block.origin.trace or not FilePath(file).exists():
+        if block.origin.path or block.origin.trace:
             return block.origin.place(self._folder)
         if file not in self._lines:
-            self._lines[file] = find_lines(read_text(FilePath(file)), levels=3)
+            try:
+                self._lines[file] = find_lines(read_text(FilePath(file)), levels=3)
+            except (UserError, ValueError, IndexError):
+                # The file is gone or has changed. A saved plan has its files in the plan.
+                self._lines[file] = {}
         mode = "data" if block.mode == "data" else "resource"
-        line = self._lines[file][mode, block.type_name, block.name]
-        return place_in(self._folder, file, line)
+        line = self._lines[file].get((mode, block.type_name, block.name))
+        return place_in(self._folder, file, line) if line else ""
 
     def _note_targets(self, block: Import) -> None:
         # The instances that the block names may be known only when the plan is made.
