@@ -127,7 +127,7 @@ def test_a_program_for_opentofu_or_terraform_alone_is_served_by_its_state(native
     (native.folder / "cdk.tf.json").write_text(json.dumps(document))
     assert native.run("state", "list").out == "opsconsole_host.a\n"
     assert "No drift. 1 resource in state checked." in native.run("drift").out
-    assert "for_each of a provider" in native.run("plan", expect=1).err
+    assert "the native engine does not support for_each" in native.run("plan", expect=1).err
     document["terraform"] = {"encryption": {}}
     (native.folder / "cdk.tf.json").write_text(json.dumps(document))
     assert "encryption" in native.run("state", "rm", "opsconsole_host.a", expect=1).err

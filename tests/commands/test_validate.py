@@ -71,6 +71,23 @@ def test_a_mistake_is_shown_where_the_program_declares_the_resource(native):
     assert "main.py:42" in native.run("validate", expect=1).err
 
 
+def test_a_mistake_in_a_file_that_no_app_wrote_has_its_line(native):
+    (native.folder / "main.tf.json").write_text(
+        '{"locals": {"a": 1},\n "resource": [{"opsconsole_host": {\n  "a": {"name": "${"},\n'
+        '  "b": {"name": "b", "target_port": "abc"},\n  "c": {"name": "${var.gone}"}}}]}'
+    )
+    found = {
+        item["range"]["start"]["line"]: item["summary"].partition(": ")[2]
+        for item in report(native, 1)["diagnostics"]
+    }
+    assert found == {
+        3: "name: ${ cannot be evaluated: this is not an expression: it ends too early",
+        4: 'target_port cannot be "abc": a number is required',
+        5: "name: there is no variable gone",
+    }
+    assert "declared at main.tf.json:4" in native.run("validate", expect=1).err
+
+
 def test_what_is_wrong_beside_a_variable_without_a_value_is_found(native):
     host = {"name": "a", "count": '${tonumber("abc")}'}
     native.write({"opsconsole_host": {"a": host}}, variable={"open": {"type": "string"}})
@@ -122,16 +139,16 @@ SAID = (
     "ip_connect_mode cannot be 'sideways'",
     "there is no opsconsole_host.gone",
     'tobool("x")} cannot be evaluated',
-    "lifecycle.prevent_destroy: true or false is required",
+    "lifecycle: prevent_destroy: true or false is required",
     "there is no variable none",
     "specialty_id is needed to create an agent",
     'no resource type "opsconsole_hots"',
     "output.o: value",
     "output.p: it has no value",
-    *("in a cycle: l → l", "there is no data.terraform_remote_state"),
+    *("in a cycle: local.l → local.l", "there is no data.terraform_remote_state"),
     *("var alone has no value", "path alone has no value"),
     "local.alone: ${-true} cannot be evaluated",
-    *("the id must be a known text", "max_retries: many cannot be evaluated"),
+    *("the id must be a known text", 'max_retries cannot be "many": a number is required'),
 )
 
 
@@ -168,7 +185,7 @@ def test_a_state_that_refers_to_itself_is_reported_once(native):
         data={"terraform_remote_state": {"other": {"backend": "local", "config": {"path": path}}}},
     )
     (mistake,) = report(native, 1)["diagnostics"]
-    assert "other.outputs.name refers to itself" in mistake["summary"]
+    assert "data.terraform_remote_state.other refers to itself" in mistake["summary"]
 
 
 def test_the_states_of_other_stacks_are_not_read(native):

@@ -14,8 +14,8 @@ from engines import run_program
 from opsconsole import resources
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.graph import build_graph
-from opsconsole.language.instances import Instance
 from opsconsole.language.model import Program
+from opsconsole.language.name_resolver import Instance
 from opsconsole.language.reading import load_directory
 from opsconsole.language.values import type_to_json
 from opsconsole.language.variables import resolve_variables

@@ -9,7 +9,7 @@ import pytest
 
 from opsconsole.errors import UserError
 from opsconsole.language.conversion import from_wire, to_wire
-from opsconsole.language.instances import Trigger
+from opsconsole.language.evaluator import Trigger
 from opsconsole.language.numbers import parse_number
 from opsconsole.language.values import NUMBER
 from opsconsole.resources import HOST
@@ -266,7 +266,7 @@ def test_instances_that_cannot_be_determined_are_refused(start, meta, message):
     run = start(hosts(z={"name": "z"}, a={"name": "a", **meta}))
     with pytest.raises(UserError, match=message) as caught:
         run.evaluator.instances(run.program.blocks["opsconsole_host.a"])
-    assert str(caught.value).startswith(f"opsconsole_host.a: {next(iter(meta))}: ")
+    assert str(caught.value).startswith(f"opsconsole_host.a: {next(iter(meta))} cannot be ")
 
 
 def test_all_instances_are_looked_up_once(start):

@@ -45,7 +45,10 @@ def test_several_files_make_one_program(tmp_path):
 @pytest.mark.parametrize(
     ("document", "parts"),
     [
-        ('{"a": \n  nope}', ("main.tf.json:2:3", "Expecting value")),
+        (
+            '{"a": \n  nope}',
+            ("main.tf.json:2:3", "this is not JSON: a value is missing before 'n'"),
+        ),
         ('{"a": 1e1234567890}', ("a number beyond 10^±4000",)),
         ("[" * 100000, ("nested too deeply",)),
         (
@@ -66,7 +69,7 @@ def test_several_files_make_one_program(tmp_path):
             {"moved": {"from": "opsconsole_host.a", "to": "opsconsole_agent.a"}},
             ("to another type", "Terraform can run it"),
         ),
-        ({"moved": {"from": "module.a", "to": "module.b"}}, ("moved.from",)),
+        ({"moved": {"from": "module.a", "to": "module.b"}}, ("moved: from",)),
         (
             {"moved": {"from": "module.m.opsconsole_host.a", "to": "opsconsole_host.a"}},
             ("module", "Terraform can run it"),

@@ -285,12 +285,12 @@ def test_no_node_is_reported(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{}", "app is missing"),
-        ('{"app": ""}', "app: should be a command"),
-        ('{"app": 1}', "app: should be text, not"),
-        ('{"app": "true", "output": ["out"]}', "output: should be text"),
-        ('{"app": "true", "context": "no"}', "context: should be an object, not 'no'"),
-        ("[]", "the whole of it: should be an object"),
+        ("{}", "app must be a command, not null"),
+        ('{"app": ""}', 'app must be a command, not ""'),
+        ('{"app": 1}', "app must be a command, not 1"),
+        ('{"app": "true", "output": ["out"]}', "output must be a path, not"),
+        ('{"app": "true", "context": "no"}', 'context must be an object, not "no"'),
+        ("[]", "app must be a command, not null"),
         ('{"app": ', r"cdktf\.json:1:"),
     ],
 )

@@ -68,11 +68,11 @@ def test_rules_pass_and_break_as_in_terraform(write_program, terraform_binary, s
     ("rule", "words"),
     [
         ({"condition": "${var.site == null ? null : null}", "error_message": "m"}, "null"),
-        ({"condition": "${var.site}", "error_message": "m"}, "cannot be evaluated"),
+        ({"condition": "${var.site}", "error_message": "m"}, "validation cannot be"),
         ({"condition": "${nothing(var.site)}", "error_message": "m"}, "nothing"),
         (
             {"condition": "${data.opsconsole_specialty.s.id == var.site}", "error_message": "m"},
-            "refers to data.opsconsole_specialty.s.id: not supported by the native engine",
+            "does not support a validation that refers to data.opsconsole_specialty.s.id",
         ),
         ({"condition": True}, "error_message is required"),
     ],

@@ -148,7 +148,7 @@ def test_sensitive_and_ephemeral_values_are_marked(write_program):
         ({"type": "number"}, [("var", "v=x")], "v .-var v. does not fit its type"),
         ({"type": "list(string)"}, [("var", "v=[1")], "v .-var v.: a bracket is not closed"),
         ({"type": "list(string)"}, [("var", "v=upper(1)")], "cannot call upper"),
-        ({"type": "object({a=string})"}, [("var", "v={}")], "attribute 'a' is required"),
+        ({"type": "object({a=string})"}, [("var", "v={}")], 'the attribute "a" is required'),
         ({"default": 1, "type": "bool"}, [], "v .its default. does not fit its type"),
         ({"nullable": False, "type": "list(string)"}, [("var", "v=null")], "must not be null"),
         ({"default": 1}, [("var", "w=1")], "-var w: the program has no variable w"),

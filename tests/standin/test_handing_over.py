@@ -110,7 +110,7 @@ def test_an_engine_can_be_forced(elsewhere) -> None:
     assert "because of OPSCONSOLE_ENGINE=terraform" in run.err
     engine.write(AWS)
     run = engine.run("plan", OPSCONSOLE_ENGINE="native", expect={1})
-    assert "not supported by the native engine" in run.err
+    assert "the native engine does not support" in run.err
     run = engine.run("plan", OPSCONSOLE_ENGINE="both", expect={1})
     assert "OPSCONSOLE_ENGINE is 'both'" in run.err
 
@@ -149,7 +149,7 @@ def test_real_terraform_takes_over(standin, terraform_binary) -> None:
     (engine.folder / "main.tf.json").write_text(json.dumps(program))
     engine.init()
     engine.apply()
-    assert 'terraform_data belongs to the provider "terraform"' in engine.run("output").err
+    assert 'a resource of the provider "terraform"' in engine.run("output").err
     assert engine.run("state", "list").out == "terraform_data.d\n"
 
 

@@ -12,17 +12,16 @@ packages import the names of this package, not its modules.
 
 from __future__ import annotations
 
-from opsconsole.language.access import Quoted, Step
-from opsconsole.language.evaluator import Evaluated, Evaluator, OutputValue
-from opsconsole.language.graph import Graph, build_graph, check_support, named_resources
-from opsconsole.language.instances import Instance
-from opsconsole.language.json_values import (
-    OnlyTerraform,
-    UnreadProgram,
+from opsconsole.language.evaluator import Evaluated, Evaluator, OutputValue, find_mistakes
+from opsconsole.language.failures import OnlyTerraform
+from opsconsole.language.graph import (
+    Graph,
+    build_graph,
+    check_support,
+    named_resources,
     readable_references,
-    says_twice,
 )
-from opsconsole.language.mistakes import find_mistakes
+from opsconsole.language.json_body import says_twice
 from opsconsole.language.model import (
     Block,
     Json,
@@ -34,8 +33,14 @@ from opsconsole.language.model import (
     Schemas,
     Variable,
 )
-from opsconsole.language.nodes import Reference
-from opsconsole.language.reading import load_directory, read_program, readable_part
+from opsconsole.language.name_resolver import Instance
+from opsconsole.language.nodes import Quoted, Reference, Step
+from opsconsole.language.reading import (
+    UnreadProgram,
+    load_directory,
+    read_program,
+    readable_part,
+)
 from opsconsole.language.synthesis import (
     find_node,
     find_output,

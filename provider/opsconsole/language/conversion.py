@@ -40,6 +40,7 @@ from opsconsole.language.values import (
     tuple_of,
 )
 from opsconsole.state import WrittenNumber
+from opsconsole.text import plural
 from opsconsole.values import UNKNOWN, holds_unknown
 
 
@@ -154,7 +155,11 @@ def convert(value: Value, wanted: Type) -> Value:
 
 
 def _type_error(what: str | Type, value: Value) -> EvaluationError:
-    return EvaluationError(f"{what} required, but this is {value.type}")
+    return EvaluationError(f"{_article(what)} is required, not {_article(value.type)}")
+
+
+def _article(what: str | Type) -> str:
+    return f"{'an' if str(what)[0] in 'ao' else 'a'} {what}"
 
 
 def _mixture_error(wanted: Type) -> EvaluationError:
@@ -239,7 +244,7 @@ def _to_object(value: Value, wanted: Type) -> Value:
     pairs = members_of(value)
     for name in wanted.names:
         if name not in pairs:
-            raise EvaluationError(f"attribute {name!r} is required")
+            raise EvaluationError(f'the attribute "{name}" is required')
     types = zip(wanted.names, wanted.inner, strict=True)
     return object_of({name: convert(pairs[name], inner) for name, inner in types}).mark(value.marks)
 
@@ -247,7 +252,7 @@ def _to_object(value: Value, wanted: Type) -> Value:
 def _to_tuple(value: Value, wanted: Type) -> Value:
     items, types = items_of(value), wanted.inner
     if len(items) != len(types):
-        raise EvaluationError(f"{len(types)} elements required, but there are {len(items)}")
+        raise EvaluationError(f"{plural(len(types), 'element')} required, not {len(items)}")
     return tuple_of(map(convert, items, types)).mark(value.marks)
 
 

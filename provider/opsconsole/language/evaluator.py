@@ -1,34 +1,45 @@
-"""Evaluates a program: instances, their configurations, provider settings and outputs.
+"""Evaluates a program, and finds all mistakes in it before any request to a console.
 
 One Evaluator serves one phase (a plan or an apply) and keeps the values that it has evaluated. It
 asks the engine for the values of resources, address by address.
+
+Mistakes are references that lead nowhere, unknown or missing arguments, values that cannot be
+evaluated, and exceeded bounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path as FilePath
 from typing import Any, Final
 
-from opsconsole.definition import Attribute, ProviderDefinition
-from opsconsole.diagnostics import Path
+from opsconsole.definition import Attribute, ProviderDefinition, ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, Path, diagnostics_of
 from opsconsole.errors import UserError
 from opsconsole.language.constraints import attribute_constraint
 from opsconsole.language.conversion import convert, to_wire
-from opsconsole.language.instances import (
-    ImportTarget,
+from opsconsole.language.failures import (
+    EvaluationError,
+    ExpressionFailure,
+    NotKnownYet,
+    OnlyTerraform,
+    raise_any,
+    try_step,
+)
+from opsconsole.language.graph import find_reference_mistakes
+from opsconsole.language.json_body import find_lines, read_text
+from opsconsole.language.model import Block, BlockDefinition, Import, Program, place_in
+from opsconsole.language.name_resolver import (
     Instance,
-    Trigger,
+    NameResolver,
     each_entries,
     each_names,
-    instance_address,
-    trigger,
+    evaluate_argument,
 )
-from opsconsole.language.json_values import OnlyTerraform, evaluate_argument, raise_any, try_step
-from opsconsole.language.model import BlockDefinition, Import
-from opsconsole.language.name_resolver import NameResolver
-from opsconsole.language.nodes import Reference, Scope
+from opsconsole.language.nodes import GetAttribute, Index, Node, Quoted, Reference, Scope
+from opsconsole.language.parser import parse_expression
 from opsconsole.language.values import (
     EPHEMERAL,
     SENSITIVE,
@@ -39,6 +50,7 @@ from opsconsole.language.values import (
     type_to_json,
     unknown,
 )
+from opsconsole.state import Address, InstanceKey
 from opsconsole.text import did_you_mean, nearest
 from opsconsole.values import UNKNOWN, Value, Values
 
@@ -79,6 +91,38 @@ class OutputValue:
     def stored_type(self) -> Any:
         """The type in the form that states have, such as `["list", "string"]`."""
         return type_to_json(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportTarget:
+    """The target of one `import` block, or of one entry of the block's `for_each`.
+
+    Attributes:
+        address: The instance to import to.
+        id: The import id.
+        provider: The key of the provider block to use; empty for the resource's own provider.
+        title: The name of the import in messages.
+    """
+
+    address: Address
+    id: str
+    provider: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """The object that an entry of `replace_triggered_by` names.
+
+    Attributes:
+        block: Address of the block.
+        address: Full address of the instance; None for any instance of the block.
+        path: The attribute's path; empty for any change of the instance.
+    """
+
+    block: str
+    address: str | None
+    path: Path
 
 
 _LATER: Final = "(known when the plan is made)"
@@ -140,7 +184,7 @@ class Evaluator(NameResolver):
         block = self.program.providers.get(name)
         if block is None:
             return Evaluated(self.program.settings.empty())
-        title = block.origin.path or f"provider {key}"
+        title = block.origin.title(f"provider {key}")
         settings, scope = self.program.settings, self.scope()
         if bracket:
             entries = evaluate_argument(title, "for_each", block.for_each, scope, each_entries)
@@ -283,3 +327,206 @@ def _argument_error(
         return UserError(f"{title}: {name} is read only.", "Leave it out: the console supplies it.")
     settable = [item.name for item in definition.attributes if item.settable]
     return UserError(f'{title}: there is no argument "{name}".', did_you_mean(name, settable))
+
+
+def instance_address(text: str, scope: Scope) -> Address:
+    """Parse an instance's address, evaluating an index in it.
+
+    Raises:
+        EvaluationError: `text` is not an address.
+    """
+    address, rest = _split(_steps(parse_expression(text), scope))
+    if rest:
+        raise EvaluationError(f"{text} names more than an instance")
+    return address
+
+
+def trigger(text: str, scope: Scope) -> Trigger:
+    """Parse an entry of `replace_triggered_by`; raises as `instance_address`."""
+    address, rest = _split(_steps(parse_expression(text), scope))
+    if address.mode == "data" or address.type in ("var", "local", "each", "count"):
+        raise EvaluationError(f"{text} names no resource")
+    return Trigger(address.config, None if address.key is None else str(address), rest)
+
+
+def _steps(node: Node, scope: Scope) -> tuple[Any, ...]:
+    if isinstance(node, Reference):
+        return node.steps
+    if isinstance(node, GetAttribute):
+        return (*_steps(node.source, scope), node.name)
+    if isinstance(node, Index):
+        key = node.key.evaluate(scope).data
+        # In Python, a bool is an int.
+        if not isinstance(key, str | int) or isinstance(key, bool):
+            raise EvaluationError("an index must be a known text or a whole number")
+        return (*_steps(node.source, scope), Quoted(key) if isinstance(key, str) else key)
+    raise EvaluationError("an address is required")
+
+
+def _split(steps: tuple[Any, ...]) -> tuple[Address, Path]:
+    """Split steps into an instance's address and the path of an attribute."""
+    own = 3 if steps and steps[0] == "data" else 2
+    names = steps[:own]
+    if len(names) < own or not all(isinstance(name, str) for name in names):
+        raise EvaluationError("an address is required")
+    if names[0] == "module":
+        # Callers refuse an address in a module, whatever else it names.
+        return Address(names[1], names[1], module=f"module.{names[1]}"), ()
+    rest = steps[own:]
+    key: InstanceKey = None
+    if rest and isinstance(rest[0], int | Quoted):
+        key = str(rest[0]) if isinstance(rest[0], Quoted) else rest[0]
+        rest = rest[1:]
+    mode = "data" if own == 3 else "managed"
+    return Address(names[-2], names[-1], key, mode=mode), tuple(rest)
+
+
+def find_mistakes(
+    program: Program,
+    variables: Mapping[str, Any],
+    *,
+    workspace: str | None = None,
+    present: Callable[[], Container[str]] | None = None,
+) -> list[Diagnostic]:
+    """Return errors and warnings about a program, each once, without reading anything for it.
+
+    Expressions that depend on a value not known yet are skipped.
+
+    Args:
+        variables: The values of the program's variables; UNKNOWN if not known.
+        workspace: Terraform's workspace; None is the selected workspace.
+        present: Returns the addresses of existing instances, if known. Existing and imported
+            instances may leave out arguments that only a creation needs. If the addresses are not
+            known, such an argument may be null.
+
+    Raises:
+        OnlyTerraform: Only Terraform or OpenTofu can say whether the program is correct.
+    """
+    evaluator = Evaluator(
+        program, variables, lambda address: None, checking=True, workspace=workspace
+    )
+    search = _Search(evaluator, present, FilePath.cwd())
+    try:
+        search.run()
+    except OnlyTerraform as refusal:
+        refusal.program = program
+        raise
+    return list(search.found.values())
+
+
+class _Search:
+    """One search for mistakes.
+
+    Attributes:
+        found: The mistakes by cause, because one local value may affect many blocks.
+    """
+
+    def __init__(
+        self, evaluator: Evaluator, present: Callable[[], Container[str]] | None, folder: FilePath
+    ) -> None:
+        self.found: dict[object, Diagnostic] = {}
+        self._evaluator = evaluator
+        self._present = present
+        self._folder = folder
+        self._imported: set[str] = set()
+        self._lines: dict[str, Mapping[tuple[str, ...], int]] = {}
+
+    def run(self) -> None:
+        """Find the mistakes in references, local values, blocks, providers, imports and outputs."""
+        evaluator = self._evaluator
+        program = evaluator.program
+        for problem, owner in find_reference_mistakes(program):
+            self._add(problem, owner)
+        for name in program.locals:
+            self._attempt(evaluator.check_local, name)
+        # Before the blocks, because an imported resource may lack arguments that a creation needs.
+        for item in program.imports:
+            self._attempt(self._note_targets, item)
+        for block in program.blocks.values():
+            self._attempt(self._check_block, block)
+        for key in program.providers:
+            self._attempt(evaluator.provider_config, key)
+        for name in program.outputs:
+            self._attempt(evaluator.output, name)
+
+    def _attempt(self, step: Callable[[Any], object], argument: Any) -> None:
+        try:
+            step(argument)
+        except UserError as problem:
+            self._add(problem, argument if isinstance(argument, Block) else None)
+
+    def _add(self, problem: UserError, block: Block | None = None) -> None:
+        """Add a problem. If its cause is known already, only add the address to that mistake.
+
+        Raises:
+            OnlyTerraform: The problem is an OnlyTerraform.
+        """
+        if isinstance(problem, OnlyTerraform):
+            raise problem
+        failure = problem.__cause__
+        if isinstance(failure, NotKnownYet):
+            # Whether the expression is wrong shows only once the value is known.
+            return
+        cause: object = None
+        if isinstance(failure, ExpressionFailure) and failure.expression:
+            # An expression that fails for one reason is one mistake, even if several blocks use it.
+            cause = (failure.expression, str(failure))
+        for item in diagnostics_of(problem):
+            self._note(item, block, cause)
+
+    def _note(self, item: Diagnostic, block: Block | None, cause: object = None) -> None:
+        key = cause or item
+        if block is not None:
+            item = replace(item.about(block.address), place=self._place_of(block))
+        known = self.found.setdefault(key, item)
+        addresses = dict.fromkeys((*known.addresses, *item.addresses))
+        self.found[key] = replace(known, addresses=tuple(addresses))
+
+    def _place_of(self, block: Block) -> str:
+        """Return `FILE:LINE` of a block: in the app, or in a file that no app wrote."""
+        file = block.origin.file
+        # An app writes its file again, so a line of it is no place to correct the program.
+        if block.origin.path or block.origin.trace:
+            return block.origin.place(self._folder)
+        if file not in self._lines:
+            try:
+                self._lines[file] = find_lines(read_text(FilePath(file)), levels=3)
+            except (UserError, ValueError, IndexError):
+                # The file is gone or has changed. A saved plan has its files in the plan.
+                self._lines[file] = {}
+        mode = "data" if block.mode == "data" else "resource"
+        line = self._lines[file].get((mode, block.type_name, block.name))
+        return place_in(self._folder, file, line) if line else ""
+
+    def _note_targets(self, block: Import) -> None:
+        # The instances that the block names may be known only when the plan is made.
+        self._imported.add(block.to.partition("[")[0])
+        self._imported.update(str(item.address) for item in self._evaluator.targets_of(block))
+
+    def _check_block(self, block: Block) -> None:
+        for instance in self._evaluator.instances(block).values():
+            problems: list[UserError] = []
+            values = self._evaluator.examine(instance, problems).values
+            for problem in problems:
+                self._add(problem, block)
+            for item in self._of_declaration(instance, values):
+                self._note(replace(item, summary=f"{block.title}: {item.summary}"), block)
+
+    def _of_declaration(self, instance: Instance, values: Values) -> Iterable[Diagnostic]:
+        """Yield the problems of a declaration, according to the definition of its resource."""
+        block = instance.block
+        definition = block.definition
+        if not isinstance(definition, ResourceDefinition):
+            return
+        yield from definition.problems(values)
+        lacking = definition.find_undeclared(values)
+        if not lacking or not self._imported.isdisjoint((block.address, instance.address)):
+            return
+        if self._present is None:
+            yield from (item for item in lacking if item.path[0] not in block.arguments)
+        elif instance.address not in self._known_addresses:
+            yield from lacking
+
+    @cached_property
+    def _known_addresses(self) -> Container[str]:
+        return self._present() if self._present is not None else ()

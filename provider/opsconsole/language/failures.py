@@ -1,7 +1,7 @@
-"""Failures of an expression whose owner is not known yet, and bounds on a program's values.
+"""Failures of an expression, the errors that report them, and bounds on a program's values.
 
-The failures do not leave the package. The evaluator turns them into a UserError with the construct
-path.
+A failure does not leave the package: `expression_error` turns it into a UserError that names the
+owner of the expression.
 
 Terraform has almost no bounds: it answers, or exhausts the machine. Terraform can therefore still
 run a program that exceeds a bound. The error says so, and `try` does not catch it.
@@ -9,7 +9,21 @@ run a program that exceeds a bound. The error says so, and `try` does not catch 
 
 from __future__ import annotations
 
-from typing import Final
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from opsconsole.diagnostics import Mistakes, diagnostics_of
+from opsconsole.errors import UserError
+from opsconsole.terraform_binary import engine_of
+from opsconsole.text import did_you_mean
+
+if TYPE_CHECKING:
+    from opsconsole.language.model import Program
+
+T = TypeVar("T")
+_SHOWN: Final = 200
+"""The characters of an expression that a message shows."""
 
 MAX_TEXT: Final = 16 * 2**20
 """Characters in one string."""
@@ -56,3 +70,107 @@ class DependsOnRelease(EvaluationError):
 
 class BeyondBounds(UnsupportedExpression):
     """A bound is exceeded."""
+
+
+class OnlyTerraform(UserError):
+    """The program is for Terraform or OpenTofu, or only they know whether it is correct.
+
+    Attributes:
+        construct: The part that this engine cannot run.
+        program: The readable part of the program, if the program alone showed the error. Nothing
+            was then asked of a console, and nothing was changed.
+    """
+
+    program: Program | None = None
+
+    def __init__(self, message: str, construct: str, remedy: str = "") -> None:
+        engine = engine_of()
+        can = f"{engine.name} can run it: use `{engine.command}` or `cdktf` with this program"
+        super().__init__(message, remedy or f"{can}, or leave it out.")
+        self.construct = construct
+
+
+def raise_any(problems: Sequence[UserError]) -> None:
+    """Raise all problems as one error, if there are any. OnlyTerraform takes precedence.
+
+    Raises:
+        OnlyTerraform: One of the problems is an OnlyTerraform.
+        UserError: Otherwise the problem, or Mistakes if there are several.
+    """
+    for problem in problems:
+        if isinstance(problem, OnlyTerraform) or len(problems) == 1:
+            raise problem
+    if problems:
+        raise Mistakes(item for problem in problems for item in diagnostics_of(problem))
+
+
+def only_terraform_error(where: str, what: str) -> OnlyTerraform:
+    """Return the error that says that the native engine does not support `what`."""
+    return OnlyTerraform(f"{where}: the native engine does not support {what}.", f"{where}: {what}")
+
+
+def unknown_name_error(what: str, name: str, known: Iterable[str], where: str) -> OnlyTerraform:
+    """Return the error about a name that this engine does not know.
+
+    Args:
+        what: The kind of name, such as `block type`.
+        known: The names that are known here.
+    """
+    named = f'{where}: the {what} "{name}"'
+    # The name may be a slip, or belong to a release of Terraform or OpenTofu that this engine does
+    # not follow. Terraform or OpenTofu decides.
+    return OnlyTerraform(
+        f"{named} is not known to the native engine.",
+        f"{named}, which the native engine does not know",
+        f"{did_you_mean(name, known)} If your release of Terraform or OpenTofu has it, use that.",
+    )
+
+
+def try_step(title: str, name: str, step: Callable[..., T], *arguments: Any) -> T:
+    """Return `step(*arguments)`; report its failures with the first argument.
+
+    Raises:
+        UserError: The step failed.
+    """
+    try:
+        return step(*arguments)
+    except (ExpressionFailure, RecursionError) as error:
+        raise expression_error(title, name, arguments[0], error) from error
+
+
+def expression_error(
+    title: str, name: str, raw: Any, error: ExpressionFailure | RecursionError
+) -> UserError:
+    """Return the error that names the place, the expression and the cause."""
+    where = f"{title}: {name}" if name else title
+    if isinstance(error, RecursionError):
+        return UserError(f"{where}: its value is nested too deeply.", "Use fewer levels.")
+    written = _shorten(error.expression or raw)
+    stop = "" if str(error).endswith(("?", ".")) else "."
+    if isinstance(error, DependsOnRelease):
+        return OnlyTerraform(
+            f"{where}: {written} cannot be evaluated as Terraform 1.11 does it: {error}; newer "
+            "releases and OpenTofu pass over that.",
+            f"{where}: {written}, which newer releases pass over",
+            "Upgrade Terraform, or guard that operand by a conditional: `a ? b : false`.",
+        )
+    if isinstance(error, EvaluationError) and error.expression:
+        return UserError(f"{where}: {written} cannot be evaluated: {error}{stop}")
+    if isinstance(error, EvaluationError):
+        written = _shorten(raw, quoted="${" not in written)
+        return UserError(f"{where} cannot be {written}: {error}{stop}")
+    if isinstance(error, BeyondBounds):
+        return OnlyTerraform(f"{where}: {written} asks for too much: {error}.", f"{where}: {error}")
+    return OnlyTerraform(
+        f"{where}: {written} uses {error}, which the native engine does not support.",
+        f"{where}: {error}",
+    )
+
+
+def _shorten(raw: Any, *, quoted: bool = False) -> str:
+    """Return a JSON value as one short text; a string is as it is unless it is to be `quoted`."""
+    text = raw
+    if quoted or not isinstance(raw, str):
+        # JSON has no fractions, so a message shows them as floats.
+        text = json.dumps(raw, ensure_ascii=False, default=float)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

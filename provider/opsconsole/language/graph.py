@@ -8,33 +8,121 @@ its provider's settings.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.language.block_reading import (
-    NEVER_BLOCKS,
-    block_address,
-    foreign_name_error,
-    is_foreign,
-)
-from opsconsole.language.failures import ExpressionFailure
-from opsconsole.language.json_values import (
-    LocalCycle,
+from opsconsole.language.failures import (
+    ExpressionFailure,
     OnlyTerraform,
-    expression_error,
     only_terraform_error,
-    order_locals,
     raise_any,
-    references_in,
-    templates_in,
+    try_step,
 )
 from opsconsole.language.model import REMOTE_STATE, Block, Json, Program
 from opsconsole.language.nodes import Call, Node, Reference
 from opsconsole.language.parser import parse_expression, parse_template
 from opsconsole.text import did_you_mean
+
+
+def block_address(steps: tuple[str | int, ...]) -> str | None:
+    """Return the address of the resource or data block at the start of a reference, if any."""
+    if steps[0] == "data":
+        return f"data.{steps[1]}.{steps[2]}" if len(steps) > 2 else None
+    return f"{steps[0]}.{steps[1]}" if len(steps) > 1 else None
+
+
+_PROPERTIES: Final = {"path": ("module", "root", "cwd"), "terraform": ("workspace",)}
+"""The properties of the running engine that expressions may use, by the root of their names."""
+
+NEVER_BLOCKS: Final = frozenset(("var", "local", "each", "count", "self", *_PROPERTIES))
+"""The first parts of names that refer to no block."""
+
+
+def is_foreign(reference: Reference) -> bool:
+    """Return whether a reference has no meaning here, but may have one in Terraform or OpenTofu.
+
+    Examples are `module.m`, `ephemeral.x_y.z`, `tofu.workspace` and `terraform.applying`.
+    """
+    root, *rest = map(str, reference.steps)
+    if not rest:
+        return False
+    if root in _PROPERTIES:
+        return rest[0] not in _PROPERTIES[root]
+    # A resource type always contains an underscore.
+    return root not in (*NEVER_BLOCKS, "data") and "_" not in root
+
+
+def foreign_name_error(reference: Reference, where: str) -> OnlyTerraform:
+    """Return the error about a foreign reference at `where`."""
+    named = f"{where}: the name {reference.source_text()}"
+    return OnlyTerraform(f"{named} is not known to the native engine.", named)
+
+
+def trees_in(value: Json) -> Iterator[Node]:
+    """Yield the tree of each template in a JSON value, names included.
+
+    Raises:
+        EvaluationError: A template is not valid.
+        BeyondBounds: A template is nested too deeply.
+    """
+    if isinstance(value, str):
+        # Every template sequence, even an escaped one, contains a brace.
+        if "{" in value:
+            try:
+                tree = parse_template(value)
+            except ExpressionFailure as failure:
+                failure.expression = value
+                raise
+            yield tree
+    elif isinstance(value, list):
+        for item in value:
+            yield from trees_in(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from trees_in(name)
+            yield from trees_in(item)
+
+
+def references_in(value: Json) -> list[Reference]:
+    """Return every reference in a JSON value; raises as `trees_in`."""
+    return [reference for tree in trees_in(value) for reference in tree.references()]
+
+
+def readable_references(value: Json) -> list[Reference]:
+    """Return every reference in a JSON value; empty if the value cannot be parsed."""
+    try:
+        return references_in(value)
+    except (ExpressionFailure, RecursionError):
+        # Evaluating the value reports the error.
+        return []
+
+
+def order_locals(name: str, values: Mapping[str, Json], done: Collection[str]) -> list[str]:
+    """Return the local values to evaluate, each after its references and `name` last.
+
+    Args:
+        done: Names that are already evaluated.
+
+    Raises:
+        CycleError: Local values refer to each other in a cycle.
+    """
+    named: dict[str, list[str]] = {}
+    # No recursion, because chains of local values may be long.
+    waiting = [name]
+    while waiting:
+        current = waiting.pop()
+        if current in named or current in done:
+            continue
+        # A value that cannot be parsed fails when it is evaluated.
+        paths = (reference.steps for reference in readable_references(values[current]))
+        names = (str(steps[1]) for steps in paths if steps[0] == "local" and len(steps) > 1)
+        named[current] = [other for other in names if other in values and other not in done]
+        waiting += named[current]
+    return [*TopologicalSorter(named).static_order()]
 
 
 @dataclass(frozen=True)
@@ -76,13 +164,20 @@ def build_graph(program: Program) -> Graph:
 
     Raises:
         OnlyTerraform: A name is not known here.
-        UserError: A reference leads nowhere, or blocks depend on each other in a cycle. The message
-            names all of them.
+        UserError: A reference leads nowhere, or declarations refer to each other in a cycle. The
+            message names all of them.
     """
     finder = _Finder(program)
     graph = finder.of_program()
-    raise_any(list(finder.problems.values()))
-    return replace(graph, order=_order_blocks(program, graph.direct))
+    raise_any([problem for problem, _ in finder.problems.values()])
+    return graph
+
+
+def find_reference_mistakes(program: Program) -> Iterable[tuple[UserError, Block | None]]:
+    """Return what `build_graph` would raise: each problem, and the block that has it, if any."""
+    finder = _Finder(program)
+    finder.of_program()
+    return finder.problems.values()
 
 
 def check_support(program: Program) -> None:
@@ -98,26 +193,28 @@ def check_support(program: Program) -> None:
     finder.of_program()
     for variable in program.variables.values():
         for rule in variable.validations:
-            finder.of(f"var.{variable.name}", {"validation": [rule.condition, rule.error_message]})
-    raise_any([item for item in finder.problems.values() if isinstance(item, OnlyTerraform)])
+            rules = [rule.condition, rule.error_message]
+            finder.of_values(f"var.{variable.name}", {"validation": rules})
+    problems = (problem for problem, _ in finder.problems.values())
+    raise_any([problem for problem in problems if isinstance(problem, OnlyTerraform)])
     for block in program.imports:
         target = block.to.partition("[")[0]
         # A resource with a mistake is not among the blocks either.
         if target.count(".") == 1 and target not in program.blocks and not program.unread:
             raise only_terraform_error(
-                "an import block whose resource is to be generated", block.origin, target
+                block.origin.where(target), "an import block whose resource is to be generated"
             )
 
 
-def _check_calls(node: Node) -> None:
-    """Refuse unknown functions anywhere in a node's tree."""
-    if isinstance(node, Call):
-        from opsconsole.language import functions  # most programs call none
+def _check_calls(trees: Iterable[Node]) -> None:
+    """Refuse unknown functions anywhere in trees."""
+    for node in trees:
+        if isinstance(node, Call):
+            from opsconsole.language import functions  # most programs call none
 
-        if not functions.is_known(node.name):
-            raise functions.unknown_function_error(node.name)
-    for child in node.children():
-        _check_calls(child)
+            if not functions.is_known(node.name):
+                raise functions.unknown_function_error(node.name)
+        _check_calls(node.children())
 
 
 def named_resources(block: Block) -> frozenset[str]:
@@ -134,155 +231,147 @@ def named_resources(block: Block) -> frozenset[str]:
 
 
 class _Finder:
-    """Finds the dependencies of values, looking through each local value and provider once.
+    """Finds what the declarations of a program refer to.
+
+    A declaration is a block, a local value or a provider configuration. Its name is its address,
+    such as `local.x`, or `provider opsconsole.x`.
 
     Attributes:
-        problems: References that lead nowhere, each once; also calls of unknown functions, if
-            those are checked.
+        problems: References that lead nowhere, and cycles, by their text, each with its block;
+            also calls of unknown functions, if those are checked.
     """
 
     def __init__(self, program: Program, *, checks_calls: bool = False) -> None:
-        self.problems: dict[str, UserError] = {}
+        self.problems: dict[str, tuple[UserError, Block | None]] = {}
         self._checks_calls = checks_calls
         self._program = program
-        self._locals: dict[str, tuple[str, ...]] = {}
-        self._providers: dict[str, tuple[str, ...]] = {}
-        self._remote_states: dict[str, tuple[str, ...] | None] = {}
+        self._block: Block | None = None
 
     def of_program(self) -> Graph:
-        """Return all dependencies in the program, without an order."""
+        """Return all dependencies in the program. If there is a cycle, the graph is empty."""
         program = self._program
-        direct = {address: self.of_block(block) for address, block in program.blocks.items()}
+        blocks = {**program.blocks, **program.remote_states}
+        named = {address: self._of_block(block) for address, block in blocks.items()}
+        self._block = None
+        for key, provider in program.providers.items():
+            title = f"provider {key}"
+            named[title] = self.of_values(title, {"": dict(provider.arguments)})
+        for name, value in program.locals.items():
+            named[f"local.{name}"] = self.of_values(f"local.{name}", {"": value})
         outputs = {
-            name: self.of(
-                output.origin.path or f"output.{name}", {"value": output.value}, output.depends_on
+            name: self.of_values(
+                output.origin.title(f"output.{name}"), {"value": output.value}, output.depends_on
             )
             for name, output in program.outputs.items()
         }
         imports = dict.fromkeys(
-            address
+            target
             for item in program.imports
-            for address in self.of(item.title, {"": [item.id, item.for_each]})
+            for target in self.of_values(item.title, {"": [item.id, item.for_each]})
         )
-        # References in unused values may also lead nowhere.
-        for name in program.locals:
-            self.attempt(Reference(("local", name)), f"local.{name}")
-        for block in program.remote_states.values():
-            self.of_remote_state(block)
-        for key in program.providers:
-            self.of_provider(key)
-        return Graph(direct, (), outputs, tuple(imports))
+        try:
+            order = _order(program, named)
+        except UserError as cycle:
+            self._note(cycle)
+            return Graph({}, (), {})
+        reached: dict[str, tuple[str, ...]] = {}
 
-    def of_block(self, block: Block) -> tuple[str, ...]:
-        """Return the dependencies of a block."""
-        title = block.title
-        found = dict.fromkeys(self.of(title, block.expressions))
+        def reach(targets: Iterable[str]) -> tuple[str, ...]:
+            """Return the blocks among declarations, and the blocks that the others lead to."""
+            return tuple(
+                dict.fromkeys(
+                    address
+                    for target in targets
+                    for address in ((target,) if target in program.blocks else reached[target])
+                )
+            )
+
+        for name in order:
+            reached[name] = reach(named[name])
+        return Graph(
+            {address: reached[address] for address in program.blocks},
+            tuple(name for name in order if name in program.blocks),
+            {name: reach(targets) for name, targets in outputs.items()},
+            reach(imports),
+        )
+
+    def _of_block(self, block: Block) -> dict[str, None]:
+        self._block = block
+        targets = self.of_values(block.title, block.expressions)
         for text in block.lifecycle.replace_triggered_by:
-            self._collect(text, title, "replace_triggered_by", found, _bare_references)
+            self._collect(text, block.title, "replace_triggered_by", targets, _bare_references)
         named = (item for item in block.depends_on if item != block.address)
-        found.update(dict.fromkeys(self.of(title, {}, named)))
-        found.update(dict.fromkeys(self.of_provider(block.provider)))
-        if block.address in found:
+        targets |= self.of_values(block.title, {}, named)
+        if block.provider in self._program.providers:
+            targets[f"provider {block.provider}"] = None
+        elif "." in block.provider:
             self._note(
                 UserError(
-                    f"{title} refers to itself.", "Leave the reference out, or use a local value."
+                    f'There is no provider configuration "{block.provider}".',
+                    did_you_mean(block.provider, self._program.providers),
                 )
             )
-        return tuple(found)
-
-    def of_remote_state(self, block: Block) -> tuple[str, ...] | None:
-        """Return the dependencies of a `terraform_remote_state`; None while they are searched."""
-        if block.address not in self._remote_states:
-            self._remote_states[block.address] = None
-            self._remote_states[block.address] = self.of_block(block)
-        return self._remote_states[block.address]
+        if block.address in targets:
+            # Without the reference, it is not reported as a cycle too.
+            del targets[block.address]
+            self._note(
+                UserError(
+                    f"{block.title} refers to itself.",
+                    "Leave the reference out, or use a local value.",
+                )
+            )
+        return targets
 
     def _note(self, problem: UserError) -> None:
-        self.problems.setdefault(str(problem), problem)
+        self.problems.setdefault(str(problem), (problem, self._block))
 
-    def of(
+    def of_values(
         self, title: str, values: Mapping[str, Json], depends_on: Iterable[str] = ()
-    ) -> tuple[str, ...]:
-        """Return the dependencies of values, which have the names of their arguments or none."""
-        found: dict[str, None] = {}
+    ) -> dict[str, None]:
+        """Return the declarations that values refer to.
+
+        Args:
+            values: The values by the names of their arguments; a name may be empty.
+        """
+        targets: dict[str, None] = {}
         for name, value in values.items():
-            self._collect(value, title, name, found)
+            self._collect(value, title, name, targets)
         for address in depends_on:
-            reference = Reference(tuple(address.split(".")))
-            targets = self.attempt(reference, f"{title}: depends_on")
-            if reference.steps[0] not in NEVER_BLOCKS:
-                found.update(dict.fromkeys(targets))
-        return tuple(found)
-
-    def of_provider(self, key: str) -> tuple[str, ...]:
-        """Return the dependencies of a provider's settings."""
-        if key not in self._providers:
-            block = self._program.providers.get(key)
-            if block is None and "." in key:
-                self._note(
-                    UserError(
-                        f'There is no provider configuration "{key}".',
-                        did_you_mean(key, self._program.providers),
-                    )
-                )
-            self._providers[key] = (
-                () if block is None else self.of(f"provider {key}", {"": dict(block.arguments)})
-            )
-        return self._providers[key]
-
-    def of_local(self, name: str, user: str) -> tuple[str, ...]:
-        """Return the dependencies of a local value."""
-        known = self._locals.get(name)
-        if known is not None:
-            return known
-        if name not in self._program.locals:
-            raise UserError(
-                f"{user}: there is no local value {name}.",
-                did_you_mean(name, self._program.locals),
-            )
-        try:
-            order = order_locals(name, self._program.locals, self._locals)
-        except LocalCycle as cycle:
-            # Keep an entry, so that the next reference to this value does not report the cycle
-            # again.
-            self._locals[name] = ()
-            raise UserError(
-                f"Local values refer to each other in a cycle: {cycle}.",
-                "Take one of these references out.",
-            ) from cycle
-        for item in order:
-            self._locals[item] = self.of(f"local.{item}", {"": self._program.locals[item]})
-        return self._locals[name]
+            target = self._attempt(Reference(tuple(address.split("."))), f"{title}: depends_on")
+            if target and not target.startswith("local."):
+                targets[target] = None
+        return targets
 
     def _collect(
         self,
         value: Json,
         title: str,
         name: str,
-        found: dict[str, None],
+        targets: dict[str, None],
         read: Callable[[Json], list[Reference]] = references_in,
     ) -> None:
         where = f"{title}: {name}" if name else title
         try:
-            references = read(value)
+            references = try_step(title, name, read, value)
             if self._checks_calls:
-                for text in templates_in(value):
-                    _check_calls(parse_template(text))
-        except (ExpressionFailure, RecursionError) as error:
-            self._note(expression_error(title, name, value, error))
-            return
-        for reference in references:
-            found.update(dict.fromkeys(self.attempt(reference, where)))
-
-    def attempt(self, reference: Reference, where: str) -> tuple[str, ...]:
-        """Return the blocks that a reference leads to. Add a problem if it leads nowhere."""
-        try:
-            return self._targets(reference, where)
+                try_step(title, name, lambda value: _check_calls(trees_in(value)), value)
         except UserError as problem:
             self._note(problem)
-            return ()
+            return
+        for reference in references:
+            if target := self._attempt(reference, where):
+                targets[target] = None
 
-    def _targets(self, reference: Reference, where: str) -> tuple[str, ...]:
+    def _attempt(self, reference: Reference, where: str) -> str:
+        """Return the declaration that a reference leads to; empty if none can be in a cycle."""
+        try:
+            return self._target(reference, where)
+        except UserError as problem:
+            self._note(problem)
+            return ""
+
+    def _target(self, reference: Reference, where: str) -> str:
+        program = self._program
         root = reference.steps[0]
         if is_foreign(reference):
             raise foreign_name_error(reference, where)
@@ -290,60 +379,59 @@ class _Finder:
             raise UserError(
                 f"{where}: {root} alone has no value.", f"Name a part of it, such as {root}.NAME."
             )
-        named = block_address(reference.steps)
+        address = block_address(reference.steps) or reference.source_text()
         # The declaration's own mistake is already reported.
-        if named in self._program.unread:
-            return ()
-        if root == "local":
-            return self.of_local(str(reference.steps[1]), where)
-        if root == "var":
+        if address in program.unread:
+            return ""
+        if root in ("local", "var"):
             name = str(reference.steps[1])
-            if name not in self._program.variables:
-                raise UserError(
-                    f"{where}: there is no variable {name}.",
-                    did_you_mean(name, self._program.variables),
-                )
+            known: Mapping[str, Any] = program.locals if root == "local" else program.variables
+            if name not in known:
+                what = "local value" if root == "local" else "variable"
+                raise UserError(f"{where}: there is no {what} {name}.", did_you_mean(name, known))
+            return address if root == "local" else ""
         if root in NEVER_BLOCKS:
-            return ()
-        written = reference.source_text()
-        address = named or written
-        remote_state = self._program.remote_states.get(address)
-        if remote_state is not None:
-            targets = self.of_remote_state(remote_state)
-            if targets is None:
-                raise UserError(f"{where}: {written} refers to itself.", "Take the reference out.")
-            return targets
-        if address not in self._program.blocks:
+            return ""
+        if address not in program.blocks and address not in program.remote_states:
             is_state = reference.steps[:2] == ("data", REMOTE_STATE)
-            known = self._program.remote_states if is_state else self._program.blocks
             raise UserError(
-                f"{where} refers to {written}, but there is no {address}.",
-                did_you_mean(address, known),
+                f"{where} refers to {reference.source_text()}, but there is no {address}.",
+                did_you_mean(address, program.remote_states if is_state else program.blocks),
             )
-        return (address,)
+        return address
 
 
 def _bare_references(text: str) -> list[Reference]:
     return list(parse_expression(text).references())
 
 
-def _order_blocks(program: Program, direct: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    rank = {address: index for index, address in enumerate(program.blocks)}
-    sorter = TopologicalSorter(direct)
+def _order(program: Program, named: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return all declarations, each after those that it names.
+
+    Raises:
+        UserError: Declarations refer to each other in a cycle.
+    """
+    sorter = TopologicalSorter(named)
     try:
         sorter.prepare()
     except CycleError as error:
-        # The sorter puts each block of the cycle before one that depends on it.
-        named = " → ".join(program.blocks[address].title for address in reversed(error.args[1]))
+        # The sorter puts each declaration of the cycle before one that depends on it.
+        cycle = [
+            program.blocks[name].title if name in program.blocks else name
+            for name in reversed(error.args[1])
+        ]
         raise UserError(
-            f"These depend on each other in a cycle: {named}.", "Take one of these references out."
+            f"These depend on each other in a cycle: {' → '.join(cycle)}.",
+            "Take one of these references out.",
         ) from None
-    # A heap of ranks, so that blocks that are ready together keep the order of reading.
+    # A heap of ranks, so that blocks that are ready together keep the order of reading. The other
+    # declarations come first, because blocks may wait for them.
+    rank = {address: index for index, address in enumerate(program.blocks)}
     ready: list[tuple[int, str]] = []
     order: list[str] = []
     while sorter.is_active():
-        for address in sorter.get_ready():
-            heapq.heappush(ready, (rank[address], address))
+        for name in sorter.get_ready():
+            heapq.heappush(ready, (rank.get(name, -1), name))
         order.append(heapq.heappop(ready)[1])
         sorter.done(order[-1])
-    return tuple(order)
+    return order

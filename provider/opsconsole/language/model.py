@@ -72,16 +72,23 @@ class Origin:
         """Return the block's name in messages: the construct's path, if any, and the address."""
         return f"{self.path} ({address})" if self.path else address
 
+    def where(self, name: str) -> str:
+        """Return the name and the place of a block: the construct's path, or else the file."""
+        return f"{self.path} ({name})" if self.path else f"{self.file}: {name}"
+
     def place(self, folder: Path) -> str:
         """Return `FILE:LINE` from the metadata, relative to `folder`; empty if not known."""
         for entry in self.trace:
             if match := _PLACE.fullmatch(entry.strip().rpartition("(")[2].rstrip(")")):
-                path = Path(match[1])
-                if path.is_absolute() and path.is_relative_to(folder):
-                    path = path.relative_to(folder)
-                return f"{path}:{match[2]}"
+                return place_in(folder, match[1], int(match[2]))
         # Synthesis writes a stack trace into the metadata only on request.
         return ""
+
+
+def place_in(folder: Path, file: str, line: int) -> str:
+    """Return `FILE:LINE`, relative to `folder` if the file is in it."""
+    path = Path(file)
+    return f"{path.relative_to(folder) if path.is_relative_to(folder) else path}:{line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +237,7 @@ class Import:
     @property
     def title(self) -> str:
         """The name of the block in messages."""
-        return f"{self.origin.path or self.origin.file}: import of {self.to}"
+        return self.origin.where(f"import of {self.to}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,37 +7,57 @@ that instance, and the value that stands for all instances of a block is made on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from fractions import Fraction
+from graphlib import CycleError
 from typing import Any, Final
 
 from opsconsole.clock import utc_now
 from opsconsole.definition import Attribute
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.language import remote_states
-from opsconsole.language.access import Quoted, Step, element, get_path
-from opsconsole.language.block_reading import block_address
 from opsconsole.language.constraints import attribute_constraint
-from opsconsole.language.conversion import from_wire
-from opsconsole.language.failures import EvaluationError, ExpressionFailure
-from opsconsole.language.instances import Instance, count_entries, each_entries
-from opsconsole.language.json_values import (
-    LocalCycle,
-    evaluate_argument,
-    evaluate_json,
-    order_locals,
+from opsconsole.language.conversion import convert, from_wire
+from opsconsole.language.failures import (
+    MAX_INSTANCES,
+    BeyondBounds,
+    EvaluationError,
+    ExpressionFailure,
+    NotKnownYet,
+    expression_error,
 )
+from opsconsole.language.graph import block_address, order_locals
+from opsconsole.language.json_body import DuplicateKeys
 from opsconsole.language.model import Block, Program
-from opsconsole.language.nodes import Names, Reference, Scope, Work
+from opsconsole.language.nodes import (
+    Names,
+    Quoted,
+    Reference,
+    Scope,
+    Step,
+    Work,
+    element,
+    get_path,
+    make_object,
+)
+from opsconsole.language.numbers import int64
+from opsconsole.language.parser import parse_template
 from opsconsole.language.values import (
     IS_SENSITIVE,
     NO_MARKS,
     NULL,
+    NUMBER,
     STRING,
     Marked,
     Value,
+    items_of,
+    members_of,
     object_of,
     object_type,
+    of_python,
     pack,
+    to_nfc,
     tuple_of,
     unknown,
     unpack,
@@ -52,6 +72,31 @@ Lookup = Callable[[str], Any]
 
 _NEEDS: Final = {"each": "for_each", "count": "count", "self": "a provisioner"}
 """What a block needs so that its expressions may use a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One instance of a block.
+
+    Attributes:
+        address: Full address, key included.
+        key: An int with count, a str with for_each, else None.
+        each: The value of `each.value`.
+    """
+
+    block: Block
+    address: str
+    key: InstanceKey = None
+    each: Value = NULL
+
+    @property
+    def names(self) -> dict[str, Value]:
+        """The names that only this instance of the block has: `each` or `count`."""
+        if isinstance(self.key, str):
+            return each_names(self.key, self.each)
+        if self.key is None:
+            return {}
+        return {"count": object_of({"index": Value(NUMBER, int64(self.key))})}
 
 
 class NameResolver(Names):
@@ -100,9 +145,9 @@ class NameResolver(Names):
         self._sensitive_in_state = sensitive
         self._checking = checking
         workspace = workspace_of(program.root) if workspace is None else workspace
-        self._settings: Mapping[str, Mapping[str, str]] = {
-            "path": {"module": ".", "root": ".", "cwd": str(program.root)},
-            "terraform": {"workspace": workspace},
+        self._settings: Mapping[str, Value] = {
+            "path": of_python({"module": ".", "root": ".", "cwd": str(program.root)}),
+            "terraform": of_python({"workspace": workspace}),
         }
         self._expanded: dict[str, Mapping[InstanceKey, Instance]] = {}
         self._sensitive: dict[str, tuple[AttributePath, ...]] = {}
@@ -177,7 +222,7 @@ class NameResolver(Names):
         if root == "local":
             return get_path(self._local(reference), steps[2:])
         if root in self._settings:
-            return self._setting(reference)
+            return get_path(self._settings[root], steps[1:])
         block, rest = self._block_at(steps)
         if block is None:
             return self._absent_value(f"there is no {reference.source_text()}")
@@ -234,8 +279,9 @@ class NameResolver(Names):
                 # only until the outermost local value is evaluated.
                 if isinstance(found, ExpressionFailure) or before != self._unknown_lookups:
                     self._provisional_locals.add(item)
-        except LocalCycle as cycle:
-            found = self._absent_value(f"local values refer to each other in a cycle: {cycle}")
+        except CycleError:
+            # `build_graph` names all of them.
+            found = self._absent_value(f"local.{name} refers to itself through local values")
         finally:
             self._depth -= 1
             if not self._depth:
@@ -249,13 +295,6 @@ class NameResolver(Names):
             return evaluate_json(self.program.locals[name], self.scope())
         except ExpressionFailure as failure:
             return failure
-
-    def _setting(self, reference: Reference) -> Value:
-        root, *rest = reference.steps
-        known = self._settings[str(root)]
-        if len(rest) != 1 or rest[0] not in known:
-            raise EvaluationError(f"there is no {reference.source_text()}")
-        return Value(STRING, known[str(rest[0])])
 
     def _of_block(self, block: Block, steps: tuple[Step, ...]) -> Value:
         instances = self.instances(block)
@@ -357,6 +396,64 @@ class NameResolver(Names):
         return result
 
 
+def each_names(key: str, value: Value) -> dict[str, Value]:
+    """Return the name `each` for one entry of a `for_each`."""
+    return {"each": object_of({"key": Value(STRING, key), "value": value})}
+
+
+def count_entries(value: Value) -> dict[InstanceKey, Value]:
+    """Return the keys of the instances that `count = value` makes.
+
+    Raises:
+        EvaluationError: The value is unknown, null or sensitive, or not a whole number of at least
+            0.
+    """
+    _check_known(value)
+    number = convert(value, NUMBER).data
+    if isinstance(number, Fraction) or number < 0:
+        raise EvaluationError("it must be a whole number from 0 on")
+    _check_instances(number)
+    return dict.fromkeys(range(number), NULL)
+
+
+def each_entries(value: Value) -> dict[str, Value]:
+    """Return the keys and values of `for_each = value`, sorted.
+
+    Raises:
+        EvaluationError: The value is unknown, null, sensitive, or neither a map nor a set of
+            strings.
+    """
+    _check_known(value)
+    if value.kind not in ("map", "object", "set"):
+        raise EvaluationError(f"it must be a map or a set of strings, not a {value.type}")
+    _check_instances(len(value.data))
+    if value.kind != "set":
+        return members_of(value)
+    if not value.is_known:
+        raise NotKnownYet("it holds a value that is known only after apply")
+    if None in value.data:
+        raise EvaluationError("it must not hold null")
+    if value.data and value.type.element != STRING:
+        raise EvaluationError(f"it must be a map or a set of strings, not a {value.type}")
+    return {item.data: item for item in items_of(value)}
+
+
+def _check_known(value: Value) -> None:
+    if value.marks:
+        raise EvaluationError("it must not be sensitive, because the keys of instances are shown")
+    if value.data is UNKNOWN:
+        raise NotKnownYet(
+            "it depends on values that are known only after apply; apply what it depends on first"
+        )
+    if value.is_null:
+        raise EvaluationError("it must not be null")
+
+
+def _check_instances(number: int) -> None:
+    if number > MAX_INSTANCES:
+        raise BeyondBounds(f"there would be more than {MAX_INSTANCES:,} instances")
+
+
 def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instance]) -> Instance:
     if block.counted and isinstance(key, str) and key.isascii() and key.isdigit():
         key = int(key)
@@ -407,3 +504,56 @@ def _mark_nested(data: Any, attribute: Attribute) -> Any:
         item.name: pack(_attribute_value(data.get(item.name), item))
         for item in attribute.attributes
     }
+
+
+def evaluate_json(value: Any, scope: Scope) -> Value:
+    """Return the value of a JSON value in `scope`.
+
+    Raises:
+        EvaluationError: A template in it cannot be evaluated.
+        UnsupportedExpression: A template uses something that only Terraform has.
+    """
+    if isinstance(value, str):
+        # Every template sequence, even an escaped one, contains a brace.
+        if "{" not in value:
+            return Value(STRING, to_nfc(value))
+        return _evaluate_template(value, scope)
+    if isinstance(value, list):
+        return tuple_of(evaluate_json(item, scope) for item in value)
+    if isinstance(value, dict):
+        members = value.pairs if isinstance(value, DuplicateKeys) else value.items()
+        pairs = ((evaluate_json(name, scope), evaluate_json(raw, scope)) for name, raw in members)
+        return make_object(pairs, 'the key "{}" is declared twice')
+    return of_python(value)
+
+
+def _evaluate_template(text: str, scope: Scope) -> Value:
+    try:
+        result = parse_template(text).evaluate(scope)
+    except ExpressionFailure as failure:
+        # A smaller template may be set already.
+        failure.expression = failure.expression or text
+        raise
+    if isinstance(result.data, str):
+        return Value(STRING, to_nfc(result.data), result.marks)
+    return result
+
+
+def evaluate_argument(
+    title: str, name: str, raw: Any, scope: Scope, then: Callable[[Any], Any] | None = None
+) -> Any:
+    """Evaluate a JSON value and convert the result with `then`.
+
+    Args:
+        title: The owner of the value: the construct's path and the address.
+        name: The argument that the value belongs to.
+
+    Raises:
+        UserError: The value cannot be evaluated.
+    """
+    scope.work.start()
+    try:
+        value = evaluate_json(raw, scope)
+        return value if then is None else then(value)
+    except (ExpressionFailure, RecursionError) as error:
+        raise expression_error(title, name, raw, error) from error

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, TypeVar
 
-from opsconsole.language.access import Quoted
 from opsconsole.language.failures import MAX_NESTING, BeyondBounds, EvaluationError
 from opsconsole.language.nodes import (
     ITEM,
@@ -28,6 +27,7 @@ from opsconsole.language.nodes import (
     Literal,
     Node,
     Object,
+    Quoted,
     Reference,
     Splat,
     Template,

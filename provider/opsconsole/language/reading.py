@@ -2,47 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from opsconsole.definition import Kind
+from opsconsole.diagnostics import Mistakes, diagnostics_of
+from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import UserError
-from opsconsole.language.block_reading import (
-    RESERVED_VARIABLES,
-    bare_text,
-    check_arguments,
-    check_name,
-    check_required_provider,
-    check_versions,
-    iterate_bodies,
-    iterate_labels,
-    provider_key,
-    read_block,
-    read_bool,
-    read_depends_on,
-    read_origin,
-    read_string,
-    single_body,
-)
 from opsconsole.language.constraints import parse_constraint
-from opsconsole.language.failures import EvaluationError, UnsupportedExpression
-from opsconsole.language.json_values import (
-    COMMENT,
+from opsconsole.language.failures import (
+    ExpressionFailure,
     OnlyTerraform,
-    UnreadProgram,
     only_terraform_error,
-    read_json,
     unknown_name_error,
 )
+from opsconsole.language.graph import block_address, foreign_name_error, is_foreign
+from opsconsole.language.json_body import (
+    Body,
+    labels_of,
+    read_blocks,
+    read_json,
+)
 from opsconsole.language.model import (
+    NOTHING,
+    REMOTE_STATE,
+    REMOTE_STATE_ARGUMENTS,
     BackendBlock,
     Block,
+    BlockDefinition,
     Import,
     Json,
+    LifecycleBlock,
     Moved,
-    Origin,
     Output,
     Program,
     ProviderBlock,
@@ -51,9 +46,12 @@ from opsconsole.language.model import (
     Validation,
     Variable,
 )
+from opsconsole.language.nodes import Quoted, is_name
+from opsconsole.language.parser import plain_reference
 from opsconsole.language.values import PRIMITIVES
 from opsconsole.state import Address
 from opsconsole.terraform_binary import OF_OPENTOFU, engine_of
+from opsconsole.text import did_you_mean
 
 _UNSUPPORTED: Final = ("module", "check", "ephemeral", "action")
 _SETTINGS: Final = "terraform"
@@ -76,6 +74,34 @@ _VARIABLE: Final = (
 )
 _OUTPUT: Final = ("value", "description", "sensitive", "ephemeral", "depends_on")
 _IMPORT: Final = ("to", "id", "for_each", "provider")
+_LIFECYCLE: Final = (
+    "create_before_destroy",
+    "ignore_changes",
+    "prevent_destroy",
+    "replace_triggered_by",
+)
+_META: Final = frozenset(("count", "for_each", "depends_on", "provider", "lifecycle", "connection"))
+_RESERVED_VARIABLES: Final = frozenset(
+    ("count", "depends_on", "for_each", "lifecycle", "locals", "providers", "source", "version")
+)
+"""Names that a variable cannot have."""
+_PROVIDER: Final = re.compile(r"([\w-]+)(?:\.([\w-]+))?")
+_PROVIDER_NAME: Final = re.compile(r"[^\W_](?:(?:[^\W_]|-)*[^\W_])?")
+_SOURCE: Final = re.compile(r"(?:[\w.-]+(?::\d+)?/)?(?:[\w-]+/)?[\w-]+")
+_VERSION: Final = re.compile(
+    r"\s*(?:=|!=|>=|<=|~>|>|<)?\s*\d+(?:\.\d+)*(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\s*"
+)
+
+
+T = TypeVar("T", Block, Output, Variable)
+
+
+class UnreadProgram(Mistakes):
+    """A program with mistakes; `program` is its readable part."""
+
+    def __init__(self, mistakes: Sequence[UserError], program: Program) -> None:
+        super().__init__(item for mistake in mistakes for item in diagnostics_of(mistake))
+        self.program = program
 
 
 def load_directory(directory: Path, schemas: Schemas, stack: str = "") -> Program:
@@ -148,10 +174,7 @@ def read_program(files: list[Path], root: Path, schemas: Schemas, stack: str = "
     program = Program(root, stack=stack, settings=schemas.PROVIDER, engine=engine_of(root))
     reader = _Reader(schemas, program)
     for path in files:
-        document = read_json(path)
-        if not isinstance(document, dict | list):
-            raise UserError(f"{path}: an object is required.", "Synthesise it again.")
-        for name, content in iterate_labels(document, str(path)):
+        for name, content in labels_of(read_json(path), str(path)):
             reader.attempt("", reader.member, name, content, str(path))
     # Done last, because any of the files may hold required_providers.
     for block in program.blocks.values():
@@ -194,271 +217,392 @@ class _Reader:
             )
 
     def member(self, kind: str, content: Json, file: str) -> None:
-        """Read one member of a file's top level."""
+        """Read one member of a file's top level: the blocks of one type."""
         if kind in _UNSUPPORTED:
-            raise only_terraform_error(f"{kind} blocks", Origin(file))
-        if kind in _UNLABELLED:
-            where = f"{file}: {kind}"
-            for body in iterate_bodies(content, where):
-                read = _UNLABELLED[kind]
-                self.attempt("", read, self, body, where, read_origin(body, file))
-        elif kind in _NAMED:
-            prefix, read_named = _NAMED[kind]
-            required = kind != "locals"
-            for name, value in iterate_labels(content, f"{file}: {kind}", required=required):
-                self.attempt(f"{prefix}.{name}", read_named, self, name, value, file)
-        elif kind in _KINDS:
-            _KINDS[kind](self, content, file)
-        else:
-            known = (*_KINDS, *_NAMED, *_UNLABELLED)
-            raise unknown_name_error("block type", kind, known, file)
+            raise only_terraform_error(file, f"{kind} blocks")
+        if kind not in _BLOCKS:
+            raise unknown_name_error("block type", kind, _BLOCKS, file)
+        labels, read = _BLOCKS[kind]
+        # Expressions name a variable `var.NAME`.
+        name = "var" if kind == "variable" else kind
+        for names, body in read_blocks(content, file, name, labels):
+            self.attempt(body.name, read, self, *names, body)
 
-    def _terraform(self, content: Json, file: str) -> None:
-        where = f"{file}: terraform"
-        for body in iterate_bodies(content, where):
-            for kind, value in body.items():
-                self.attempt(_SETTINGS, self._setting, kind, value, where)
+    def _terraform(self, body: Body) -> None:
+        for kind in body.arguments():
+            self.attempt(_SETTINGS, self._setting, kind, body)
 
-    def _setting(self, kind: str, value: Json, where: str) -> None:
-        if kind == "backend":
-            self._set_backend(list(iterate_labels(value, f"{where}.backend")), where)
-        elif kind == "cloud":
-            self._set_backend([("cloud", value)], where)
+    def _setting(self, kind: str, body: Body) -> None:
+        if kind in ("backend", "cloud"):
+            labels = 1 if kind == "backend" else 0
+            blocks = read_blocks(body.get(kind), body.origin.file, f"terraform.{kind}", labels)
+            self._set_backend([*blocks], body)
         elif kind == "required_version":
-            if value is not None:
-                place = f"{where}.required_version"
-                check_versions(read_string(value, place), place)
+            if body.get(kind) is not None:
+                _check_versions(body.string(kind), f"{body.where}: {kind}")
         elif kind == "required_providers":
-            self._required_providers(value, f"{where}.required_providers")
+            for wanted in body.blocks(kind):
+                self._require_providers(wanted)
         else:
-            check_arguments({kind: value}, _TERRAFORM, where)
+            body.check_names(_TERRAFORM)
 
-    def _required_providers(self, content: Json, where: str) -> None:
-        for body in iterate_bodies(content, where):
-            if self.program.required_providers:
-                raise UserError(f"{where}: it is declared twice.", "Keep one of them.")
-            for name, wanted in body.items():
-                if name != COMMENT:
-                    source = {"version": wanted} if isinstance(wanted, str) else wanted
-                    if not isinstance(source, dict):
-                        raise UserError(f"{where}: {name} must be an object.")
-                    check_required_provider(name, source, where)
-                    self.program.required_providers[name] = source
+    def _set_backend(self, backends: Sequence[tuple[tuple[str, ...], Body]], body: Body) -> None:
+        if len(backends) != 1 or self.program.backend is not None:
+            raise UserError(f"{body.where}: there must be one backend.", "Keep one of them.")
+        names, settings = backends[0]
+        self.program.backend = BackendBlock(names[0] if names else "cloud", settings.arguments())
 
-    def _set_backend(self, found: list[tuple[str, Json]], where: str) -> None:
-        if len(found) != 1 or self.program.backend is not None:
-            raise UserError(f"{where}: there must be one backend.", "Keep one of them.")
-        kind, settings = found[0]
-        kept = {key: value for key, value in single_body(settings, where).items() if key != COMMENT}
-        self.program.backend = BackendBlock(kind, kept)
+    def _require_providers(self, body: Body) -> None:
+        if self.program.required_providers:
+            raise UserError(f"{body.where}: it is declared twice.", "Keep one of them.")
+        for name, wanted in body.arguments().items():
+            fields = {"version": wanted} if isinstance(wanted, str) else wanted
+            if not isinstance(fields, dict):
+                raise UserError(f"{body.where}: {name} must be an object.")
+            _check_required_provider(name, Body(name, fields, f"{body.where}: {name}", body.origin))
+            self.program.required_providers[name] = fields
 
-    def _provider(self, content: Json, file: str) -> None:
-        for name, value in iterate_labels(content, f"{file}: provider", required=True):
-            where = f"{file}: provider.{name}"
-            check_name(name, where)
-            for body in iterate_bodies(value, where):
-                self.attempt("", self._provider_block, name, body, file, where)
-
-    def _provider_block(self, name: str, body: dict[str, Json], file: str, where: str) -> None:
+    def _provider(self, name: str, body: Body) -> None:
+        _check_name(name, body.where)
         key = name
         if "alias" in body:
-            alias = read_string(body["alias"], f"{where}.alias")
-            check_name(alias, f"{where}.alias")
+            alias = body.string("alias")
+            _check_name(alias, f"{body.where}: alias")
             key = f"{name}.{alias}"
         if key in self.program.providers:
             raise UserError(
-                f"{where}: the configuration {key} is declared twice.",
+                f"{body.where}: the configuration {key} is declared twice.",
                 "Give one of them an alias.",
             )
-        arguments = {
-            argument: item
-            for argument, item in body.items()
-            if argument not in (COMMENT, "alias", "version", "for_each")
-        }
-        origin = read_origin(body, file)
+        arguments = body.arguments(("alias", "version", "for_each"))
         # Stored before the refusal, so that a command that needs only the state can continue.
-        self.program.providers[key] = ProviderBlock(key, arguments, origin, body.get("for_each"))
-        if "for_each" in body:
-            raise only_terraform_error("for_each of a provider", origin, name)
-
-    def _blocks(self, content: Json, file: str, mode: str = "managed") -> None:
-        where = f"{file}: {'data' if mode == 'data' else 'resource'}"
-        for type_name, named in iterate_labels(content, where, required=True):
-            for name, value in iterate_labels(named, f"{file}: {type_name}", required=True):
-                address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"
-                for body in iterate_bodies(value, f"{file}: {type_name}.{name}"):
-                    self.attempt(address, self._block, mode, type_name, name, body, file)
-
-    def _block(
-        self, mode: str, type_name: str, name: str, body: Mapping[str, Json], file: str
-    ) -> None:
-        block = read_block(mode, type_name, name, body, file, self.schemas)
-        read_already = self.program.remote_states if block.is_remote_state else self.program.blocks
-        if block.address in read_already:
-            raise UserError(
-                f"{file}: {block.address} is declared twice.",
-                f"It is in {read_already[block.address].origin.file} already.",
-            )
-        read_already[block.address] = block
-
-    def _variable(self, name: str, value: Json, file: str) -> None:
-        check_name(name, f"{file}: variable")
-        if name in RESERVED_VARIABLES:
-            raise UserError(
-                f"{file}: variable: {name!r} is reserved, so no variable can have this name.",
-                "Rename it.",
-            )
-        if name in self.program.variables:
-            raise UserError(f"{file}: the variable {name} is declared twice.")
-        self.program.variables[name] = _read_variable(name, value, file)
-
-    def _local(self, name: str, value: Json, file: str) -> None:
-        check_name(name, f"{file}: locals")
-        if name in self.program.locals:
-            raise UserError(f"{file}: the local value {name} is declared twice.")
-        self.program.locals[name] = value
-
-    def _output(self, name: str, value: Json, file: str) -> None:
-        if value is None:
-            return
-        where = f"{file}: output.{name}"
-        check_name(name, f"{file}: output")
-        body = single_body(value, where)
-        if name in self.program.outputs:
-            raise UserError(f"{where} is declared twice.")
-        origin = read_origin(body, file)
-        if "precondition" in body:
-            raise only_terraform_error("precondition", origin, f"output.{name}")
-        check_arguments(body, _OUTPUT, where)
-        if "value" not in body:
-            raise UserError(f"{where}: it has no value.")
-        if read_bool(body.get("ephemeral", False), f"{where}.ephemeral"):
-            raise UserError(f"{where}: an output of the root cannot be ephemeral.")
-        self.program.outputs[name] = Output(
-            name=name,
-            value=body["value"],
-            origin=origin,
-            sensitive=read_bool(body.get("sensitive", False), f"{where}.sensitive"),
-            description=_description(body, where),
-            depends_on=read_depends_on(body.get("depends_on", []), where),
+        self.program.providers[key] = ProviderBlock(
+            key, arguments, body.origin, body.get("for_each")
         )
+        if "for_each" in body:
+            raise only_terraform_error(body.where, "for_each")
 
-    def _import(self, body: dict[str, Json], where: str, origin: Origin) -> None:
+    def _block(self, type_name: str, name: str, body: Body, mode: str = "managed") -> None:
+        block = _read_block(mode, type_name, name, body, self.schemas)
+        declared = self.program.remote_states if block.is_remote_state else self.program.blocks
+        _declare(declared, block.address, block, body)
+
+    def _variable(self, name: str, body: Body) -> None:
+        _check_name(name, body.where)
+        _declare(self.program.variables, name, _read_variable(name, body), body)
+
+    def _output(self, name: str, body: Body) -> None:
+        _check_name(name, body.where)
+        _declare(self.program.outputs, name, _read_output(name, body), body)
+
+    def _locals(self, body: Body) -> None:
+        for name in body.arguments():
+            self.attempt(f"local.{name}", self._local, name, body)
+
+    def _local(self, name: str, body: Body) -> None:
+        _check_name(name, body.where)
+        if name in self.program.locals:
+            raise UserError(f"{body.where}: {name} is declared twice.", "Keep one of them.")
+        self.program.locals[name] = body.get(name)
+
+    def _import(self, body: Body) -> None:
         if "identity" in body:
-            raise only_terraform_error("the identity of an import block", origin)
-        check_arguments(body, _IMPORT, where)
+            raise only_terraform_error(body.where, "the identity of an import block")
+        body.check_names(_IMPORT)
         if body.get("id") is None:
-            raise UserError(f"{where}: an id is required.")
-        target = bare_text(body.get("to"), f"{where}.to")
+            raise UserError(f"{body.where}: an id is required.")
+        target = body.expression("to")
         if target.startswith("data."):
-            raise UserError(f"{where}: {target} is a data source.", "Import resources only.")
+            raise UserError(f"{body.where}: {target} is a data source.", "Import resources only.")
         if "for_each" not in body and any(item.to == target for item in self.program.imports):
-            raise UserError(f"{where}: {target} is imported twice.", "Keep one of them.")
+            raise UserError(f"{body.where}: {target} is imported twice.", "Keep one of them.")
         self.program.imports.append(
             Import(
                 to=target,
-                id=body["id"],
-                origin=origin,
-                provider=provider_key(body, where),
+                id=body.get("id"),
+                origin=body.origin,
+                provider=_provider_key(body),
                 for_each=body.get("for_each"),
                 repeated="for_each" in body,
             )
         )
 
-    def _read_moved(self, body: dict[str, Json], where: str, origin: Origin) -> None:
-        check_arguments(body, ("from", "to"), where)
-        source = _address(body.get("from"), f"{where}.from", origin)
-        target = _address(body.get("to"), f"{where}.to", origin)
+    def _moved(self, body: Body) -> None:
+        body.check_names(("from", "to"))
+        source, target = _address(body, "from"), _address(body, "to")
         if (source.type, source.mode) != (target.type, target.mode):
-            raise only_terraform_error(f"moving {source} to another type, {target},", origin)
-        self.program.moved.append(Moved(source, target, origin))
+            raise only_terraform_error(body.where, f"moving {source} to another type, {target}")
+        self.program.moved.append(Moved(source, target, body.origin))
 
-    def _read_removed(self, body: dict[str, Json], where: str, origin: Origin) -> None:
+    def _removed(self, body: Body) -> None:
         if "provisioner" in body:
-            raise only_terraform_error("provisioner blocks", origin)
-        check_arguments(body, ("from", "lifecycle"), where)
-        lifecycle = single_body(body.get("lifecycle"), f"{where}.lifecycle")
-        check_arguments(lifecycle, ("destroy",), f"{where}.lifecycle")
-        destroy = read_bool(lifecycle.get("destroy", True), f"{where}.lifecycle.destroy")
-        source = _address(body.get("from"), f"{where}.from", origin)
+            raise only_terraform_error(body.where, "provisioner blocks")
+        body.check_names(("from", "lifecycle"))
+        lifecycle = body.block("lifecycle")
+        lifecycle.check_names(("destroy",))
+        destroy = lifecycle.bool("destroy", True)
+        source = _address(body, "from")
         if source.mode == "data":
-            raise UserError(f"{where}: {source} is a data source.", "Name a resource.")
+            raise UserError(f"{body.where}: {source} is a data source.", "Name a resource.")
         if source.key is not None:
             raise UserError(
-                f"{where}: {source} names an instance.", "A removed block takes all of them."
+                f"{body.where}: {source} names an instance.", "A removed block takes all of them."
             )
-        self.program.removed.append(Removed(source, destroy, origin))
+        self.program.removed.append(Removed(source, destroy, body.origin))
 
 
-_KINDS: Final[Mapping[str, Callable[[_Reader, Json, str], None]]] = {
-    "terraform": _Reader._terraform,
-    "provider": _Reader._provider,
-    "resource": _Reader._blocks,
-    "data": partial(_Reader._blocks, mode="data"),
-}
-_NAMED: Final[Mapping[str, tuple[str, Callable[[_Reader, str, Json, str], None]]]] = {
-    "variable": ("var", _Reader._variable),
-    "locals": ("local", _Reader._local),
-    "output": ("output", _Reader._output),
-}
-"""The kinds with one label, or none, and how expressions name what they declare."""
-_UNLABELLED: Final[Mapping[str, Callable[[_Reader, dict[str, Json], str, Origin], None]]] = {
-    "import": _Reader._import,
-    "moved": _Reader._read_moved,
-    "removed": _Reader._read_removed,
-}
-
-
-def _address(value: Json, where: str, origin: Origin) -> Address:
-    text = bare_text(value, where)
-    try:
-        address = Address.parse(text)
-    except UserError as error:
-        raise UserError(f"{where}: {error.message}", error.remedy) from error
-    if address.module:
-        raise only_terraform_error(f"the module in {address}", origin)
-    return address
-
-
-def _description(body: dict[str, Json], where: str) -> str:
-    value = body.get("description", "")
-    plain = isinstance(value, str | int) and not isinstance(value, bool)
-    return read_string(str(value) if plain else value, f"{where}.description")
-
-
-def _read_variable(name: str, value: Json, file: str) -> Variable:
-    where = f"{file}: variable.{name}"
-    body = single_body(value, where)
-    check_arguments(body, _VARIABLE, where)
-    origin = read_origin(body, file)
-    wanted = body.get("type", "any")
-    try:
-        constraint = parse_constraint(bare_text(wanted, f"{where}.type"))
-    except (EvaluationError, UnsupportedExpression) as error:
-        raise UserError(f"{where}.type: {error}.", "Write a type constraint.") from error
-    return Variable(
+def _read_block(mode: str, type_name: str, name: str, body: Body, schemas: Schemas) -> Block:
+    _check_name(name, body.where)
+    if (mode, type_name) == ("data", REMOTE_STATE):
+        definition: BlockDefinition = NOTHING
+        if "lifecycle" in body:
+            raise only_terraform_error(body.where, "lifecycle of terraform_remote_state")
+        body.check_names(REMOTE_STATE_ARGUMENTS, _META)
+        if not body.get("backend"):
+            raise UserError(f"{body.where}: it has no backend.")
+    else:
+        definition = _definition(mode, type_name, body, schemas)
+    for kind in ("provisioner", "connection"):
+        if kind in body:
+            raise only_terraform_error(body.where, f"{kind} blocks")
+    if "count" in body and "for_each" in body:
+        raise UserError(f"{body.where}: count and for_each exclude each other.")
+    return Block(
+        mode=mode,
+        type_name=type_name,
         name=name,
-        constraint=constraint,
-        origin=origin,
-        default=body.get("default"),
-        optional="default" in body,
-        sensitive=read_bool(body.get("sensitive", False), f"{where}.sensitive"),
-        ephemeral=read_bool(body.get("ephemeral", False), f"{where}.ephemeral"),
-        nullable=read_bool(body.get("nullable", True), f"{where}.nullable"),
-        # Without a type, Terraform takes a text literally; with type `any`, it parses an
-        # expression.
-        textual="type" not in body or constraint.type in PRIMITIVES,
-        description=_description(body, where),
-        validations=tuple(
-            _read_validation(rule, f"{where}.validation")
-            for rule in iterate_bodies(body.get("validation"), f"{where}.validation")
-        ),
+        arguments=body.arguments(_META),
+        origin=body.origin,
+        provider=_provider_key(body) or type_name.partition("_")[0],
+        definition=definition,
+        depends_on=_read_depends_on(body),
+        lifecycle=_read_lifecycle(body.block("lifecycle"), mode, definition),
+        count=body.get("count"),
+        for_each=body.get("for_each"),
+        counted="count" in body,
+        repeated="for_each" in body,
     )
 
 
-def _read_validation(body: dict[str, Json], where: str) -> Validation:
-    check_arguments(body, ("condition", "error_message"), where)
+def _definition(mode: str, type_name: str, body: Body, schemas: Schemas) -> BlockDefinition:
+    known: Mapping[str, BlockDefinition]
+    known = schemas.DATA_SOURCES if mode == "data" else schemas.RESOURCES
+    if type_name in known:
+        return known[type_name]
+    kind = "data source" if mode == "data" else "resource"
+    provider = type_name.partition("_")[0]
+    if provider not in {name.partition("_")[0] for name in known}:
+        raise only_terraform_error(body.where, f'a {kind} of the provider "{provider}"')
+    raise UserError(
+        f'{body.where}: there is no {kind} type "{type_name}".', did_you_mean(type_name, known)
+    )
+
+
+def _read_lifecycle(body: Body, mode: str, definition: BlockDefinition) -> LifecycleBlock:
+    if not body.fields:
+        return LifecycleBlock()
+    for kind in ("precondition", "postcondition", "action_trigger"):
+        if kind in body:
+            raise only_terraform_error(body.where, f"a {kind}")
+    body.check_names(_LIFECYCLE)
+    declared = [*body.arguments()]
+    if declared and mode == "data":
+        raise UserError(
+            f"{body.where}: {declared[0]} has no meaning for a data source.", "Remove it."
+        )
+    ignore_all = body.get("ignore_changes") == "all"
+    return LifecycleBlock(
+        prevent_destroy=body.bool("prevent_destroy", False),
+        create_before_destroy=body.bool("create_before_destroy", None)
+        if "create_before_destroy" in body
+        else None,
+        ignore_changes=() if ignore_all else _ignored_paths(body, definition),
+        ignore_all=ignore_all,
+        replace_triggered_by=tuple(body.expressions("replace_triggered_by")),
+    )
+
+
+def _ignored_paths(body: Body, definition: BlockDefinition) -> tuple[AttributePath, ...]:
+    """Return the paths of attributes in `ignore_changes`."""
+    where = f"{body.where}: ignore_changes"
+    paths: list[AttributePath] = []
+    for text in body.expressions("ignore_changes"):
+        reference = plain_reference(text)
+        if reference is None:
+            raise UserError(f"{where}: {text!r} names no attribute.")
+        name, *rest = reference.steps
+        attribute = definition.by_name.get(str(name))
+        if attribute is None:
+            raise UserError(f'{where}: there is no attribute "{name}".')
+        if attribute.kind is Kind.STRING_SET and rest:
+            raise UserError(
+                f"{where}: {name} is a set, whose elements have no index.", f"Ignore all of {name}."
+            )
+        paths.append(reference.steps)
+    return tuple(paths)
+
+
+def _read_depends_on(body: Body) -> tuple[str, ...]:
+    """Return the addresses that `depends_on` lists, without keys."""
+    where = f"{body.where}: depends_on"
+    addresses = []
+    for text in body.expressions("depends_on"):
+        reference = plain_reference(text)
+        if reference is not None and is_foreign(reference):
+            raise foreign_name_error(reference, where)
+        address = None if reference is None else block_address(reference.steps)
+        if reference is None or address is None:
+            raise UserError(f"{where}: {text!r} is not a reference.")
+        rest = reference.steps[address.count(".") + 1 :]
+        keyed = len(rest) == 1 and isinstance(rest[0], int | Quoted)
+        if reference.steps[0] in ("each", "count", "self") or (rest and not keyed):
+            raise UserError(f"{where}: {text!r} names more than a block.", "Name the block.")
+        addresses.append(address)
+    return tuple(dict.fromkeys(addresses))
+
+
+def _provider_key(body: Body) -> str:
+    """Return the meta-argument `provider`, `NAME` or `NAME.ALIAS`; empty if not set."""
+    if "provider" not in body:
+        return ""
+    text = body.expression("provider")
+    if not _PROVIDER.fullmatch(text):
+        # OpenTofu also accepts `opsconsole.by["key"]`.
+        where = f"{body.where}: provider"
+        raise OnlyTerraform(
+            f"{where}: the native engine reads NAME or NAME.ALIAS, not {text!r}.",
+            f"{where}: {text}",
+        )
+    return text
+
+
+def _address(body: Body, name: str) -> Address:
+    """Return the address in the argument `name` of a moved or a removed block."""
+    text = body.expression(name)
+    try:
+        address = Address.parse(text)
+    except UserError as error:
+        raise UserError(f"{body.where}: {name}: {error.message}", error.remedy) from error
+    if address.module:
+        raise only_terraform_error(body.where, f"the module in {address}")
+    return address
+
+
+def _read_variable(name: str, body: Body) -> Variable:
+    if name in _RESERVED_VARIABLES:
+        raise UserError(
+            f"{body.where}: {name!r} is reserved, so no variable can have this name.", "Rename it."
+        )
+    body.check_names(_VARIABLE)
+    try:
+        constraint = parse_constraint(body.expression("type", "any"))
+    except ExpressionFailure as error:
+        raise UserError(f"{body.where}: type: {error}.", "Write a type constraint.") from error
+    return Variable(
+        name=name,
+        constraint=constraint,
+        origin=body.origin,
+        default=body.get("default"),
+        optional="default" in body,
+        sensitive=body.bool("sensitive", False),
+        ephemeral=body.bool("ephemeral", False),
+        nullable=body.bool("nullable", True),
+        # Without a type, Terraform takes a text literally; with type `any`, it parses an
+        # expression.
+        textual="type" not in body or constraint.type in PRIMITIVES,
+        description=_description(body),
+        validations=tuple(map(_read_validation, body.blocks("validation"))),
+    )
+
+
+def _description(body: Body) -> str:
+    value = body.fields.get("description", "")
+    # Terraform converts a number to its text.
+    return str(value) if type(value) is int else body.string("description", "")
+
+
+def _read_validation(body: Body) -> Validation:
+    body.check_names(("condition", "error_message"))
     for name in ("condition", "error_message"):
         if name not in body:
-            raise UserError(f"{where}: {name} is required.", "Declare it.")
-    return Validation(body["condition"], body["error_message"])
+            raise UserError(f"{body.where}: {name} is required.", "Declare it.")
+    return Validation(body.get("condition"), body.get("error_message"))
+
+
+def _read_output(name: str, body: Body) -> Output:
+    if "precondition" in body:
+        raise only_terraform_error(body.where, "a precondition")
+    body.check_names(_OUTPUT)
+    if "value" not in body:
+        raise UserError(f"{body.where}: it has no value.")
+    if body.bool("ephemeral", False):
+        raise UserError(f"{body.where}: an output of the root cannot be ephemeral.")
+    return Output(
+        name=name,
+        value=body.get("value"),
+        origin=body.origin,
+        sensitive=body.bool("sensitive", False),
+        description=_description(body),
+        depends_on=_read_depends_on(body),
+    )
+
+
+_BLOCKS: Final[Mapping[str, tuple[int, Callable[..., None]]]] = {
+    "terraform": (0, _Reader._terraform),
+    "provider": (1, _Reader._provider),
+    "resource": (2, _Reader._block),
+    "data": (2, partial(_Reader._block, mode="data")),
+    "variable": (1, _Reader._variable),
+    "locals": (0, _Reader._locals),
+    "output": (1, _Reader._output),
+    "import": (0, _Reader._import),
+    "moved": (0, _Reader._moved),
+    "removed": (0, _Reader._removed),
+}
+"""The types of blocks, each with the number of labels and the method that reads one block."""
+
+
+def _declare(declared: dict[str, T], name: str, declaration: T, body: Body) -> None:
+    """Add a declaration to those of the program."""
+    if name in declared:
+        raise UserError(
+            f"{body.where} is declared twice.", f"It is in {declared[name].origin.file} already."
+        )
+    declared[name] = declaration
+
+
+def _check_name(name: str, where: str) -> None:
+    if not is_name(name):
+        raise UserError(
+            f"{where}: {name!r} is not a valid name.",
+            "A name starts with a letter or an underscore and holds letters, digits, underscores "
+            "and dashes only.",
+        )
+
+
+def _check_versions(text: str, where: str) -> None:
+    """Refuse a text that is not a list of version constraints."""
+    if not all(_VERSION.fullmatch(part) for part in text.split(",")):
+        raise UserError(
+            f"{where}: {text!r} is not a version constraint.", 'Write one, such as ">= 1.5, < 2".'
+        )
+
+
+def _check_required_provider(name: str, body: Body) -> None:
+    """Refuse an entry of `required_providers` that Terraform cannot read."""
+    if not _PROVIDER_NAME.fullmatch(name) or name != name.lower():
+        raise UserError(
+            f"{body.where}: {name!r} is not a valid provider name.", "Use a-z, 0-9 and -."
+        )
+    body.check_names(("source", "version", "configuration_aliases"))
+    # Missing arguments get a value that passes the check.
+    source = body.fields.get("source", "x/y")
+    if not isinstance(source, str) or not _SOURCE.fullmatch(source):
+        raise UserError(
+            f"{body.where}: {source!r} is not the source of a provider.",
+            "Write it as [HOSTNAME/]NAMESPACE/TYPE.",
+        )
+    version = body.fields.get("version", "> 0")
+    if not isinstance(version, str):
+        raise UserError(f"{body.where}: its version must be a string.", 'Such as "1.0".')
+    _check_versions(version, body.where)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.errors import UserError
-from opsconsole.language.json_values import read_json
+from opsconsole.language.json_body import read_json
 from opsconsole.language.model import Program, Schemas
 from opsconsole.language.reading import load_directory, refuse_hcl
 from opsconsole.optional_packages import missing_package
@@ -31,6 +31,12 @@ _SILENCED = (
     "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION",
     "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION",
 )
+_APP_MEMBERS = (
+    ("app", str, "a command"),
+    ("output", str, "a path"),
+    ("context", dict, "an object"),
+)
+"""The members of a cdktf.json that are read here; the others are for the cdktf command."""
 _SHOWN_LINES = 60
 _FRAME = re.compile(r'  File "(.+)", line \d+')
 _ELLIPSIS = "  …"
@@ -163,17 +169,18 @@ def read_app(path: Path) -> App:
     Raises:
         UserError: The file cannot be read, or does not describe an app.
     """
-    from opsconsole.language.app_file import app_file  # pydantic takes time to load
-
-    try:
-        found = app_file(read_json(path))
-    except ValueError as problem:
-        raise UserError(
-            f"{path}: {problem}.",
-            'It names at least the command that synthesises, such as "app": "python main.py".',
-        ) from problem
-    output = os.environ.get("CDKTF_OUTDIR") or found.output or "cdktf.out"
-    return App(path.parent, found.app, path.parent / output, found.context)
+    document = read_json(path)
+    members = {"output": "", "context": {}, **(document if isinstance(document, dict) else {})}
+    for name, kind, words in _APP_MEMBERS:
+        value = members.get(name)
+        if not isinstance(value, kind) or (name == "app" and not str(value).strip()):
+            raise UserError(
+                f"{path}: {name} must be {words}, not {json.dumps(value, default=float)}.",
+                'The file names at least the command that synthesises, such as "app": "python '
+                'main.py".',
+            )
+    output = os.environ.get("CDKTF_OUTDIR") or members["output"] or "cdktf.out"
+    return App(path.parent, members["app"], path.parent / output, members["context"])
 
 
 def synthesise(app: App) -> None:

@@ -17,17 +17,14 @@ from opsconsole.language.failures import (
     EvaluationError,
     ExpressionFailure,
     UnsupportedExpression,
-)
-from opsconsole.language.json_values import (
-    evaluate_argument,
     expression_error,
     only_terraform_error,
-    read_json,
-    read_text,
-    references_in,
     try_step,
 )
+from opsconsole.language.graph import references_in
+from opsconsole.language.json_body import COMMENT, read_json, read_text
 from opsconsole.language.model import Program, Validation, Variable
+from opsconsole.language.name_resolver import evaluate_argument
 from opsconsole.language.nodes import Scope
 from opsconsole.language.parser import parse_arguments, parse_expression
 from opsconsole.language.values import BOOL, EPHEMERAL, SENSITIVE, STRING, of_python, unknown
@@ -129,7 +126,7 @@ def read_values(path: Path) -> dict[str, Any]:
     document = read_json(path)
     if not isinstance(document, dict):
         raise UserError(f"{path}: an object of values by name is required.")
-    return {name: value for name, value in document.items() if name != "//"}
+    return {name: value for name, value in document.items() if name != COMMENT}
 
 
 def read_backend_options(options: Iterable[str]) -> dict[str, Any]:
@@ -162,7 +159,7 @@ def _read_tfvars(path: Path) -> dict[str, Any]:
             if name in values:
                 raise UserError(f"{path}: {name} is declared twice.")
             values[name] = node.evaluate(LITERALS)
-    except (EvaluationError, UnsupportedExpression) as error:
+    except ExpressionFailure as error:
         raise UserError(
             f"{path}: {error}.", "Write one `name = value` a line; values must be written out."
         ) from error
@@ -186,7 +183,7 @@ def _value(variable: Variable, given: tuple[Any, str] | None) -> Any:
         # Values of collection types are written as expressions.
         try:
             value = parse_expression(value).evaluate(LITERALS)
-        except (EvaluationError, UnsupportedExpression) as error:
+        except ExpressionFailure as error:
             raise UserError(
                 f"The variable {variable.name} ({source}): {error}.",
                 'Write a value of its type, such as ["a", "b"] or {a = "b"}.',
@@ -241,7 +238,7 @@ def check_variables(program: Program, values: Mapping[str, Any]) -> None:
 
 def _check_rule(variable: Variable, rule: Validation, scope: Scope) -> str:
     """Return the rule's message if the variable breaks it."""
-    title = f"{variable.origin.path or variable.origin.file} (var.{variable.name})"
+    title = variable.origin.where(f"var.{variable.name}")
     references = try_step(title, "validation", references_in, rule.condition)
     if not any(item.steps[:2] == ("var", variable.name) for item in references):
         raise UserError(
@@ -251,7 +248,7 @@ def _check_rule(variable: Variable, rule: Validation, scope: Scope) -> str:
     for reference in references:
         if reference.steps[0] not in _KNOWN_BEFORE:
             what = f"a validation that refers to {reference.source_text()}"
-            raise only_terraform_error(what, variable.origin, f"var.{variable.name}")
+            raise only_terraform_error(title, what)
     verdict = evaluate_argument(
         title, "validation", rule.condition, scope, partial(convert, wanted=BOOL)
     )

@@ -5,8 +5,8 @@ from pathlib import Path
 from opsconsole.errors import OpsconsoleError
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.functions import FUNCTIONS
-from opsconsole.language.json_values import evaluate_argument
 from opsconsole.language.model import Program
+from opsconsole.language.name_resolver import evaluate_argument
 
 _PROGRAM = Program(
     root=Path("/nonexistent"),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from typing import Any
 
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.collections import LIST_OF_TEXT, whole
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.numbers import Number
-from opsconsole.language.values import NUMBER, STRING, Value
+from opsconsole.language.values import NUMBER, STRING
 
 Network = IPv4Network | IPv6Network
 _RANGE = re.compile(r"[0-9a-fA-F.:]+/[0-9]+")
@@ -76,8 +75,8 @@ def _cidrsubnet(prefix: str, bits: Number, number: Number) -> str:
     return str(_subnet(_divisible(prefix), whole(bits), whole(number, large=True)))
 
 
-@Signature("cidrsubnets", (STRING,), rest=NUMBER)
-def _cidrsubnets(prefix: str, *bits: Number) -> Any:
+@Signature("cidrsubnets", (STRING,), rest=NUMBER, returns=LIST_OF_TEXT)
+def _cidrsubnets(prefix: str, *bits: Number) -> list[str]:
     network = _divisible(prefix) if bits else _network(prefix)
     position = int(network.network_address)
     subnets = []
@@ -92,4 +91,4 @@ def _cidrsubnets(prefix: str, *bits: Number) -> Any:
             raise EvaluationError("there is not enough address space left")
         subnets.append(f"{type(network.network_address)(position)}/{length}")
         position += size
-    return Value(LIST_OF_TEXT, subnets)
+    return subnets

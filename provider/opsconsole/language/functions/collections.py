@@ -101,7 +101,7 @@ def _length(value: Value) -> Any:
         return int64(len(clusters(value.data)))
     if value.type in PRIMITIVES or value.type is DYNAMIC:
         raise EvaluationError("a string, a collection or a structure is required")
-    return int64(len(value.data)) if value.is_known else unknown(NUMBER)
+    return int64(len(value.data)) if value.is_known else UNKNOWN
 
 
 @Signature("element", (DYNAMIC, NUMBER), opaque=True)
@@ -115,10 +115,8 @@ def _element(value: Value, position: Number) -> Value:
     return items[place % len(items)]
 
 
-@Signature("concat", rest=DYNAMIC, opaque=True)
+@Signature("concat", (DYNAMIC,), rest=DYNAMIC, opaque=True)
 def _concat(*parts: Value) -> Value:
-    if not parts:
-        raise EvaluationError("at least one argument is required")
     for item in parts:
         require_sequence(item, sets=False)
     check_size(sum(item.size for item in parts))
@@ -137,8 +135,8 @@ def _types_of(value: Value) -> Sequence[Type]:
 
 
 @Signature("contains", (DYNAMIC, DYNAMIC), returns=BOOL)
-def _contains(value: Value, wanted: Value) -> Value:
-    return Value(BOOL, any_of(equal(wanted, item) for item in require_sequence(value)))
+def _contains(value: Value, wanted: Value) -> Any:
+    return any_of(equal(wanted, item) for item in require_sequence(value))
 
 
 @Signature("index", (DYNAMIC, DYNAMIC), returns=NUMBER)
@@ -146,7 +144,7 @@ def _index(value: Value, wanted: Value) -> Any:
     for position, item in enumerate(require_sequence(value, sets=False)):
         verdict = equal(item, wanted)
         if verdict is UNKNOWN:
-            return unknown(NUMBER)
+            return UNKNOWN
         if verdict:
             return int64(position)
     raise EvaluationError("the item is not in the list")
@@ -161,8 +159,8 @@ def _distinct(value: Value) -> Value:
     return Value(value.type, [*items.values()])
 
 
-Signature("compact", (LIST_OF_TEXT,), unknowns=Unknowns.ANY)(
-    lambda items: Value(LIST_OF_TEXT, [*filter(None, items)])
+Signature("compact", (LIST_OF_TEXT,), unknowns=Unknowns.ANY, returns=LIST_OF_TEXT)(
+    lambda items: [*filter(None, items)]
 )
 
 
@@ -217,11 +215,11 @@ def _slice(value: Value, start: Number, end: Number) -> Value:
     return same_kind(value, items[first:last])
 
 
-@Signature("sort", (LIST_OF_TEXT,), unknowns=Unknowns.ANY)
-def _sort(items: list[str]) -> Value:
+@Signature("sort", (LIST_OF_TEXT,), unknowns=Unknowns.ANY, returns=LIST_OF_TEXT)
+def _sort(items: list[str]) -> list[str]:
     if None in items:
         raise EvaluationError("null cannot be sorted")
-    return Value(LIST_OF_TEXT, sorted(items, key=str.encode))
+    return sorted(items, key=str.encode)
 
 
 @Signature("one", (DYNAMIC,))
@@ -250,13 +248,13 @@ def _alltrue(items: list[Any]) -> Any:
     # As in Terraform, the result is unknown if an unknown element comes before a false one.
     for item in items:
         if item is UNKNOWN:
-            return unknown(BOOL)
+            return UNKNOWN
         if not item:
             return False
     return True
 
 
-Signature("anytrue", (list_of(BOOL),), returns=BOOL)(lambda items: Value(BOOL, any_of(items)))
+Signature("anytrue", (list_of(BOOL),), returns=BOOL)(any_of)
 
 
 @Signature("coalesce", rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
@@ -303,8 +301,8 @@ def _matchkeys(values: Value, keys: Value, wanted: Value) -> Value:
     return Value(values.type, chosen)
 
 
-@Signature("range", (NUMBER,), rest=NUMBER)
-def _range(*numbers: Number) -> Value:
+@Signature("range", (NUMBER,), rest=NUMBER, returns=list_of(NUMBER))
+def _range(*numbers: Number) -> list[Number]:
     if len(numbers) > 3:
         raise EvaluationError("one to three arguments are required")
     start, end = (int64(0), numbers[0]) if len(numbers) == 1 else numbers[:2]
@@ -321,7 +319,7 @@ def _range(*numbers: Number) -> Value:
         # Terraform has the same limit.
         if len(items) > 1024:
             raise EvaluationError("more than 1024 values would be generated")
-    return Value(list_of(NUMBER), items)
+    return items
 
 
 def _combine_sets(step: Callable[[set[str], set[str]], set[str]], *sets: Value) -> Value:
@@ -344,10 +342,8 @@ Signature("setsubtract", (SET_OF_ANY, SET_OF_ANY), unknowns=Unknowns.ANY)(
 )
 
 
-@Signature("setproduct", rest=DYNAMIC)
+@Signature("setproduct", (DYNAMIC, DYNAMIC), rest=DYNAMIC)
 def _product(*parts: Value) -> Value:
-    if len(parts) < 2:
-        raise EvaluationError("at least two arguments are required")
     for item in parts:
         require_sequence(item)
     if not all(item.is_known for item in parts):

@@ -16,7 +16,7 @@ from urllib.parse import quote_plus
 
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature, Unknowns
-from opsconsole.language.json_values import parse_json, replace_surrogates
+from opsconsole.language.json_body import parse_json, replace_surrogates
 from opsconsole.language.numbers import format_number
 from opsconsole.language.values import DYNAMIC, STRING, Value, list_of, object_type
 

@@ -67,23 +67,25 @@ def _is_unsettled(pattern: Any, arguments: Iterable[Value]) -> bool:
     return any(item.is_null and item.type == DYNAMIC for item in arguments)
 
 
-@Signature("format", (STRING,), rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
+@Signature("format", (STRING,), rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN, returns=STRING)
 def _format(pattern: Any, *arguments: Any) -> Any:
     if _is_unsettled(pattern, arguments):
         return unknown()
     if pattern is UNKNOWN or any(holds_unknown(argument.data) for argument in arguments):
-        return unknown(STRING)
+        return UNKNOWN
     return apply_format(pattern, arguments)
 
 
-@Signature("formatlist", (STRING,), rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
+@Signature(
+    "formatlist", (STRING,), rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN, returns=LIST_OF_TEXT
+)
 def _formatlist(pattern: Any, *arguments: Any) -> Any:
     if _is_unsettled(pattern, arguments):
         return unknown()
     if pattern is UNKNOWN or any(argument.data is UNKNOWN for argument in arguments):
-        return unknown(LIST_OF_TEXT)
+        return UNKNOWN
     if not arguments:
-        return Value(LIST_OF_TEXT, [apply_format(pattern, ())])
+        return [apply_format(pattern, ())]
     columns = [items_of(i) if is_sequence(i) and not i.is_null else i for i in arguments]
     lengths = {len(column) for column in columns if isinstance(column, list)}
     if len(lengths) > 1:
@@ -96,7 +98,7 @@ def _formatlist(pattern: Any, *arguments: Any) -> Any:
         results.append(UNKNOWN if has_unknown else apply_format(pattern, row))
         length += 0 if has_unknown else len(results[-1])
         check_size(length // CHARACTERS_PER_PART)
-    return Value(LIST_OF_TEXT, results)
+    return results
 
 
 def apply_format(pattern: str, arguments: Any) -> str:

@@ -103,12 +103,17 @@ def _zipmap(keys: list[Any], values: Value) -> Value:
     return object_of(ordered).mark(marks)
 
 
-@Signature("transpose", (map_of(LIST_OF_TEXT),), unknowns=Unknowns.ANY)
-def _transpose(source: dict[str, list[str]]) -> Value:
+@Signature(
+    "transpose",
+    (map_of(LIST_OF_TEXT),),
+    unknowns=Unknowns.ANY,
+    returns=map_of(LIST_OF_TEXT),
+)
+def _transpose(source: dict[str, list[str]]) -> dict[str, list[str]]:
     turned: dict[str, list[str]] = {}
     for key in sorted(source):
         if source[key] is None or None in source[key]:
             raise EvaluationError("neither a list nor a string may be null")
         for item in source[key]:
             turned.setdefault(item, []).append(key)
-    return Value(map_of(LIST_OF_TEXT), {key: sorted(turned[key]) for key in sorted(turned)})
+    return {key: sorted(turned[key]) for key in sorted(turned)}

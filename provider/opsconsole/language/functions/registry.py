@@ -57,6 +57,8 @@ class Signature:
         marked: Whether the function receives the arguments as they are, and decides on their marks.
         impure: Whether the first argument is the NameResolver, which knows the time and the place
             of the run.
+        returns: The type of each result, if it is always the same. The function may then return
+            plain data.
     """
 
     name: str
@@ -114,7 +116,8 @@ def call(name: str, arguments: Sequence[Value], resolver: NameResolver) -> Value
     signature, implementation = FUNCTIONS[name]
     required, count = len(signature.parameters), len(arguments)
     if count < required or (signature.rest is None and count > required):
-        raise EvaluationError(f"{name} cannot take {plural(count, 'argument')}")
+        takes = f"{plural(required, 'argument')}{'' if signature.rest is None else ' or more'}"
+        raise EvaluationError(f"{name} takes {takes}, not {count}")
     if signature.marked:
         result: Value = implementation(*arguments)
         return result
@@ -129,7 +132,9 @@ def call(name: str, arguments: Sequence[Value], resolver: NameResolver) -> Value
             plain.append(Value(argument.type, data))
             marks |= found
     try:
-        result = of_python(_invoke(signature, implementation, plain, resolver))
+        made = _invoke(signature, implementation, plain, resolver)
+        typed = signature.returns is not DYNAMIC and not isinstance(made, Value)
+        result = Value(signature.returns, made) if typed else of_python(made)
         check_size(result.size)
         if isinstance(result.data, str):
             result = Value(STRING, to_nfc(result.data))

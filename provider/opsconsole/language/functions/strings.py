@@ -9,8 +9,7 @@ from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.collections import LIST_OF_TEXT, whole
 from opsconsole.language.functions.registry import Signature, Unknowns
 from opsconsole.language.numbers import Number
-from opsconsole.language.values import NUMBER, STRING, Value, check_length, clusters
-from opsconsole.values import UNKNOWN, holds_unknown
+from opsconsole.language.values import NUMBER, STRING, check_length, clusters
 
 # Go's white space; Python's own also includes \x1c to \x1f.
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
@@ -81,18 +80,14 @@ Signature("endswith", (STRING, STRING))(str.endswith)
 Signature("strcontains", (STRING, STRING))(str.__contains__)
 
 
-@Signature("split", (STRING, STRING))
-def _split(separator: str, text: str) -> Value:
+@Signature("split", (STRING, STRING), returns=LIST_OF_TEXT)
+def _split(separator: str, text: str) -> list[str]:
     # With an empty separator, Go splits into characters; Python refuses it.
-    return Value(LIST_OF_TEXT, text.split(separator) if separator else list(text))
+    return text.split(separator) if separator else list(text)
 
 
-@Signature("join", (STRING,), rest=LIST_OF_TEXT)
-def _join(separator: str, *lists: Any) -> Any:
-    if not lists:
-        raise EvaluationError("at least two arguments are required")
-    if any(map(holds_unknown, lists)):
-        return Value(STRING, UNKNOWN)
+@Signature("join", (STRING, LIST_OF_TEXT), rest=LIST_OF_TEXT, unknowns=Unknowns.ANY, returns=STRING)
+def _join(separator: str, *lists: Any) -> str:
     items = [item for part in lists for item in part]
     if None in items:
         raise EvaluationError("an element is null")

@@ -12,7 +12,7 @@ from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.name_resolver import NameResolver
 from opsconsole.language.numbers import int64
-from opsconsole.language.values import STRING, Value
+from opsconsole.language.values import STRING
 from opsconsole.values import UNKNOWN
 
 _UNITS = {
@@ -86,14 +86,14 @@ def _plantimestamp(resolver: NameResolver) -> str:
     return stamp(resolver.planned_at.astimezone(UTC))
 
 
-@Signature("timestamp", impure=True)
+@Signature("timestamp", impure=True, returns=STRING)
 def _timestamp(resolver: NameResolver) -> Any:
-    return stamp(utc_now()) if resolver.applying else Value(STRING, UNKNOWN)
+    return stamp(utc_now()) if resolver.applying else UNKNOWN
 
 
-@Signature("uuid", impure=True)
+@Signature("uuid", impure=True, returns=STRING)
 def _uuid(resolver: NameResolver) -> Any:
-    return str(uuid.uuid4()) if resolver.applying else Value(STRING, UNKNOWN)
+    return str(uuid.uuid4()) if resolver.applying else UNKNOWN
 
 
 _DATE_PARTS = {
