@@ -72,19 +72,6 @@ def test_unset_fields_are_null_or_absent_or_either(make: Make) -> None:
     assert [fields(ask) == bare for _ in range(4)] == [True, False, True, False]
 
 
-@pytest.mark.parametrize(("order", "kept"), [
-    ("as_sent", ["b:1", "a:1", "c:1"]),
-    ("sorted", ["a:1", "b:1", "c:1"]),
-    ("reversed", ["c:1", "a:1", "b:1"]),
-])  # fmt: skip
-def test_the_order_of_sets_and_of_nothing_else(make: Make, order: str, kept: list[str]) -> None:
-    ask = make(order=order)
-    jumps = [ask.host(id=row_id)["id"] for row_id in ("hst_b", "hst_a", "hst_c")]
-    change = {"tags": ["b:1", "a:1", "c:1"], "jump_host_ids": jumps}
-    _, body = ask("POST", f"/api/v1/hosts/{ask.host()['id']}", change)
-    assert (body["tags"], body["jump_host_ids"]) == (kept, jumps)
-
-
 def test_extra_endpoints_are_there_only_where_the_profile_has_them(make: Make) -> None:
     settings = profiles()["extended"].provider_settings["extra_endpoints"]
     plain, extended = make(), make("extended")

@@ -133,29 +133,12 @@ def test_an_object_of_another_org(make: Make, status: int) -> None:
     assert ask("POST", "/api/v1/hosts/hst_none", {})[0] == 404
 
 
-def test_a_license_that_expired_refuses_every_write(make: Make) -> None:
-    ask = make(license="expired")
-    host = ask.host()
-    assert ask("GET", "/api/v1/specialties/search")[0] == 200
-    status, body = ask("POST", f"/api/v1/hosts/{host['id']}", {"knowledge": "x"})
-    assert (status, body["code"]) == (403, "LICENSE_EXPIRED")
-
-
-def test_a_license_that_is_used_up_refuses_what_would_be_new(make: Make) -> None:
-    ask = make(license="cap_reached")
-    host = ask.host()
-    assert ask("POST", f"/api/v1/hosts/{host['id']}", {"knowledge": "x"})[0] == 200
-    status, body = ask(
-        "POST", "/api/v1/agents", {"host_id": host["id"], "specialty_id": "spc_linux"}
-    )
-    assert (status, body["code"]) == (403, "LICENSE_CAP_REACHED")
-    _, result = ask("POST", "/api/v1/hosts/batch", {"rows": [{"name": "new"}]})
-    assert result["counts"]["failed"] == 1
-    assert "LICENSE_CAP_REACHED" in result["results"][0]["error"]
-
-
-def test_the_code_of_a_conflict(make: Make) -> None:
-    ask = make(conflict_code="SPECIALTY_IN_USE")
-    ask.agent(specialty_id="spc_linux")
-    status, body = ask("DELETE", "/api/v1/specialties/spc_linux")
-    assert (status, body["code"]) == (409, "SPECIALTY_IN_USE")
+@pytest.mark.parametrize(("sees_all", "third"), [(True, "failed"), (False, "created")])
+def test_imported_rows_are_authorized_one_by_one(make: Make, sees_all: bool, third: str) -> None:
+    ask = with_lab_key(make(), **{} if sees_all else {"read_orgs": ["org_lab"]})
+    ask.host(name="theirs")
+    rows = [{"name": "a"}, {"name": "b", "org_id": "org_main"}, {"name": "theirs"}]
+    status, body = ask("POST", "/api/v1/hosts/batch", {"rows": rows}, key=LAB)
+    assert status == 200
+    assert [entry["status"] for entry in body["results"]] == ["created", "failed", third]
+    assert "ORG_ACCESS_DENIED" in body["results"][1]["error"]
