@@ -48,13 +48,12 @@ def delete_host(console: Emulator) -> str:
 async def test_attachment_is_gone_with_its_deleted_host(steps_of, one_run, console, attachment):
     [agent] = console.rows("agents")
     attachments = steps_of("agent_plugin")
-    attachments.provider = attachments.open()
+    attachments.provider = one_run()
     attachments.provider.session.get(KnownAgents).meet(agent)
     # No answer about an import names the host, and the agent does. A refresh changes nothing.
     imported = await attachments.read(attachment._replace(private=b""))
     assert "host_id" not in json.loads(imported.private)
     plan = await attachments.plan(imported, None)
-    await attachments.provider.close()
     attachments.provider = None
     # The old attachment is deleted with the bytes of the plan that creates the new one.
     replacement = attachments.config(agent_id="agt_new", plugin_id="plg_disk")
@@ -199,18 +198,19 @@ async def test_on_missing_decides_on_a_detach_answered_404_where_the_list_shows_
     assert told.detail.endswith("and it cannot be read. It is removed from state.")
 
 
-async def test_nothing_is_detached_from_an_agent_that_is_gone(steps_of, console, agent_values):
+async def test_nothing_is_detached_from_an_agent_that_is_gone(
+    steps_of, one_run, console, agent_values
+):
     agents, attachments = steps_of("agent"), steps_of("agent_plugin")
     agent = await agents.create(**agent_values)
     made = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_disk")
     console.delete("agents", agent.state["id"])
-    agents.provider = attachments.provider = agents.open()
+    agents.provider = attachments.provider = one_run()
     assert (await agents.read(agent)).state is None
     console.reset_log()
 
     assert await attachments.read(made) == ReadOutcome(None, seen=Seen.ARCHIVED)
     removed = await attachments.delete(made)
-    await agents.provider.close()
 
     assert (removed.state, removed.diagnostics) == (None, ())
     assert console.traffic()["total"] == 0

@@ -344,14 +344,6 @@ async def test_refused_reads_are_those_of_these_hosts_unless_no_empty_update_was
     )
 
 
-async def test_a_chunk_that_the_key_may_not_import_is_not_halved(steps_of, console):
-    hosts = steps_of("host")
-    console.fault(operation="host_import", status=403, code="FORBIDDEN")
-    refused = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
-    assert [len(errors(each)) for each in refused] == [1, 1]
-    assert console.request_counts() == {"host_import": 1}
-
-
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
 @pytest.mark.parametrize(
     ("name", "found", "label"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from declarations import held, hosts, program
-from engines import ON_TERRAFORM, Standin
+from engines import ON_TERRAFORM
 from opsconsole.emulator import Profile
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome
 from opsconsole.resources.host.deletions import HostDeletions
@@ -141,26 +141,6 @@ def test_what_the_console_keeps_otherwise_is_reported(project, console):
     assert "' spaced '" in error["detail"] and "'spaced'" in error["detail"]
 
 
-@pytest.mark.parametrize("policy", ["fail", "adopt"])
-def test_a_host_of_one_name_at_another_address_comes_after_the_old_one(policy, applied, console):
-    def named(address: str) -> dict[str, Any]:
-        agent = {"name": "ops", "specialty_id": "spc_linux"}
-        host_id = f"${{opsconsole_host.{address}.id}}"
-        return program(
-            host={address: {"name": "web"}},
-            agent={f"{address}_agent": agent | {"host_id": host_id}},
-        )
-
-    engine = applied(named("old"), console, {"on_existing_host": policy})
-    planned = engine.plan_run(program=named("new"), expect={2})
-    [moved] = planned.warned("look like one host that moved")
-    assert ("declare the move" if isinstance(engine, Standin) else "declare a moved block") in moved
-    engine.apply()
-    engine.plan_run(expect={0})
-    assert [row["name"] for row in console.rows("hosts")] == ["web"]
-    assert "opsconsole_host.new" in held(engine)
-
-
 def test_a_description_can_be_made_null_and_a_tag_may_have_no_value(applied, console):
     host = {"name": "web", "tags": ["retired:", "env:prod"]}
     row = {"id": "blk_format", "no_description": True}
@@ -242,7 +222,9 @@ async def test_what_an_adopted_host_does_not_show_is_reported(steps_of, console)
 
 
 @pytest.mark.parametrize("profile", [BY_ADDRESS], indirect=True)
-async def test_rows_of_one_host_are_refused_and_an_id_that_the_run_holds_too(steps_of, console):
+async def test_rows_of_one_host_are_refused_and_an_id_that_the_run_holds_too(
+    steps_of, one_run, console
+):
     there = console.create("hosts", name="old", public_ip="192.0.2.1")
     hosts = steps_of("host", on_existing_host="adopt")
     same = {"public_ip": "192.0.2.1"}
@@ -258,13 +240,12 @@ async def test_rows_of_one_host_are_refused_and_an_id_that_the_run_holds_too(ste
 
     # Nor is an id adopted that this run holds.
     console.delete("hosts", there["id"])
-    hosts.provider = hosts.open()
+    hosts.provider = one_run(on_existing_host="adopt")
     held = await hosts.create(name="a", **same)
     second = await hosts.create(name="b", **same)
     deleted = await hosts.delete(held)
     console.create("hosts", **held.state | {"tenant_id": None})
     third = await hosts.create(name="b", **same)
-    await hosts.provider.close()
 
     assert "not added to state again. a (row " in second.diagnostics[0].detail
     assert deleted.state is None
@@ -290,33 +271,35 @@ async def test_a_lost_import_that_made_one_host_of_two_rows_is_refused_for_both(
 
 
 @pytest.mark.parametrize(
-    ("declared", "said", "updates"),
-    [("before", "Nothing changed.", 1), ("after", "Changed to what is declared", 2)],
+    ("knowledge", "fault", "ends", "said", "updates"),
+    [
+        # An empty update reads the host.
+        ("before", None, "adopted", "Nothing changed.", 1),
+        ("after", None, "adopted", "Changed to what is declared", 2),
+        ("after", "reset_after", "adopted", "Changed to what is declared", 3),
+        ("after", "forbidden", "refused", "status 403", 2),
+    ],
 )
-async def test_an_adoption_says_what_it_changed(steps_of, console, declared, said, updates):
-    console.create("hosts", name="old", knowledge="before")
+async def test_an_adoption_says_what_it_changed_or_why_not(
+    steps_of, console, knowledge, fault, ends, said, updates
+):
+    there = console.create("hosts", name="old", knowledge="before")
+    if fault:
+        console.fault(operation="host_update", skip=1, kind=fault)
     hosts = steps_of("host", on_existing_host="adopt")
     console.reset_log()
 
-    adopted = await hosts.create(name="old", knowledge=declared)
+    adopted = await hosts.create(name="old", knowledge=knowledge)
 
-    [warned] = adopted.diagnostics
-    assert said in warned.detail
-    # An empty update reads the host.
+    [told] = adopted.diagnostics
+    assert said in told.text
     assert console.request_counts() == {"host_import": 1, "host_update": updates}
-
-
-@pytest.mark.parametrize(
-    ("kind", "said", "knows"), [("reset_after", [], "after"), ("forbidden", ["Cannot adopt"], None)]
-)
-async def test_an_adoption_whose_update_is_lost_or_refused(steps_of, console, kind, said, knows):
-    there = console.create("hosts", name="old", knowledge="before")
-    console.fault(operation="host_update", skip=1, kind=kind)
-    adopted = await steps_of("host", on_existing_host="adopt").create(name="old", knowledge="after")
-    name = f'the host "old" ({there["id"]})'
-    assert errors(adopted) == [f"{words} {name}" for words in said]
-    held = adopted.state and (adopted.state["id"], adopted.state["knowledge"])
-    assert held == (knows and (there["id"], knows))
+    if ends == "refused":
+        assert told.summary == f'Cannot adopt the host "old" ({there["id"]})'
+        assert adopted.state is None
+    else:
+        assert errors(adopted) == []
+        assert (adopted.state["id"], adopted.state["knowledge"]) == (there["id"], knowledge)
 
 
 @pytest.mark.parametrize("kinds", [("unavailable", "not_found"), ("unavailable", "forbidden")])
@@ -332,11 +315,11 @@ async def test_a_delete_that_was_sent_twice_is_not_said_to_have_failed(console, 
 
 
 @pytest.mark.parametrize(("run", "told"), [("1 of now", 0), ("1 of then", 1), ("", 1)])
-async def test_a_warning_of_a_removal_is_given_once_by_a_command(steps_of, run, told):
+async def test_a_warning_of_a_removal_is_given_once_by_a_command(steps_of, one_run, run, told):
     """Terraform's apply starts a process to plan and one to apply, and shows what both say."""
-    hosts = steps_of("host", on_existing_host="adopt")
+    hosts = steps_of("host")
     made = await hosts.create(name="web", deletion_policy="abandon")
-    hosts.provider = hosts.open()
+    hosts.provider = one_run(on_existing_host="adopt")
     await hosts.read(made)
     hosts.provider.session.command_run = "1 of now"
     plan = await hosts.plan(made, None)
@@ -345,7 +328,6 @@ async def test_a_warning_of_a_removal_is_given_once_by_a_command(steps_of, run, 
     removed = await hosts._run(lambda lifecycle: lifecycle.delete(request))
     # Another address may take it now.
     assert (await hosts.create(name="web")).state["id"] == made.state["id"]
-    await hosts.provider.close()
     assert removed.diagnostics == plan.diagnostics * told
     assert len(plan.diagnostics) == 1
 
@@ -370,6 +352,7 @@ async def test_a_host_that_moves_within_a_run_of_terraform_is_told_and_not_delet
         hosts.provider = one_run(on_existing_host="adopt")
         first, second = [await hosts.plan(it, None if it else config) for it in order]
         assert (warnings(first), warnings(second)) == ([], [seems])
+        assert "declare a moved block" in second.diagnostics[0].detail
     twins = [hosts.config(name=name) for name in (UNKNOWN, UNKNOWN, "twin", "twin")]
     told = [item for twin in twins for item in (await hosts.plan(None, twin)).diagnostics]
     assert [item.summary for item in told] == ['Two new hosts are named "twin"']

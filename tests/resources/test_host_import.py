@@ -1,12 +1,11 @@
 """Hosts are created by imports: chunks, verdicts, dry runs that the console does not heed."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from opsconsole.emulator import Emulator, Profile
+from opsconsole.emulator import Profile
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import NEVER_CREATED, STILL_UNSETTLED, UnsettledCreate
 from opsconsole.resources import HOST, RESOURCES
@@ -17,22 +16,6 @@ from outcomes import errors, warnings
 from text_groups import read_rows
 
 ROWS = read_rows(__file__)
-
-
-@pytest.fixture
-def import_saying(console: Emulator, steps_of: Callable[..., Any]) -> Callable[..., Any]:
-    """Import the hosts `a` and `b` on a console that answers with these verdicts."""
-
-    async def run(*results: dict[str, Any]) -> list[Any]:
-        passed = [{"index": index, "status": "created"} for index in range(2)]
-        for dry_run, verdicts in ((True, passed), (False, list(results))):
-            answer = {"object": "import_result", "dry_run": dry_run, "results": verdicts}
-            text = json.dumps(answer)
-            console.fault(method="POST", path="/hosts/batch$", status=200, text=text)
-        hosts = steps_of("host")
-        return await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
-
-    return run
 
 
 async def test_a_real_import_that_is_answered_as_a_dry_run_creates_nothing_that_is_known(
@@ -47,60 +30,49 @@ async def test_a_real_import_that_is_answered_as_a_dry_run_creates_nothing_that_
     assert "says dry_run: true" in created.diagnostics[0].text
 
 
-async def test_one_id_for_two_rows_is_an_error_on_both(console, import_saying):
-    made = console.create("hosts", name="a")["id"]
-
-    outcomes = await import_saying(
-        {"index": 0, "status": "created", "id": made}, {"index": 1, "status": "created", "id": made}
-    )
-
-    for outcome in outcomes:
-        assert outcome.state is None
-        assert "an id that another host holds" in errors(outcome)[0]
-
-
-@pytest.mark.parametrize("swapped", [False, True])
-async def test_created_hosts_without_their_index_are_settled_by_a_dry_run(
-    console, import_saying, swapped
-):
-    made = {name: console.create("hosts", name=name)["id"] for name in ("b", "a")}
-    told = [{"status": "created", "id": item} for item in made.values()]
-
-    outcomes = await import_saying(
-        *(entry | {"index": index} if swapped else entry for index, entry in enumerate(told))
-    )
-
-    assert [outcome.state["id"] for outcome in outcomes] == [made["a"], made["b"]]
-    assert [errors(outcome) for outcome in outcomes] == [[], []]
+TWICE = "an id that another host holds"
+FAILED = "In the import the console gives its row the status 'failed': no such subnet."
 
 
 @pytest.mark.parametrize(
-    "other", [{"status": "created", "id": "hst_other"}, {"index": 2, "status": "created"}]
+    ("verdicts", "ids", "said"),
+    [
+        ([(0, "created", "hst_a"), (1, "created", "hst_a")], [None, None], TWICE),
+        # Without an index, or with one that does not fit, a dry run tells whose id it is.
+        ([(None, "created", "hst_b"), (None, "created", "hst_a")], ["hst_a", "hst_b"], ""),
+        ([(0, "created", "hst_b"), (1, "created", "hst_a")], ["hst_a", "hst_b"], ""),
+        ([(None, "created", "hst_other"), (1, "created", "hst_a")], ["hst_a", "?"], "not known"),
+        ([(1, "created", "hst_a"), (2, "created", None)], ["hst_a", "?"], "It is not known"),
+        ([(0, "created", "hst_a"), (1, "failed", None)], ["hst_a", None], FAILED),
+    ],
 )
-async def test_a_created_host_that_no_verdict_names_is_of_unknown_outcome(
-    console, import_saying, other
-):
-    made = {"index": 1, "status": "created", "id": console.create("hosts", name="a")["id"]}
+async def test_verdicts_of_an_import_decide_on_each_host(console, steps_of, verdicts, ids, said):
+    """The hosts `a` and `b` are imported; "?" stands for an unknown outcome."""
+    for host_id in {made for _, _, made in verdicts} & {"hst_a", "hst_b"}:
+        console.create("hosts", id=host_id, name=host_id.removeprefix("hst_"))
+    names = ("index", "status", "id")
+    results = [
+        {name: value for name, value in zip(names, verdict, strict=True) if value is not None}
+        for verdict in verdicts
+    ]
+    for result in results:
+        result |= {"error": "no such subnet"} if result["status"] == "failed" else {}
+    passed = answer(("created", None), ("created", None), dry_run=True)
+    given = json.loads(passed) | {"dry_run": False, "results": results}
+    for text in (passed, json.dumps(given)):
+        console.fault(operation="host_import", status=200, text=text)
+    hosts = steps_of("host")
 
-    one, two = await import_saying(*([other, made] if "index" not in other else [made, other]))
+    outcomes = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
 
-    assert one.state["id"] == made["id"]
-    assert two.unsettled and is_sentinel(two.state["id"])
-    assert "It is not known" in errors(two)[0]
-
-
-async def test_a_row_that_fails_after_all_leaves_nothing_in_state(console, import_saying):
-    made = console.create("hosts", name="a")["id"]
-
-    one, two = await import_saying(
-        {"index": 0, "status": "created", "id": made},
-        {"index": 1, "status": "failed", "error": "no such subnet"},
-    )
-
-    assert one.state["id"] == made
-    assert two.state is None
-    said = "In the import the console gives its row the status 'failed': no such subnet."
-    assert two.diagnostics[0].detail.startswith(said)
+    held = [it.state and ("?" if it.unsettled else it.state["id"]) for it in outcomes]
+    assert held == ids
+    for outcome, host_id in zip(outcomes, ids, strict=True):
+        if host_id in ("hst_a", "hst_b"):
+            assert errors(outcome) == []
+        else:
+            assert said in errors(outcome)[0] + outcome.diagnostics[0].detail
+            assert host_id is None or is_sentinel(outcome.state["id"])
 
 
 @pytest.mark.parametrize(
@@ -223,9 +195,9 @@ async def test_a_row_that_cannot_even_be_written_fails_alone(steps_of, console):
 @pytest.mark.parametrize(
     "profile", [Profile(name="small", summary="Two rows.", max_rows=2)], indirect=True
 )
-async def test_a_size_that_was_refused_is_not_tried_again(steps_of, console):
-    hosts = steps_of("host", import_chunk_size=4)
-    hosts.provider = hosts.open()
+async def test_a_size_that_was_refused_is_not_tried_again(steps_of, one_run, console):
+    hosts = steps_of("host")
+    hosts.provider = one_run(import_chunk_size=4)
     await hosts.create_all(*(hosts.config(name=f"a{number}") for number in range(4)))
     console.reset_log()
 
@@ -233,7 +205,6 @@ async def test_a_size_that_was_refused_is_not_tried_again(steps_of, console):
     # What is not refused for its content is not sent in parts.
     console.fault(operation="host_import", status=403, code="FORBIDDEN")
     await hosts.create_all(hosts.config(name="c"), hosts.config(name="d"))
-    await hosts.provider.close()
 
     assert console.request_counts()["host_import"] == 2 * 2 + 1
     together = {kind: hosts.provider.resources[kind].creates_together for kind in RESOURCES}
@@ -252,11 +223,11 @@ def answer(*results: tuple[str, str | None], dry_run: bool, **counts: int) -> st
 
 @pytest.mark.parametrize("heeded", [True, False, None])
 async def test_a_settling_dry_run_that_is_not_heeded_leaves_no_host_behind(
-    steps_of, console, caplog, heeded
+    steps_of, one_run, console, caplog, heeded
 ):
     """None: it is not answered."""
     hosts = steps_of("host")
-    hosts.provider = hosts.open()
+    hosts.provider = one_run()
     made, other = (console.create("hosts", name=name) for name in ("a", "other"))
     passed = answer(*[("created", None)] * 4, dry_run=True, created=4)
     console.fault(operation="host_import", status=200, text=passed)
@@ -267,7 +238,6 @@ async def test_a_settling_dry_run_that_is_not_heeded_leaves_no_host_behind(
 
     one, *others = await hosts.create_all(*(hosts.config(name=name) for name in "abcd"))
     later = await hosts.create(name="later")
-    await hosts.provider.close()
 
     assert [(it.unsettled, warnings(it)) for it in others] == [(True, [])] * 3
     assert one.unsettled is (heeded is not False)

@@ -73,16 +73,15 @@ def test_a_replacement_counts_once(one_run, private, is_too_many):
 
 
 async def test_deletions_beyond_the_setting_are_refused_when_planned_and_when_made(
-    steps_of, console
+    steps_of, one_run, console
 ):
-    hosts = steps_of("host", max_deletions=1)
+    hosts = steps_of("host")
     made = [await hosts.create(name=name) for name in "ab"]
-    hosts.provider = hosts.open()
+    hosts.provider = one_run(max_deletions=1)
     # A plan that is asked for twice counts once.
     plans = [await hosts.plan(each, None) for each in (made[0], *made)]
     requests = [DeleteRequest(each.state, plans[2].private) for each in made]
     ended = [await hosts._run(lambda own, it=it: own.delete(it)) for it in requests]
-    await hosts.provider.close()
 
     assert [plan.failed for plan in plans] == [False, False, True]
     told = plans[2].diagnostics

@@ -9,7 +9,6 @@ import pytest
 
 from declarations import agent_on, held, program
 from drift_checks import check_drift
-from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
 
 
@@ -47,45 +46,6 @@ AWAY = {f"{type_name}.gone" for type_name in WHOLE["resource"]}
 """What was read and is away: what went with the host is not read."""
 
 
-@ON_TERRAFORM
-def test_missing_objects_leave_state_and_are_created_again(applied, console):
-    engine = applied(WHOLE, console)
-    take_away(held(engine), console)
-
-    console.reset_log()
-    found = engine.plan("-refresh-only")
-    listed = [
-        item["path"].split("/")[4]
-        for item in console.requests()
-        if item["operation"] == "plugin_list"
-    ]
-
-    assert found.run.code == 2
-    assert found.drift == {item: ["delete"] for item in GONE | GONE_FOR_GOOD}
-    state = held(engine)
-    assert sorted(listed) == sorted(
-        state[f"opsconsole_agent.{name}"]["id"] for name in ("gone", "stays")
-    )
-    told = {item["summary"] for item in found.run.warnings}
-    assert (
-        'The host "gone" ({}) is deleted, or not visible to this key'.format(
-            state["opsconsole_host.gone"]["id"]
-        )
-        in told
-    )
-    assert any("blk_format" in text and "not visible to this key" in text for text in told)
-
-    # An error at plan time would forbid every destroy, which plans like this first.
-    warned = engine.plan_run(expect={2})
-    said = {item["address"] for item in warned.warnings if "There is no" in item["summary"]}
-    assert said == GONE_FOR_GOOD
-
-    plan = engine.plan(program=program(**REMAKEABLE))
-    assert plan.actions == {item: ["create"] for item in GONE}
-    engine.apply(plan.saved)
-    engine.plan_run(expect={0})
-
-
 def take_away(state: dict[str, dict[str, Any]], console: Emulator) -> None:
     """Take the rows out, those of the gone host's agent too: it must not be asked for."""
     console.delete("hosts", state["opsconsole_host.gone"]["id"])
@@ -117,7 +77,9 @@ def test_on_missing_of_every_kind_warns_or_refuses(applied, console):
     engine = applied(WHOLE, console)
     take_away(held(engine), console)
 
-    found = engine.plan_run("-refresh-only", expect={2})
+    plan = engine.plan("-refresh-only")
+    assert plan.drift == {item: ["delete"] for item in GONE | GONE_FOR_GOOD}
+    found = plan.run
     assert {
         item["address"] for item in found.warnings if "not visible to this key" in item["summary"]
     } == AWAY
@@ -150,6 +112,13 @@ def test_on_missing_of_every_kind_warns_or_refuses(applied, console):
         assert {item["address"] for item in refused.errors} - with_agent == kept
         assert kept <= held(engine).keys()
     assert "request id req_" in refused.errors[0]["detail"]
+
+    engine.settings = {}
+    engine.environment["OPSCONSOLE_FORCE"] = "1"  # the native engine asks for it
+    plan = engine.plan(program=program(**REMAKEABLE))
+    assert plan.actions == {item: ["create"] for item in GONE}
+    engine.apply(plan.saved)
+    engine.plan_run(expect={0})
 
 
 @pytest.mark.parametrize("profile", ["blind"], indirect=True)
