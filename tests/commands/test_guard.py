@@ -7,6 +7,11 @@ import pytest
 from declarations import host_with_agent, hosts
 
 
+def writes(native: Any) -> list[str]:
+    """Return the operations that were sent, but those that only read."""
+    return [item["operation"] for item in native.console.requests() if item["method"] != "GET"]
+
+
 def test_prevent_destroy_refuses_a_replacement_and_a_removal(native):
     kept = {"name": "web", "lifecycle": {"prevent_destroy": True}}
     native.apply({"opsconsole_host": {"web": {**kept, "external_id": "one"}}})
@@ -51,13 +56,12 @@ def test_an_agent_that_can_move_outlives_its_host_only_where_that_is_possible(na
     native.console.fault(operation="agent_update", delay=0.3)
     native.run("apply", "-auto-approve", "-force")
 
-    writes = [item["operation"] for item in native.console.requests() if item["method"] != "GET"]
     if first == "destroyed":
         assert planned == ["delete", "create"]
-        assert writes[-1] == "agent_create"
+        assert writes(native)[-1] == "agent_create"
     else:
         assert planned == ["update"]
-        assert writes[-2:] == ["agent_update", "host_delete"]
+        assert writes(native)[-2:] == ["agent_update", "host_delete"]
     assert native.actions() == {}
 
 
@@ -76,9 +80,7 @@ def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(native
     native.console.fault(operation="agent_update", delay=0.3)
 
     native.run("apply", "-auto-approve", "-force")
-
-    writes = [item["operation"] for item in native.console.requests() if item["method"] != "GET"]
-    assert writes == ["agent_update", "host_delete"]
+    assert writes(native) == ["agent_update", "host_delete"]
 
 
 @pytest.mark.parametrize("literal", [False, True])
@@ -236,8 +238,7 @@ def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(native_
 
     native.apply(kept, "-force")
 
-    writes = [item["operation"] for item in native.console.requests() if item["method"] != "GET"]
-    assert writes == ["agent_delete", "specialty_delete"]
+    assert writes(native) == ["agent_delete", "specialty_delete"]
 
 
 def test_steps_that_wait_for_each_other_are_refused_with_a_way_out(native):

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from opsconsole.emulator.document import EXTRA
+
+Make = Callable[..., Any]
 HOST, IMPORT, AGENT = "POST hosts/hst_a", "POST hosts/batch", "POST agents"
 SPECIALTIES, PLUGINS = "GET specialties/search", "GET agents/agt_a/plugins"
 ABSENT = "(absent)"
@@ -34,8 +37,6 @@ HOSTS: list[Case] = [
     *(({}, HOST, {name: value}, OK, {name: value}) for name, value in (
         ("target_port", 1), ("target_port", 65535), ("name", "n" * 255),
         ("additional_names", ["n"] * 64), ("tags", ["key:"]), ("tags", ["a:b:c"]),
-        ("ip_connect_mode", "public"), ("target_type", "winrm"),
-        ("jump_host_username_credential_id", "crd_a"),
     )),
     ({}, HOST, {"target_port": 0, "name": ""}, 400,
      {"field": ABSENT, "errors": [{"field": "target_port"}, {"field": "name"}]}),
@@ -147,32 +148,85 @@ def has(answer: Any, shown: Any) -> bool:
     return bool(answer == shown)
 
 
+@pytest.fixture
+def world(make: Make) -> Make:
+    """Make a console with three hosts and an agent; one of its plugins left the catalogue."""
+
+    def maker(**switches: Any) -> Any:
+        ask = make(**switches)
+        unlike = {"knowledge": "old", "external_id": "e", "public_ip": "192.0.2.1"}
+        for name, facts in (("a", unlike), ("b", {}), ("c", {})):
+            ask.host(id=f"hst_{name}", name=name, **facts)
+        ask.agent(id="agt_a", host_id="hst_a")
+        for plugin in ("plg_logs", "plg_disk"):
+            ask.store.add("attachments", {"agent_id": "agt_a", "plugin_id": plugin})
+        ask.store.plugins.remove("plg_logs")
+        return ask
+
+    return maker
+
+
+def check(ask: Any, request_line: str, body: Any, status: int, shown: Any) -> None:
+    """Send a request; compare the status and some of the answer."""
+    method, path = request_line.split(" ")
+    headers = [(b"content-type", b"text/csv; charset=utf-8")] * isinstance(body, bytes)
+    answered, answer = ask(method, f"/api/v1/{path}", body, headers=headers)
+    assert answered == status, answer
+    assert has(answer, shown), answer
+
+
 @pytest.mark.parametrize(
     ("switches", "request_line", "body", "status", "shown"), [*HOSTS, *AGENTS, *IMPORTS]
 )
 def test_answer_follows_the_document_and_the_switches(
-    make: Callable[..., Any],
-    switches: dict[str, Any],
-    request_line: str,
-    body: Any,
-    status: int,
-    shown: Any,
+    world: Make, switches: Any, request_line: str, body: Any, status: int, shown: Any
 ) -> None:
-    ask = make(**switches)
-    unlike = {"knowledge": "old", "external_id": "e", "public_ip": "192.0.2.1"}
-    for name, facts in (("a", unlike), ("b", {}), ("c", {})):
-        ask.host(id=f"hst_{name}", name=name, **facts)
-    ask.agent(id="agt_a", host_id="hst_a")
-    for plugin in ("plg_logs", "plg_disk"):
-        ask.store.add("attachments", {"agent_id": "agt_a", "plugin_id": plugin})
-    ask.store.plugins.remove("plg_logs")
-    method, path = request_line.split(" ")
-    headers = [(b"content-type", b"text/csv; charset=utf-8")] * isinstance(body, bytes)
+    check(world(**switches), request_line, body, status, shown)
 
-    answered, answer = ask(method, f"/api/v1/{path}", body, headers=headers)
 
-    assert answered == status, answer
-    assert has(answer, shown), answer
+RENAMED = {"name": "n", "plugin_ids": ["plg_disk", "plg_backup"]}
+NEW_SPECIALTY = {"key": "k", "prompt": "p", "org_id": None}
+DELETED = {"id": "agt_a", "deleted": True}
+EXTRAS: list[tuple[str, Any, int, Any]] = [
+    ("GET hosts/hst_a", None, OK, {"id": "hst_a", "name": "a"}),
+    ("GET hosts", None, OK, {"total_count": 3}),
+    ("GET agents", None, OK, {"data": [{"id": "agt_a"}]}),
+    (
+        "POST agents/agt_a",
+        {"name": "n", "plugin_ids": ["plg_disk", "plg_backup"]},
+        OK,
+        {"name": "n"},
+    ),
+    (PLUGINS, None, OK, {"data": [{"id": "plg_disk"}, {"id": "plg_backup"}]}),
+    ("POST agents/agt_a", {"org_id": "org_lab"}, OK, {"name": "n", "org_id": "org_lab"}),
+    ("GET agents/agt_a", None, OK, {"name": "n", "org_id": "org_lab"}),
+    ("DELETE agents/agt_a", None, OK, DELETED),
+    ("GET agents/agt_a", None, 404, {"code": "NOT_FOUND"}),
+    ("POST specialties", NEW_SPECIALTY, OK, NEW_SPECIALTY | {"name": "k"}),
+    ("POST specialties", {"key": "k"}, 409, {"code": "CONFLICT"}),
+    ("POST specialties/spc_linux", {"prompt": "q"}, OK, {"prompt": "q"}),
+    ("POST specialties/spc_linux", {"org_id": "org_lab"}, OK, {"org_id": "org_lab"}),
+    ("GET specialties/spc_linux", None, OK, {"prompt": "q", "org_id": "org_lab"}),
+    ("POST blacklists", {"pattern": "p"}, OK, {"org_id": "org_main", "document_id": None}),
+    ("POST blacklists", {"pattern": "p", "org_id": None}, OK, {"org_id": None}),
+    ("GET blacklists", None, OK, {"total_count": 5}),
+    ("DELETE blacklists/blk_wipe", None, OK, {"id": "blk_wipe", "deleted": True}),
+    ("GET blacklists/blk_wipe", None, 404, {"code": "NOT_FOUND"}),
+]
+
+
+def test_extra_endpoints_one_after_another(world: Make) -> None:
+    ask = world(extra=frozenset(EXTRA))
+    before = ask("GET", "/api/v1/agents/agt_a")
+    for unchanged in ({}, {"specialty_id": "spc_linux"}):
+        assert ask("POST", "/api/v1/agents/agt_a", unchanged) == before
+    for request_line, body, status, shown in EXTRAS:
+        check(ask, request_line, body, status, shown)
+    assert len(ask.store.attachments) == 0
+
+    archiving = world(extra=frozenset(EXTRA), agent_delete="archives")
+    check(archiving, "DELETE agents/agt_a", None, OK, DELETED)
+    check(archiving, "GET agents/agt_a", None, OK, {"status": "archived"})
 
 
 @pytest.mark.parametrize(
@@ -187,9 +241,11 @@ def test_answer_follows_the_document_and_the_switches(
         ({"matched_sets": "merged"}, TAGGED, {"tags": TAGS}),
         (
             {},
-            b'name,tags,is_jump_host,knowledge,public_ip\r\nw,env:a;rack:1,TRUE,"a, ""b""",\r\n',
+            b"name,tags,target_port,is_jump_host,knowledge,public_ip\r\n"
+            b'w,env:a;rack:1,2222,TRUE,"a, ""b""",\r\n',
             {
                 "tags": ["env:a", "rack:1"],
+                "target_port": 2222,
                 "is_jump_host": True,
                 "knowledge": 'a, "b"',
                 "public_ip": ABSENT,
@@ -203,7 +259,7 @@ def test_answer_follows_the_document_and_the_switches(
     ],
 )
 def test_imported_host_is_stored_as_the_switches_say(
-    make: Callable[..., Any], switches: dict[str, Any], rows: Any, kept: dict[str, Any]
+    make: Make, switches: dict[str, Any], rows: Any, kept: dict[str, Any]
 ) -> None:
     ask = make(**switches)
     if isinstance(rows, bytes):

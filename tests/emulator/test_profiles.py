@@ -35,11 +35,6 @@ def test_the_consoles_together_use_every_value_of_every_switch(name: str) -> Non
         assert any(value != used[0] for value in used)
 
 
-def test_default_is_the_first_and_every_name_is_its_own_key() -> None:
-    assert next(iter(profiles())) == "default"
-    assert all(name == profile.name for name, profile in CONSOLES.items())
-
-
 def test_settings_that_go_with_a_profile_name_what_it_has() -> None:
     for profile in CONSOLES.values():
         assert set(profile.provider_settings.get("extra_endpoints", {})) <= profile.extra
@@ -47,6 +42,8 @@ def test_settings_that_go_with_a_profile_name_what_it_has() -> None:
             assert profile.provider_settings["cursor_parameter"] == profile.cursor_parameter
             assert profile.provider_settings["cursor_field"] == profile.cursor_field
     assert set(EXTRA).isdisjoint(DOCUMENTED)
+    assert next(iter(profiles())) == "default"
+    assert all(name == profile.name for name, profile in CONSOLES.items())
 
 
 def test_what_a_test_may_expect_follows_from_the_switches() -> None:
