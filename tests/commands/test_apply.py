@@ -91,7 +91,7 @@ def test_apply_as_json_is_a_stream_of_messages(native, fleet):
     assert result.of_type("outputs")[-1]["outputs"]["n"]["value"] == 2
 
 
-def test_what_went_with_its_owner_leaves_state_outside_of_target_too(native, fleet):
+def test_objects_of_a_gone_host_leave_state_outside_of_target_too(native, fleet):
     native.apply(fleet(1))
     call_api(native.console, "DELETE", f"/api/v1/hosts/{native.console.rows('hosts')[0]['id']}")
     native.run("apply", "-auto-approve", "-target=opsconsole_host.web")
@@ -193,7 +193,7 @@ def test_a_replacement_that_shows_only_while_applying_is_refused(native):
     assert privates_of_b() == [private]
 
 
-def test_what_was_deleted_and_cannot_be_created_again_leaves_state(native):
+def test_replacement_that_was_only_deleted_leaves_state(native):
     native.apply(hosts(b={"external_id": "one"}))
     late = '${opsconsole_host.a.id == "" ? "x" : null}'
     native.apply(hosts(a={}, b={"external_id": "two", "name": late}), expect=1)
@@ -235,7 +235,7 @@ def test_a_replacement_that_fails_is_reported_once(native):
     assert "1 change failed:\n  ✗ opsconsole_host.web\n1 change skipped:\n" in result.out
 
 
-def test_what_cannot_be_written_is_found_before_the_first_request(native, fleet, monkeypatch):
+def test_unwritable_state_is_found_before_the_first_request(native, fleet, monkeypatch):
     native.write(fleet(2))
 
     def refuse(path: Any, flags: int, *rest: Any, **named: Any) -> int:

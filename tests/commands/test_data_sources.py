@@ -20,7 +20,7 @@ def declare(native: Any, plugins: list[str], **reading: Any) -> None:
     )
 
 
-def test_what_is_read_of_a_resource_that_changes_is_read_after_it(native):
+def test_data_source_of_a_changing_resource_is_read_after_it(native):
     reading = {"agent_id": "${opsconsole_agent.a.id}"}
     declare(native, ["plg_disk"], **reading)
     native.run("apply", "-auto-approve")
@@ -34,7 +34,7 @@ def test_what_is_read_of_a_resource_that_changes_is_read_after_it(native):
 
 
 @pytest.mark.parametrize("count", [1, 0])
-def test_what_is_declared_no_more_is_about_to_change(native, count):
+def test_data_source_waits_for_removed_instances(native, count):
     def write(many: int) -> None:
         waiting = {"s": {"depends_on": ["opsconsole_host.many"]}}
         counted = {"count": many, "name": "h${count.index}"}
@@ -58,7 +58,7 @@ def test_a_move_changes_nothing(native):
 
 
 @pytest.mark.parametrize("found", [True, False])
-def test_what_needs_a_late_read_waits_for_it_or_is_skipped(native, found):
+def test_resource_waits_for_a_late_read_or_is_skipped(native, found):
     key = {"x": {"key": "${opsconsole_host.a.knowledge}"}}
     hosts = {
         "a": {"name": "a", "knowledge": "linux-server" if found else "no such key"},
@@ -83,7 +83,7 @@ def test_what_needs_a_late_read_waits_for_it_or_is_skipped(native, found):
     native.run("plan", "-detailed-exitcode")
 
 
-def test_nothing_is_planned_for_what_depends_on_a_failed_read(native):
+def test_dependents_of_a_failed_read_are_not_planned(native):
     agent = {**AGENT, "specialty_id": "${data.opsconsole_specialty.x.id}"}
     attached = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
     program = {
@@ -101,7 +101,7 @@ def test_nothing_is_planned_for_what_depends_on_a_failed_read(native):
     assert "opsconsole_agent" not in failed and "carried" not in failed
 
 
-def test_what_was_read_is_in_the_prior_state_of_a_plan(native):
+def test_data_sources_are_in_the_prior_state_of_a_plan(native):
     read_now = {"x": {"key": "linux-server"}}
     native.write({"opsconsole_host": HOST}, data={"opsconsole_specialty": read_now})
     [found] = native.plan()["prior_state"]["values"]["root_module"]["resources"]

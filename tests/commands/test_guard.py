@@ -103,7 +103,7 @@ def test_a_reference_ends_before_what_it_referred_to_is_deleted(native, literal)
     assert sent[0]["ended"] <= sent[1]["started"]
 
 
-def test_what_a_host_depends_on_stays_where_the_host_could_not_be_deleted(native):
+def test_host_stays_while_its_dependent_could_not_be_deleted(native):
     native.apply(hosts(a={}, b={"knowledge": "${opsconsole_host.a.id}"}))
     native.console.fault(
         operation="host_delete", path=native.id_of("opsconsole_host.b"), status=400
@@ -132,7 +132,7 @@ def test_an_agent_follows_its_replaced_host_whatever_it_ignores(native):
 
 
 @pytest.mark.parametrize("policy", ["delete", "abandon"])
-def test_nothing_is_archived_with_a_host_that_is_only_forgotten(native, policy):
+def test_forgotten_host_archives_nothing(native, policy):
     resources = host_with_agent()
     resources["opsconsole_host"]["web"]["deletion_policy"] = policy
     native.apply(resources)
@@ -241,7 +241,7 @@ def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(native_
     assert writes(native) == ["agent_delete", "specialty_delete"]
 
 
-def test_steps_that_wait_for_each_other_are_refused_with_a_way_out(native):
+def test_cycle_of_steps_is_refused_with_a_way_out(native):
     def write(key: str, jumps: list[str], **y: Any) -> None:
         x = {"for_each": {key: 1}, "jump_host_ids": jumps}
         native.write(hosts(x=x, y=y))
@@ -277,7 +277,7 @@ def test_a_plan_that_takes_much_away_is_forced(native, fleet, count, forced):
     assert len(native.console.rows("hosts")) == count - 5
 
 
-def test_hosts_that_are_gone_need_force_too_and_a_destruction_none(native, fleet):
+def test_gone_hosts_need_force_and_a_destruction_none(native, fleet):
     native.apply(fleet(10, agents=False))
     for row in native.console.rows("hosts")[:4]:
         native.console.delete("hosts", row["id"])

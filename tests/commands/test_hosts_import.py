@@ -132,7 +132,7 @@ def test_a_failed_row_of_which_no_error_is_told_ends_an_import_that_stops(native
     assert native.console.request_counts() == {"host_import": 2}
 
 
-def test_the_envelope_of_the_api_is_honoured_and_options_outrank_it(native):
+def test_envelope_is_honoured_and_options_outrank_it(native):
     envelope = {"rows": ROWS, "on_error": "stop", "dry_run": True}
     (native.folder / "hosts.json").write_text(json.dumps(envelope))
     result = native.run("hosts", "import", "hosts.json", expect=1)
@@ -148,7 +148,7 @@ def test_the_envelope_of_the_api_is_honoured_and_options_outrank_it(native):
 
 
 @pytest.mark.parametrize(("name", "text"), TABLES["hosts without an org"])
-def test_rows_that_name_no_org_are_of_that_of_the_settings(native, name, text):
+def test_rows_without_an_org_get_that_of_the_settings(native, name, text):
     native.settings["org_id"] = "org_other"
     native.write()
     (native.folder / name).write_text(text)

@@ -15,7 +15,7 @@ def write(native: Any, type_name: str, wanted: str, **config: Any) -> None:
     native.write({type_name: {"x": config}}, **{"import": [block]})
 
 
-def test_what_is_imported_has_not_changed_behind_anyones_back(native):
+def test_import_is_no_change_by_others(native):
     native.console.create("hosts", id="hst_there", name="a", tags=["site:north"])
     write(native, "opsconsole_host", "hst_there", name="a")
     shown = native.run("plan").out

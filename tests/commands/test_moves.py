@@ -56,7 +56,7 @@ def test_a_chain_is_followed_whatever_its_order(native, pairs, words):
     assert native.addresses() == [C]
 
 
-def test_only_a_free_address_is_moved_to(native):
+def test_moved_block_needs_a_free_address(native):
     begin(native, a={"count": 2, "name": "a${count.index}"}, b={"count": 1, "name": "b"})
     native.write(hosts(b={"count": 2, "name": "b${count.index}"}), moved=moved((A, B)))
     plan = native.run("plan", "-detailed-exitcode", expect=2)
@@ -101,7 +101,7 @@ def test_a_target_must_not_leave_out_what_moves(native):
     assert native.addresses() == [B, C]
 
 
-def test_what_was_moved_is_let_go_of(native):
+def test_moved_resource_can_be_forgotten(native):
     begin(native, a={})
     letting_go = [{"from": B, "lifecycle": {"destroy": False}}]
     native.write(moved=moved((A, B)), removed=letting_go)
@@ -112,7 +112,7 @@ def test_what_was_moved_is_let_go_of(native):
 
 
 @pytest.mark.parametrize("verb", ["apply", "destroy"])
-def test_what_opentofu_was_never_to_destroy_is_let_go_of(native, verb):
+def test_skip_destroy_of_opentofu_is_kept(native, verb):
     begin(native, a={}, c={})
     state = native.state
     for item in state["resources"]:
@@ -127,7 +127,7 @@ def test_what_opentofu_was_never_to_destroy_is_let_go_of(native, verb):
     assert native.addresses() == ([] if verb == "destroy" else [C])
 
 
-def test_what_an_agent_leaves_out_is_known_where_it_was_moved_from(native):
+def test_moved_agent_keeps_attributes_that_it_leaves_out(native):
     program = host_with_agent()
     native.apply(program)
     program["opsconsole_agent"] = {"b": {"name": "keeper"}}
@@ -137,7 +137,7 @@ def test_what_an_agent_leaves_out_is_known_where_it_was_moved_from(native):
     assert "host_id is needed to create an agent" in refused
 
 
-def test_what_was_moved_beside_its_dependency_is_destroyed(native):
+def test_resource_moved_beside_its_dependency_is_destroyed(native):
     begin(native, a={"for_each": {"x": 1}}, b={"jump_host_ids": [f'${{{A}["x"].id}}']})
     native.write(hosts(a={"for_each": {"x": 1, "y": 1}}), moved=moved((B, f'{A}["y"]')))
     native.run("destroy", "-auto-approve")
@@ -160,7 +160,7 @@ NOTES = {"//": {"metadata": {"path": "fleet/north/gate", "uniqueId": "new"}}}
 
 
 @pytest.mark.parametrize("more", [NOTES, {"knowledge": "other"}], ids=["equal", "changed"])
-def test_the_old_host_goes_before_the_new_one_is_judged(native, more):
+def test_old_host_is_deleted_before_the_new_one_is_judged(native, more):
     native.apply(program("old"))
     said = native.run_plan(program("new", **more), "-force").text
     assert "opsconsole_host.old and opsconsole_host.new look like one host that moved" in said

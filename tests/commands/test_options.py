@@ -27,7 +27,7 @@ def test_a_device_that_never_ends(native, words):
     assert kind in refused.text
 
 
-def test_the_empty_device_is_an_empty_file(native):
+def test_dev_null_is_an_empty_file(native):
     assert "1 to add" in native.run_plan(HOST, "-var-file=/dev/null").out
 
 

@@ -160,7 +160,7 @@ def test_a_checksum_can_be_demanded(native):
     native.run("apply", "-auto-approve", f"-checksum={found}")
 
 
-def test_what_state_calls_sensitive_is_shown_by_no_plan(native):
+def test_sensitive_values_in_state_are_in_no_plan(native):
     host = {"web": {"name": "${var.name}", "knowledge": "told"}}
     variable = {"name": {"default": "hush", "sensitive": True}}
     native.apply({"opsconsole_host": host}, variable=variable)
@@ -227,7 +227,7 @@ def test_verdicts_stand_in_the_plan(native):
     assert [row["name"] for row in native.console.rows("hosts")] == ["there"]
 
 
-def test_what_would_be_adopted_is_no_error(native):
+def test_host_to_adopt_is_no_error_of_preflight(native):
     native.console.create("hosts", id="hst_there", name="there")
     native.settings["on_existing_host"] = "adopt"
     native.write({"opsconsole_host": {"there": {"name": "there", "knowledge": "k"}}})
@@ -235,7 +235,7 @@ def test_what_would_be_adopted_is_no_error(native):
     assert native.console.row("hosts", "hst_there").get("knowledge") is None
 
 
-def test_only_dry_runs_are_sent_and_the_first_row_goes_alone(native, fleet):
+def test_preflight_sends_dry_runs_and_the_first_row_alone(native, fleet):
     native.settings["import_chunk_size"] = 4
     native.run_plan(fleet(9, agents=False), "--preflight")
     assert native.console.request_counts() == {"host_import": 3}
@@ -262,7 +262,7 @@ def ignoring(jumps: list[str] | None, ignored: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("declared", "ignored", "kept"), ROWS["ignored elements"])
-def test_what_is_ignored_stays_as_it_is(native, declared, ignored, kept):
+def test_ignored_elements_stay_as_they_are(native, declared, ignored, kept):
     native.apply(ignoring(["one"], ignored))
     native.apply(ignoring(declared, ignored))
     ids = {row["id"]: row["name"] for row in native.console.rows("hosts")}
@@ -279,7 +279,7 @@ def test_a_path_that_names_nothing_is_refused(native, path, said):
     assert said in native.run_plan(ignoring([], [path]), expect=1).err
 
 
-def test_what_is_refused_stands_below_the_plan_not_in_it(native):
+def test_refused_change_stands_below_the_plan(native):
     native.apply(host_with_agent())
     native.write(host_with_agent(main_engine="other") | hosts(web={"name": "web-1"}))
 

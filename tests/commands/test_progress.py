@@ -31,7 +31,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "TICK", -1.0)
 
 
-def test_what_takes_long_is_spoken_of_until_it_ends(at_once):
+def test_long_step_is_reported_until_it_ends(at_once):
     written: list[str] = []
     lines = Lines(written.append)
     lines.begin_step(step("a"))
@@ -44,7 +44,7 @@ def test_what_takes_long_is_spoken_of_until_it_ends(at_once):
     assert len(written) == count
 
 
-def test_of_many_the_first_are_named(at_once):
+def test_many_long_steps_name_the_first(at_once):
     written: list[str] = []
     lines = Lines(written.append)
     for number in range(FEW + 5):
@@ -71,7 +71,7 @@ def change_many(progress: Progress, count: int) -> str:
     return Rate().render(progress.tasks[0]).plain
 
 
-def test_nothing_is_estimated_before_there_is_something_to_go_by():
+def test_rate_needs_several_changes():
     now = [100.0]
     progress = Progress(get_time=lambda: now[0], speed_estimate_period=10.0)
     progress.add_task("", total=701)
@@ -82,7 +82,7 @@ def test_nothing_is_estimated_before_there_is_something_to_go_by():
     assert change_many(progress, 19) == "5.0/s · 2m16s left"
 
 
-def test_the_estimate_follows_the_recent_rate():
+def test_estimate_follows_the_recent_rate():
     now = [100.0]
     progress = Progress(get_time=lambda: now[0], speed_estimate_period=10.0)
     progress.add_task("", total=230)
@@ -115,7 +115,7 @@ def test_a_terminal_shows_a_bar_with_counts_rate_and_time_left(native, fleet):
     assert "opsconsole_host.web[3]: Creation complete" not in text, "many are counted, not listed"
 
 
-def test_few_changes_are_listed_on_a_terminal_too_and_nothing_is_painted_unasked(native, fleet):
+def test_few_changes_are_listed_on_a_terminal_and_no_color_is_kept(native, fleet):
     native.write(fleet(2, agents=False))
     text = native.run_on_terminal("apply", "-auto-approve", "-no-color")
     assert "opsconsole_host.web[1]: Creation complete" in text

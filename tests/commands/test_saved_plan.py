@@ -66,7 +66,7 @@ def test_saved_plan_is_refused_if_state_or_console_changed(native, move, said):
     assert all(row["knowledge"] == "one" for row in native.console.rows("hosts"))
 
 
-def test_what_the_console_changes_by_itself_counts_for_nothing(native):
+def test_saved_plan_ignores_what_the_console_changes_by_itself(native):
     native.apply(HOST)
     native.run_plan(with_knowledge("two"), "-out=p")
     [row] = native.console.rows("hosts")
@@ -75,7 +75,7 @@ def test_what_the_console_changes_by_itself_counts_for_nothing(native):
     assert native.console.rows("hosts")[0]["knowledge"] == "two"
 
 
-def test_it_is_applied_once_to_the_state_file_that_the_plan_named(native):
+def test_saved_plan_is_applied_once_to_its_state_file(native):
     native.run_plan(HOST, "-state=elsewhere.tfstate", "-out=p")
     native.run("apply", "p")
     assert (native.folder / "elsewhere.tfstate").exists()
@@ -99,7 +99,7 @@ def test_saved_plan_is_refused_on_another_state(native):
     assert "made from another state" in native.run("apply", "p", expect=1).err
 
 
-def test_only_its_owner_reads_it_and_it_holds_no_credentials(native):
+def test_saved_plan_is_private_and_holds_no_credentials(native):
     secret = "svc_ak_spelled_out"
     native.settings["api_key"] = secret
     native.write(HOST)
@@ -136,7 +136,7 @@ def test_secret_variables_of_a_saved_plan_are_given_again(native, facts):
     assert [row["name"] for row in native.console.rows("hosts")] == ["box"]
 
 
-def test_its_variables_keep_their_types(native):
+def test_variables_of_a_saved_plan_keep_their_types(native):
     native.write(
         {"opsconsole_host": {"a": {"name": "${var.any.name}", "tags": "${var.tags}"}}},
         variable={
@@ -152,7 +152,7 @@ def test_its_variables_keep_their_types(native):
     assert native.attributes("opsconsole_host.a")["tags"] == ["a:1", "b:2"]
 
 
-def test_the_guard_holds_when_it_is_applied(native, fleet):
+def test_guard_holds_for_a_saved_plan(native, fleet):
     native.apply(fleet(24, agents=False))
     native.run_plan(fleet(2, agents=False), "-out=p", "--force")
     assert "must be forced" in native.run("apply", "p", expect=1).err
@@ -236,7 +236,7 @@ def test_a_plan_of_another_shape_is_damaged(native, path, value):
     assert not (native.folder.parent / "outside.tf.json").exists()
 
 
-def test_the_time_of_the_plan_is_that_when_it_is_applied(native):
+def test_saved_plan_keeps_its_time(native):
     knowledge = '${plantimestamp()} ${opsconsole_host.first.id == "" ? 1 : 2}'
     a = {"name": "a", "knowledge": knowledge, "jump_host_ids": ["${opsconsole_host.first.id}"]}
     known = "credential_id = null, credential_role = null, is_required = true"

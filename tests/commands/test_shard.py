@@ -38,7 +38,7 @@ def test_each_stack_is_planned_by_one_of_the_shards(app):
     assert app.console.rows("hosts") == []
 
 
-def test_the_exit_code_is_of_all_stacks(app, tmp_path):
+def test_exit_code_of_a_shard_is_of_all_its_stacks(app, tmp_path):
     words = ("plan", "--shard=1/1", "-detailed-exitcode")
     app.run(*words, expect=2)
     missing = {"backend": "local", "config": {"path": str(tmp_path / "nowhere.tfstate")}}
@@ -62,5 +62,5 @@ def test_a_saved_plan_of_each_stack_is_applied(app):
 
 
 @pytest.mark.parametrize(("words", "part"), ROWS["refused shards"])
-def test_what_is_of_one_stack_and_a_shard_that_there_is_not_are_refused(words, part, app):
+def test_options_of_one_stack_and_wrong_shards_are_refused(words, part, app):
     assert part in app.run("plan", *words, expect=1).text

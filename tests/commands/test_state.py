@@ -161,7 +161,7 @@ def test_state_says_what_is_created_before_it_is_destroyed(native):
     assert web["dependencies"] == ["opsconsole_host.a", "opsconsole_host.jump"]
 
 
-def test_what_is_sensitive_alone_is_a_change_without_a_call(native):
+def test_new_sensitivity_is_a_change_without_a_call(native):
     secret = {"s": {"default": "k", "sensitive": True}}
 
     def declare(value: str) -> None:

@@ -27,8 +27,8 @@ def test_a_valid_program_needs_no_setting_and_sends_nothing(native, monkeypatch)
     assert native.console.traffic()["total"] == 0
 
 
-@pytest.mark.parametrize(("settings", "text"), ROWS["test_what_is_wrong_with_the_settings"])
-def test_what_is_wrong_with_the_settings(settings, text, native):
+@pytest.mark.parametrize(("settings", "text"), ROWS["test_wrong_settings_are_reported"])
+def test_wrong_settings_are_reported(settings, text, native):
     native.settings.update(settings)
     native.write(HOST, variable={"key": {"type": "string"}})
     found = report(native, 1)["diagnostics"]
@@ -36,7 +36,7 @@ def test_what_is_wrong_with_the_settings(settings, text, native):
     assert text in found[0]["summary"]
 
 
-def test_names_that_are_near_are_named(native):
+def test_mistyped_name_is_answered_with_a_near_one(native):
     native.write({"opsconsole_hots": {"a": {"name": "a"}}})
     assert 'Did you mean "opsconsole_host"?' in native.run("validate", expect=1).err
     native.write({"opsconsole_host": {"a": {"name": "a", "knowlege": "x"}}})
@@ -51,7 +51,7 @@ def test_a_folder_without_a_program(native):
     assert report(native, 1)["diagnostics"][0]["summary"].startswith("There is no program in")
 
 
-def test_what_an_app_printed_is_the_detail(native):
+def test_output_of_a_failed_app_is_the_detail(native):
     (native.folder / "cdktf.json").write_text('{"language": "python", "app": "echo oh; exit 3"}')
     (found,) = report(native, 1)["diagnostics"]
     assert found["summary"] == "The app failed: `echo oh; exit 3` ended with status 3"
@@ -88,7 +88,7 @@ def test_a_mistake_in_a_file_that_no_app_wrote_has_its_line(native):
     assert "declared at main.tf.json:4" in native.run("validate", expect=1).err
 
 
-def test_what_is_wrong_beside_a_variable_without_a_value_is_found(native):
+def test_mistake_beside_a_variable_without_a_value_is_found(native):
     host = {"name": "a", "count": '${tonumber("abc")}'}
     native.write({"opsconsole_host": {"a": host}}, variable={"open": {"type": "string"}})
     assert "tonumber" in native.run("validate", expect=1).err
@@ -188,7 +188,7 @@ def test_a_state_that_refers_to_itself_is_reported_once(native):
     assert "data.terraform_remote_state.other refers to itself" in mistake["summary"]
 
 
-def test_the_states_of_other_stacks_are_not_read(native):
+def test_validate_reads_no_state_of_another_stack(native):
     reference = "${data.terraform_remote_state.other.outputs.name}"
     native.write(
         {"opsconsole_host": {f"h{number}": {"name": reference} for number in range(9)}},

@@ -64,8 +64,8 @@ def test_all_drift_is_accepted_and_the_check_is_clean(drifted):
     assert entries(drifted) == written
 
 
-@pytest.mark.parametrize(("words", "text"), ROWS["test_what_does_not_go_together"])
-def test_what_does_not_go_together(words, text, native):
+@pytest.mark.parametrize(("words", "text"), ROWS["test_options_of_accept_are_checked"])
+def test_options_of_accept_are_checked(words, text, native):
     assert text in native.run("drift", *words, expect=1).err
     assert native.console.traffic()["total"] == 0
 
@@ -126,7 +126,7 @@ def test_a_file_to_which_nothing_can_be_added_stays_as_it_is(content, said, tmp_
     assert [item.name for item in tmp_path.iterdir()] == ["base.yml"]
 
 
-def test_what_is_accepted_today_is_not_written_again():
+def test_accepted_drift_is_not_written_again():
     differences = (Difference("tags", "a", "b"), Difference("name", "a", "b"))
     found = Finding("fleet", WEB, "opsconsole_host", Bucket.CHANGED, differences=differences)
     held = [

@@ -36,8 +36,8 @@ def finding(bucket: Bucket = Bucket.CHANGED, *names: str, **facts: Any) -> Findi
     return Finding(**{**defaults, "bucket": bucket, "differences": differences, **facts})
 
 
-@pytest.mark.parametrize(("pattern", "text", "fit"), ROWS["test_patterns"])
-def test_patterns(pattern, text, fit):
+@pytest.mark.parametrize(("pattern", "text", "fit"), ROWS["test_patterns_of_baseline_entries"])
+def test_patterns_of_baseline_entries(pattern, text, fit):
     assert fits(pattern, text) is fit
 
 
@@ -66,7 +66,7 @@ def test_patterns(pattern, text, fit):
         ({}, finding(Bucket.PENDING), False),
     ],
 )
-def test_what_is_accepted(entry, found, accepted):
+def test_entry_accepts_drift(entry, found, accepted):
     baseline = [Entry(**{"address": WEB, "reason": "known", **entry})]
     [marked], problems = apply_baseline(baseline, [found], TODAY)
     assert not (accepted and problems)
@@ -101,19 +101,19 @@ def test_a_partly_accepted_change_counts_and_says_so() -> None:
         ({}, [finding(Bucket.MISSING)], True, ""),
     ],
 )
-def test_entries_to_look_at(entry, findings, certain, problem):
+def test_expired_and_unused_entries_are_reported(entry, findings, certain, problem):
     baseline = [Entry(**{"address": WEB, "reason": "known", **entry})]
     _, problems = apply_baseline(baseline, findings, TODAY, certain=certain)
     assert [item.problem[: len(problem) or None] for item in problems] == [problem][: bool(problem)]
 
 
-def test_what_a_broader_entry_accepts_too_is_in_use() -> None:
+def test_entry_beside_a_broader_one_is_in_use() -> None:
     entries = (entry_of("*", "audit"), entry_of(WEB, "audit", "tags"))
     _, problems = apply_baseline(entries, [finding(Bucket.CHANGED, "tags")], TODAY)
     assert problems == ()
 
 
-def test_what_is_beside_state_may_be_unseen() -> None:
+def test_entry_of_an_unlisted_object_is_not_called_unused() -> None:
     """An unmanaged object is told by a list; who did not read it cannot say that it is gone."""
     stray, host = entry_of("agt_1/plg_logs", "kept"), entry_of(WEB, "known")
     old = entry_of("opsconsole_host.old", "going", bucket="missing", stack="fl*")
@@ -168,7 +168,7 @@ FILES = st.fixed_dictionaries(
 
 
 @given(FILES)
-def test_the_file_is_read_if_and_only_if_it_follows_the_schema(document):
+def test_baseline_is_read_if_and_only_if_it_follows_the_schema(document):
     try:
         assert BaselineFile.model_validate(document).version == 1
     except ValidationError:
@@ -177,7 +177,7 @@ def test_the_file_is_read_if_and_only_if_it_follows_the_schema(document):
         assert follows_schema(document, "drift-baseline")
 
 
-def test_on_the_command_line(native, world):
+def test_baseline_on_the_command_line(native, world):
     native.apply(**world())
     native.console.change("hosts", native.id_of(WEB), tags=["by:inventory"])
     assert native.drift().code == 2

@@ -87,7 +87,7 @@ def test_plugins_that_were_attached_and_detached(native):
         (HOST, ["mac", "updated_at"], "in_sync", ""),
     ],
 )
-def test_what_was_not_seen_makes_unchecked_if_state_holds_it(definition, unseen, bucket, reason):
+def test_unseen_attribute_makes_unchecked_if_state_holds_it(definition, unseen, bucket, reason):
     held = definition.empty() | {definition.label: "x", "id": "x_1", "updated_at": "now"}
     held |= {"main_engine": "e"} if definition is AGENT_OF else {}
     outcome = ReadOutcome(held, unobserved=tuple(unseen))
@@ -98,7 +98,7 @@ def test_what_was_not_seen_makes_unchecked_if_state_holds_it(definition, unseen,
     assert found.unobserved == tuple(name for name in unseen if not definition[name].volatile)
 
 
-def test_what_no_update_sets_and_no_answer_showed_may_never_have_been_kept():
+def test_unshown_attribute_that_no_update_sets_is_in_sync():
     held = HOST.empty() | {"id": "x", "mac": "m", "knowledge": "k"}
     instance = PriorInstance("s: a", HOST.type_name, InstanceObject("p", {}), held)
     shown = [("mac", None, "in_sync"), ("mac", "n", "changed"), ("knowledge", None, "changed")]

@@ -54,7 +54,7 @@ def test_every_format_at_once(drifted):
     assert "<html" in files["html"].read_text()
 
 
-def test_the_terminal_is_the_default_and_stdout_holds_the_one_format_that_goes_there(drifted):
+def test_terminal_is_the_default_format_and_stdout_takes_one(drifted):
     ran = drifted.run("drift", expect=2)
     assert ran.err == ""
     assert WEB in ran.out
@@ -69,8 +69,8 @@ def test_the_terminal_is_the_default_and_stdout_holds_the_one_format_that_goes_t
         assert ran.err == ""
 
 
-@pytest.mark.parametrize(("words", "said"), ROWS["test_wrong_words"])
-def test_wrong_words(words, said, native, monkeypatch):
+@pytest.mark.parametrize(("words", "said"), ROWS["test_wrong_options_are_refused"])
+def test_wrong_options_are_refused(words, said, native, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     native.console.reset_log()
     ran = native.run("drift", *words, expect=1)
@@ -123,7 +123,7 @@ def test_colour_only_on_a_terminal(drifted):
     assert "\x1b[" not in drifted.run_on_terminal("drift", "--no-color", expect=2)
 
 
-def test_what_many_have_in_common_is_said_once(native, world):
+def test_common_reason_is_printed_once(native, world):
     native.apply(**world(hosts=12))
     for row in native.console.rows("hosts"):
         native.console.change("hosts", row["id"], knowledge="changed")
@@ -133,7 +133,7 @@ def test_what_many_have_in_common_is_said_once(native, world):
     assert ran.out.count("knowledge") == 13
 
 
-def test_the_report_asks_the_console_how_hosts_are_read(native_on, monkeypatch):
+def test_report_names_the_documented_read_of_hosts(native_on, monkeypatch):
     """A read that comes to be documented is used, and reported, without a setting."""
     native = native_on("extended")
     native.apply({"opsconsole_host": {"web": {"name": "web"}}})

@@ -22,7 +22,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
 
 
-def test_the_baseline_shown(tmp_path):
+def test_baseline_on_the_page_is_read(tmp_path):
     [text] = blocks("yaml")
     file = tmp_path / "baseline.yml"
     file.write_text(text)
@@ -34,7 +34,7 @@ def test_the_baseline_shown(tmp_path):
     "line",
     [line for block in blocks("") for line in block.splitlines() if line.startswith("opsconsole")],
 )
-def test_the_commands_shown(line):
+def test_commands_on_the_page_are_parsed(line):
     assert build_parser("drift").parse_args(line.partition("#")[0].split()[1:]).command == "drift"
 
 

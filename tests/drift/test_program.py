@@ -12,7 +12,7 @@ from opsconsole.language.model import Origin
 HOST = hosts(web={})
 
 
-def test_what_is_declared_and_not_applied_is_pending(native, world):
+def test_unapplied_resources_are_pending(native, world):
     native.apply(**world(hosts=2))
     native.write(**world(hosts=3))
     found = native.drift("--program", expect=0)
@@ -28,7 +28,7 @@ def test_what_is_declared_and_not_applied_is_pending(native, world):
     )
 
 
-def test_what_was_moved_is_not_pending(native):
+def test_moved_resources_are_not_pending(native):
     native.apply(hosts(a={}, b={"count": 1}))
     moved = [
         {"from": f"opsconsole_host.{source}", "to": f"opsconsole_host.{target}"}
@@ -38,7 +38,7 @@ def test_what_was_moved_is_not_pending(native):
     assert native.drift("--program").addresses("pending") == {"opsconsole_host.y[1]"}
 
 
-def test_what_cannot_be_determined_in_the_program_is_reported(native):
+def test_undetermined_resources_of_the_program_are_reported(native):
     native.apply(HOST)
     for_each = "${toset([opsconsole_host.new.id])}"
     native.write(hosts(web={}, new={}, more={"for_each": for_each}))
@@ -65,7 +65,7 @@ def test_settings_come_from_the_provider_block(native, native_on):
     assert key not in json.dumps(native.drift().document)
 
 
-def test_variables(native):
+def test_drift_takes_variables(native):
     native.settings["org_id"] = "${var.org}"
     native.write(HOST, variable={"org": {"type": "string"}})
     native.run("apply", "-auto-approve", "-var", "org=org_main")
@@ -107,7 +107,7 @@ def test_an_unmanaged_object_of_any_id_is_declared_nowhere(native, world):
         ((), ""),
     ],
 )
-def test_places(trace, place):
+def test_declared_place_of_a_resource(trace, place):
     assert Origin("cdk.tf.json", "fleet/web", trace).place(Path("/app")) == place
 
 

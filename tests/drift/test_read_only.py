@@ -29,7 +29,7 @@ def test_an_extra_endpoint_that_is_no_get_is_not_there(native_on, world):
 
 
 @pytest.mark.parametrize("operation", DOCUMENTED, ids=lambda item: item.name)
-async def test_the_client_refuses_before_anything_is_sent(operation, native):
+async def test_read_only_client_sends_only_get(operation, native):
     settings = Settings(base_url=native.console.base_url, api_key=native.console.api_key)
     native.console.reset_log()
     ids = [f"x_{number}" for number in range(operation.path.count("{"))]

@@ -162,7 +162,7 @@ def test_a_merge_names_what_no_shard_has():
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "opsconsole-drift"}', "{broken"])
-def test_what_is_no_report_is_one_error(text, native):
+def test_wrong_report_is_one_error(text, native):
     (native.folder / "report.json").write_text(text)
     said = native.run("drift", "merge", "report.json", expect=1).text
     assert "is not a drift report" in said
@@ -170,7 +170,7 @@ def test_what_is_no_report_is_one_error(text, native):
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/2", "1/2/3", ""])
-def test_what_is_no_shard_is_refused(text, native):
+def test_wrong_shard_is_refused(text, native):
     with pytest.raises(UserError, match="is not a shard"):
         read_shard(text)
     native.run("drift", f"--shard={text}", expect=1)

@@ -63,7 +63,7 @@ FAILED = {"diagnostics": (error("x: its state was not read"),)}
         (report(UNMANAGED), report(scope=Scope(("fleet",))), ("unseen unmanaged",)),
     ],
 )
-def test_what_is_new_resolved_and_open(before, now, words):
+def test_new_resolved_and_open_drift(before, now, words):
     found = compare(now, before).comparison
     assert found is not None
     seen = {
@@ -81,7 +81,7 @@ def test_what_is_new_resolved_and_open(before, now, words):
         ("junit", f'<property name="resolved" value="{WEB} (web): tags" />'),
     ],
 )
-def test_the_last_drift_of_a_stack_is_told_as_resolved(name, told):
+def test_last_drift_of_a_stack_is_resolved(name, told):
     assert told in FORMATS[name](compare(report(), report(CHANGED)))
 
 
@@ -187,7 +187,7 @@ def test_a_webhook_is_told_of_news_only(kind, native, world, webhook, monkeypatc
         (("--since", "x.json", "--shard", "1/2"), "opsconsole drift merge"),
     ],
 )
-def test_what_is_refused_before_the_check(words, said, native, world):
+def test_wrong_options_are_refused_before_the_check(words, said, native, world):
     native.write(**world())
     native.console.reset_log()
     ran = native.run("drift", *words, expect=1)

@@ -65,7 +65,7 @@ def test_deposed_objects_and_modules_are_checked(native):
     }
 
 
-def test_what_a_newer_release_or_another_program_holds_is_not_guessed(native):
+def test_objects_of_a_newer_release_or_another_program_are_unchecked(native):
     native.apply(ONE)
     [held] = native.state["resources"]
     with edited(native) as resources:
@@ -154,7 +154,7 @@ def test_an_agent_that_was_created_archived_is_told_and_no_drift(native, world):
 
 
 @pytest.mark.parametrize("imported", [True, False])
-def test_what_was_never_seen_is_no_drift(native, imported):
+def test_value_seen_for_the_first_time_is_no_drift(native, imported):
     """An imported host holds nulls until it is read, and an older release lacks attributes."""
     native.apply(HOST)
     native.console.change("hosts", native.id_of("opsconsole_host.web"), knowledge="news")
@@ -172,7 +172,7 @@ def test_what_was_never_seen_is_no_drift(native, imported):
     assert "knowledge" in found.of("opsconsole_host.web")["reason"]
 
 
-def test_what_the_console_does_not_show_is_in_sync_unless_state_holds_it(native_on):
+def test_unshown_attribute_is_in_sync_unless_state_holds_it(native_on):
     """A console that leaves out what is unset, and a state that an import has just made."""
     native = native_on("sparse")
     native.apply(HOST)

@@ -22,12 +22,12 @@ ONE = {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}
 HOST = {"opsconsole_host": {"web": {"name": "web"}}}
 
 
-@pytest.mark.parametrize(("paths", "names"), ROWS["test_names"])
-def test_names(paths, names):
+@pytest.mark.parametrize(("paths", "names"), ROWS["test_stack_names_of_state_files"])
+def test_stack_names_of_state_files(paths, names):
     assert stack_names([Path(path) for path in paths]) == names
 
 
-def test_what_is_found_under_a_folder(tmp_path):
+def test_states_are_found_under_a_folder(tmp_path):
     wanted = ["a/terraform.tfstate", "b/terraform.tfstate.d/dev/terraform.tfstate", "c.tfstate"]
     passed = [
         "a/.terraform/terraform.tfstate",

@@ -77,7 +77,7 @@ def test_one_resource_is_forbidden(native):
     assert native.drift("--min-coverage", "50").code == 0
 
 
-def test_what_was_seen_is_reported_beside_the_trouble_and_no_more(native):
+def test_drift_is_reported_beside_unchecked_resources(native):
     native.console.change("hosts", native.id_of(WEB), knowledge="changed")
     native.console.fault(times=None, path="/plugins$", status=500)
     found = native.drift(expect=1)

@@ -60,7 +60,7 @@ def test_two_emulators_do_not_share_a_file(make: Make, tmp_path: Path) -> None:
         make(data=file)
 
 
-def test_files_that_are_something_else(make: Make, tmp_path: Path) -> None:
+def test_files_of_another_kind_are_refused(make: Make, tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("not a database, but long enough to be read as one " * 30)
     other = tmp_path / "other.db"

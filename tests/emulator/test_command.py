@@ -34,7 +34,9 @@ def test_the_profiles_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in lines] == [*profiles()]
 
 
-def test_it_says_where_it_is_and_stops_after_its_time(capfd: pytest.CaptureFixture[str]) -> None:
+def test_emulator_prints_its_address_and_stops_after_its_time(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     assert run("--seconds", "0.3", "--switch", "order=sorted", "--switch", "page_size=3") == 0
     said = capfd.readouterr().out.splitlines()
     assert said[0].startswith("listening on http://127.0.0.1:")
@@ -51,7 +53,7 @@ def test_it_says_where_it_is_and_stops_after_its_time(capfd: pytest.CaptureFixtu
         (["--switch", "order"], "order: should be"),
     ],
 )
-def test_what_cannot_be_is_one_line(
+def test_emulator_that_cannot_start_prints_one_line(
     capfd: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
     assert run(*arguments) == 1
@@ -62,7 +64,7 @@ def test_what_cannot_be_is_one_line(
 
 
 @pytest.mark.parametrize("arguments", [["--port", "70000"], ["--port", "x"], ["--profile", "x"]])
-def test_arguments_that_are_none(arguments: list[str]) -> None:
+def test_wrong_arguments_exit_with_1(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         run(*arguments)
     assert stopped.value.code == 1
@@ -113,7 +115,7 @@ def started(*options: str) -> Iterator[tuple[subprocess.Popen[str], Emulator]]:
             process.kill()
 
 
-def test_what_was_answered_survives_a_kill(call: Call, tmp_path: Path) -> None:
+def test_answered_change_survives_a_kill(call: Call, tmp_path: Path) -> None:
     data = tmp_path / "console.db"
     with started("--data", str(data), "--seed", "fleet") as (_, handle):
         assert call(handle, "DELETE", "/api/v1/hosts/hst_fleet00003")[0] == 200
@@ -132,7 +134,7 @@ def test_a_signal_ends_it_cleanly(call: Call, tmp_path: Path, number: signal.Sig
     assert [entry.name for entry in tmp_path.iterdir()] == ["console.db"]
 
 
-def test_it_ends_with_its_parent() -> None:
+def test_emulator_ends_with_its_parent() -> None:
     read, write = os.pipe()
     process = subprocess.Popen(
         [*COMMAND, "--exit-with-parent", "--seconds", "60"], stdin=read, stdout=subprocess.PIPE
@@ -164,7 +166,7 @@ def test_a_shell_starts_one_in_the_background(tmp_path: Path) -> None:
         os.kill(int(process), signal.SIGTERM)
 
 
-def test_one_that_cannot_start_in_the_background_says_why() -> None:
+def test_background_emulator_that_cannot_start_says_why() -> None:
     words = [*COMMAND, "--background", "--seed", "/no/such.json"]
     seen = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
     assert (seen.returncode, seen.stdout) == (1, "")

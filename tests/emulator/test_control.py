@@ -71,7 +71,7 @@ def test_rows_are_read_added_changed_and_removed(served: Emulator, call: Call) -
         served.change("hosts", made["id"], name="x")
 
 
-def test_many_rows_and_every_collection(served: Emulator) -> None:
+def test_rows_of_every_collection_are_created_and_reset(served: Emulator) -> None:
     hosts = served.create_many("hosts", [{"name": str(number)} for number in range(50)])
     assert len(served.rows("hosts")) == len(hosts) + 8
     attached = served.create("attachments", agent_id="agt_fleet00001", plugin_id="plg_backup")
@@ -119,7 +119,7 @@ def test_switches_can_be_turned_while_it_runs(call: Call) -> None:
         assert (status, json.loads(body)["switches"]["empty_update"]) == (200, "refused")
 
 
-def test_the_control_side_has_no_other_doors(served: Emulator, call: Call) -> None:
+def test_control_side_refuses_unknown_paths_and_bodies(served: Emulator, call: Call) -> None:
     assert call(served, "GET", "/_emulator/secrets")[0] == 404
     assert call(served, "DELETE", "/_emulator/reset")[0] == 405
     for body in (5, {"what": "log"}, {"what": ["all"]}):
@@ -130,7 +130,7 @@ def test_the_control_side_has_no_other_doors(served: Emulator, call: Call) -> No
     assert served.request_counts() == {}
 
 
-def test_the_handle_tells_the_provider_where_it_is() -> None:
+def test_handle_gives_the_provider_address_and_key() -> None:
     with serve("paged", api_key="svc_ak_other", latency=0.01) as emulator:
         assert emulator.provider_settings["cursor_parameter"] == "cursor"
         assert emulator.provider_settings["api_key"] == "svc_ak_other"

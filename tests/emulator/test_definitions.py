@@ -20,12 +20,12 @@ def on_the_wire(kind: str) -> list[Attribute]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_fields(kind: str) -> None:
+def test_emulator_and_provider_have_the_same_fields(kind: str) -> None:
     assert {item.name for item in on_the_wire(kind)} == {*FIELDS[kind]}
 
 
 @pytest.mark.parametrize("kind", [name for name, item in KINDS.items() if item.owner == "host_id"])
-def test_what_a_host_owns_goes_with_it(make: Make, kind: str) -> None:
+def test_objects_of_a_host_go_with_it(make: Make, kind: str) -> None:
     ask = make()
     host = ask.host()["id"]
     row = ask.store.add(TABLES[kind], {"name": "owned", "host_id": host})
@@ -43,7 +43,7 @@ def test_sets_and_fields_of_a_creation() -> None:
 @pytest.mark.parametrize(
     "name", [item.name for item in on_the_wire("host") if item.optional or item.required]
 )
-def test_what_a_host_may_be_given_is_kept(make: Make, name: str) -> None:
+def test_each_attribute_of_a_host_is_kept(make: Make, name: str) -> None:
     ask = make()
     attribute = HOST[name]
     given = [] if attribute.refers_to else value(attribute, 1 if attribute.bounds.allowed else 0)

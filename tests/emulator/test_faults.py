@@ -312,9 +312,7 @@ def test_which_requests_a_fault_meets_and_how_many(served: Emulator, call: Call)
     assert served.waiting_faults() == []
 
 
-def test_the_first_fault_that_fits_counts_and_all_can_be_cleared(
-    served: Emulator, call: Call
-) -> None:
+def test_first_matching_fault_counts_and_all_can_be_cleared(served: Emulator, call: Call) -> None:
     served.fault(path="/blacklists/", status=500, times=None)
     served.fault(status=418, times=None)
     assert [call(served, "POST", HOST, {})[0] for _ in range(3)] == [418] * 3

@@ -40,9 +40,9 @@ WHOLE = {"object": "list", "has_more": False, "total_count": 6}
 
 
 @pytest.mark.parametrize(
-    ("switches", "query", "shown", "count"), TABLES["test_the_envelope_of_a_list"]
+    ("switches", "query", "shown", "count"), TABLES["test_list_envelope_follows_the_switches"]
 )
-def test_the_envelope_of_a_list(
+def test_list_envelope_follows_the_switches(
     make: Make, switches: dict[str, Any], query: str, shown: dict[str, Any], count: int
 ) -> None:
     ask = make(**switches)

@@ -46,7 +46,7 @@ def test_settings_that_go_with_a_profile_name_what_it_has() -> None:
     assert all(name == profile.name for name, profile in CONSOLES.items())
 
 
-def test_what_a_test_may_expect_follows_from_the_switches() -> None:
+def test_expectations_follow_from_the_switches() -> None:
     assert not CONSOLES["blind"].hosts_readable
     assert CONSOLES["extended"].empty_update == "refused"
     assert CONSOLES["extended"].hosts_readable
@@ -91,7 +91,7 @@ def test_a_wrong_switch_is_refused_by_name(name: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize("name", [*profiles(), *SWITCHES, *EXTRA])
-def test_the_page_about_the_emulator_names_everything(name: str) -> None:
+def test_guide_names_every_profile_switch_and_endpoint(name: str) -> None:
     assert f"`{name}`" in DOCS.read_text("utf-8")
 
 

@@ -114,13 +114,13 @@ def spoken(emulator: Emulator, content: bytes, *, hang_up: bool = True) -> bytes
         b"GET /api HTTP/1.1\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n",
     ],
 )
-def test_bytes_that_are_no_request_do_not_end_it(served: Emulator, content: bytes) -> None:
+def test_malformed_bytes_do_not_end_the_console(served: Emulator, content: bytes) -> None:
     answer = spoken(served, content)
     assert answer == b"" or answer.startswith(b"HTTP/1.1 4"), answer
     assert served.row("hosts", "hst_fleet00001") is not None
 
 
-def test_requests_in_a_row_on_one_connection(served: Emulator) -> None:
+def test_one_connection_serves_several_requests(served: Emulator) -> None:
     one = (
         b"POST /api/v1/hosts/hst_fleet00001 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
         b"Authorization: Bearer svc_ak_emulator\r\n\r\n{}"

@@ -171,7 +171,7 @@ async def test_defaults_within_a_credential_are_no_difference(steps_of, console,
     assert [item.path for item in plan.diagnostics] == [("credential_config",)]
 
 
-async def test_whether_an_agent_is_there_is_read_anew(steps_of, one_run, console, agent_values):
+async def test_agent_is_looked_up_anew(steps_of, one_run, console, agent_values):
     created = await steps_of("agent").create(**agent_values)
     agents = one_run().resources[AGENT.type_name]
 
@@ -331,7 +331,7 @@ def plugins(console: Emulator) -> list[str]:
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
-async def test_what_the_console_adds_inside_a_declared_object_is_no_difference(
+async def test_members_that_the_console_adds_to_an_object_are_no_difference(
     steps_of, console, agent_values
 ):
     agents = steps_of("agent")

@@ -354,7 +354,7 @@ def test_an_update_is_newer_than_the_answer_to_a_detach_before_it(native_on):
     assert native.attributes("opsconsole_agent.a")["name"] == "b"
 
 
-def test_the_agent_that_an_attach_is_answered_with_is_kept(native):
+def test_agent_in_the_answer_to_an_attach_is_kept(native):
     resources = host_with_agent()
     native.apply(resources)
     [row] = native.console.rows("agents")

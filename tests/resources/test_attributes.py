@@ -262,7 +262,7 @@ async def test_a_dropped_value_is_reported_at_creation_and_no_difference_later(s
 
 
 @pytest.mark.parametrize("profile", ["dropping"], indirect=True)
-async def test_what_was_not_read_back_is_told_by_the_plan_that_meets_it(steps_of):
+async def test_dropped_value_that_was_not_read_back_is_told_by_the_next_plan(steps_of):
     hosts = steps_of("host")
     made = await hosts.create(**DECLARED)
     forgotten = PrivateState.decode(made.private)._replace(not_kept={})
@@ -359,7 +359,7 @@ def test_private_state_of_others_is_read_or_empty(private, observed):
     assert PrivateState.decode(private).observed == observed
 
 
-def test_what_the_console_keeps_otherwise_is_not_said_to_be_changed_by_others(native_on):
+def test_value_that_the_console_trims_is_not_called_a_change_by_others(native_on):
     native = native_on("tidying")
     host = {"name": "web", "knowledge": " kept trimmed "}
     native.apply({"opsconsole_host": {"web": host, "other": {"name": "other"}}})

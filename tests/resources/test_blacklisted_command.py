@@ -173,7 +173,7 @@ async def test_planning_an_adoption_says_what_it_does(steps_of, console, declare
         ({"tenant_wide": True}, None, True),
     ],
 )
-async def test_the_scope_of_a_row_to_be_created(steps_of, declared, org_id, tenant_wide):
+async def test_scope_of_a_new_row(steps_of, declared, org_id, tenant_wide):
     rows = steps_of("blacklisted_command")
 
     plan = await rows.plan(None, rows.config(pattern="rm -rf", **declared))
@@ -199,7 +199,7 @@ async def test_the_scope_of_a_row_to_be_created(steps_of, declared, org_id, tena
         ("wipe", {"tenant_wide": False}, (None, False)),
     ],
 )
-async def test_the_scope_of_a_row_that_is_adopted(steps_of, row, declared, scope):
+async def test_scope_of_an_adopted_row(steps_of, row, declared, scope):
     rows = steps_of("blacklisted_command")
 
     # The row as it is adopted, and as a later change of the declaration finds it.

@@ -176,7 +176,7 @@ def test_refused_reads_are_errors_or_unchecked(applied, console):
 @pytest.mark.parametrize(
     ("type_name", "import_id"), [("opsconsole_agent", "agt_x"), ("opsconsole_agent_plugin", "a/p")]
 )
-async def test_what_a_key_may_not_read_is_not_imported(type_name, import_id, console, one_run):
+async def test_unreadable_object_is_not_imported(type_name, import_id, console, one_run):
     console.fault(operation="plugin_list", status=403, code="FORBIDDEN", times=None)
     lifecycle = one_run().resources[type_name]
     taken = await lifecycle.import_state(import_id)

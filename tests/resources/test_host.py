@@ -124,7 +124,7 @@ def test_rerouted_hosts_are_named_and_seen_at_the_next_refresh(applied, console)
 
 
 @pytest.mark.parametrize("profile", ["tidying"], indirect=True)
-def test_what_the_console_keeps_otherwise_is_reported(project, console):
+def test_trimmed_value_is_reported(project, console):
     declared = program(host={"web": {"name": "web", "knowledge": " spaced ", "mac": "AA:BB"}})
     engine = project(declared, console)
     run = engine.apply()
@@ -212,7 +212,7 @@ async def test_a_host_that_cannot_be_read_is_adopted_by_sending_all_that_is_decl
 
 
 @pytest.mark.parametrize("profile", [SPARSE], indirect=True)
-async def test_what_an_adopted_host_does_not_show_is_reported(steps_of, console):
+async def test_unseen_attributes_of_an_adopted_host_are_reported(steps_of, console):
     console.create("hosts", name="old")
 
     adopted = await steps_of("host", on_existing_host="adopt").create(name="old", mac="00:00:5e")
@@ -393,7 +393,7 @@ async def test_a_host_that_exists_is_named_and_may_be_one_that_the_run_deletes(o
         ({"kind": "conflict"}, None, "left management and still run"),
     ],
 )
-async def test_what_is_said_of_agents_whose_host_was_perhaps_not_deleted(
+async def test_agents_of_a_host_that_may_be_left_are_named(
     console, one_run, steps_of, fault, read, said
 ):
     provider = one_run()

@@ -279,9 +279,7 @@ async def test_a_host_whose_id_an_import_does_not_tell_is_found_by_a_dry_run(
         assert mine.state["id"] == row["id"]
 
 
-async def test_hosts_that_were_created_stay_known_whatever_goes_wrong_with_reading_them(
-    steps_of, console, monkeypatch
-):
+async def test_created_hosts_stay_known_though_reading_them_fails(steps_of, console, monkeypatch):
     async def defect(*_: object) -> None:
         raise OverflowError("anything")
 

@@ -67,7 +67,7 @@ def no_writes(console: Emulator) -> None:
     ]
 
 
-def test_the_import_command(project, console, rows):
+def test_import_command_round_trip(project, console, rows):
     engine = project(declared(rows), console)
     for address, identity in identities(rows).items():
         engine.import_(address, identity)

@@ -17,7 +17,7 @@ from patience import until
 from virtual_time import VirtualLoop
 
 
-async def test_what_nobody_waits_for_any_more_is_not_printed_and_ends():
+async def test_abandoned_read_is_not_printed_and_ends():
     printed: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: printed.append(context))
     failing, ended = asyncio.Event(), []
@@ -75,7 +75,7 @@ async def test_nothing_is_sent_once_a_run_has_ended(steps_of, console):
     assert console.request_counts().get("host_import", 0) <= 1
 
 
-async def test_the_first_failure_of_several_is_raised():
+async def test_first_of_several_failures_is_raised():
     async def fail(number: int) -> None:
         raise ValueError(number)
 

@@ -149,7 +149,7 @@ async def test_a_specialty_that_can_be_created_is_not_adopted_unless_it_is_there
 
 
 @pytest.mark.parametrize("end", ["stop", "host", "abandoned", "timeout"])
-async def test_what_ends_the_wait_of_a_delete(steps_of, console, one_run, end):
+async def test_wait_of_a_delete_ends(steps_of, console, one_run, end):
     hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
     web = await hosts.create(name="web", deletion_policy="abandon" if end == "abandoned" else None)
     agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
@@ -185,7 +185,7 @@ async def test_what_ends_the_wait_of_a_delete(steps_of, console, one_run, end):
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
-async def test_what_a_run_knows_of_a_specialty_follows_its_writes(steps_of, console, one_run):
+async def test_knowledge_of_a_specialty_follows_the_writes_of_a_run(steps_of, console, one_run):
     specialties, agents, hosts = steps_of("specialty"), steps_of("agent"), steps_of("host")
     specialties.provider = agents.provider = hosts.provider = one_run()
     kept = await specialties.create(key="network", deletion_policy="delete")
@@ -270,7 +270,7 @@ async def test_a_specialty_that_a_refresh_found_gone_forbids_no_destroy(console,
     assert (await specialties.plan(None, specialties.config(key="linux-server"))).failed
 
 
-async def test_what_cannot_change_is_refused_only_where_it_is_known(steps_of):
+async def test_fixed_attribute_is_refused_only_once_it_is_known(steps_of):
     specialties = steps_of("specialty")
     prior = await specialties.create(key="database")
     for known in (None, prior):

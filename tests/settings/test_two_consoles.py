@@ -39,7 +39,7 @@ def elsewhere(**values: Any) -> dict[str, Any]:
     return {"provider": "opsconsole.other", **values}
 
 
-def test_what_is_deleted_on_one_is_not_kept_by_the_same_ids_on_the_other(native, other):
+def test_deletion_on_one_console_ignores_the_same_ids_on_the_other(native, other):
     agent = {"name": "x", "host_id": "hst_a", "specialty_id": "spc_linux"}
     staying = {HOST: {"b": elsewhere(name="a")}}
     staying[AGENT] = {"b": elsewhere(**agent, depends_on=[f"{HOST}.b"])}
