@@ -19,7 +19,7 @@ from declarations import (
     program,
     value,
 )
-from engines import Plan, Terraform
+from engines import Terraform
 from opsconsole.definition import Attribute, ChangeRule, ResourceDefinition
 from opsconsole.emulator import Emulator
 from opsconsole.emulator.document import TABLES
@@ -33,11 +33,6 @@ ADOPTED = tuple(_LABELS)
 CHANGED_BY_EXTRAS = ("opsconsole_specialty", "opsconsole_agent", "opsconsole_blacklisted_command")
 
 
-def change_under(attribute: Attribute, extra_endpoints: Mapping[str, str]) -> ChangeRule:
-    """Return what a changed declaration asks for, given the extra endpoints that are named."""
-    return ChangeRule.UPDATE if attribute.lifted_by in extra_endpoints else attribute.change
-
-
 @dataclass
 class Scenario:
     """One resource against one console: a declaration for each of its attributes."""
@@ -49,12 +44,20 @@ class Scenario:
     def attributes(self) -> tuple[Attribute, ...]:
         return self.definition.settable
 
+    @property
+    def extra(self) -> Mapping[str, str]:
+        """The extra endpoints that the provider is told of."""
+        return self.console.profile.provider_settings.get("extra_endpoints", {})
+
+    def rule(self, attribute: Attribute) -> ChangeRule:
+        """What a change of the attribute asks for."""
+        return ChangeRule.UPDATE if attribute.lifted_by in self.extra else attribute.change
+
     def change(self, attribute: Attribute) -> ChangeRule:
         """What a changed declaration asks for; no agent is replaced while its host stays."""
-        extra = self.console.profile.provider_settings.get("extra_endpoints", {})
-        change = change_under(attribute, extra)
-        alone = self.definition is AGENT and "agent_delete" not in extra
-        return ChangeRule.REFUSE if alone and change is ChangeRule.REPLACE else change
+        alone = self.definition is AGENT and "agent_delete" not in self.extra
+        rule = self.rule(attribute)
+        return ChangeRule.REFUSE if alone and rule is ChangeRule.REPLACE else rule
 
     def address(self, attribute: Attribute) -> str:
         return f"{self.definition.type_name}.{attribute.name}"
@@ -187,20 +190,15 @@ def change_by_declaration(engine: Terraform, scenario: Scenario, variants: dict[
         if variants[attribute.name]
     }
     assert plan.actions == expected
-    check_reasons(plan)
+    for address, actions in plan.actions.items():
+        if len(actions) > 1:
+            assert plan.change(address)["replace_paths"] == [[address.rpartition(".")[2]]]
 
     scenario.console.reset_log()
     engine.apply(plan.saved)
     scenario.check(engine, variants)
     check_bodies(engine, scenario, variants)
     engine.plan_run(expect={0})
-
-
-def check_reasons(plan: Plan) -> None:
-    """Check that each replacement is told to be for the attribute that changed."""
-    for address, actions in plan.actions.items():
-        if len(actions) > 1:
-            assert plan.change(address)["replace_paths"] == [[address.rpartition(".")[2]]]
 
 
 def check_bodies(engine: Terraform, scenario: Scenario, variants: dict[str, int]) -> None:
@@ -225,9 +223,7 @@ def change_behind(engine: Terraform, scenario: Scenario, variants: dict[str, int
     found: dict[str, list[str]] = {}
     followed: set[str] = set()
     refused: set[str] = set()
-    seen_whole = scenario.definition is not AGENT or "agent_get" in str(
-        scenario.console.profile.provider_settings
-    )
+    seen_whole = scenario.definition is not AGENT or "agent_get" in scenario.extra
     for attribute, values, row in list(scenario.rows(engine)):
         if scenario.definition.name == "agent_plugin" or attribute.name == "id":
             continue
@@ -238,17 +234,15 @@ def change_behind(engine: Terraform, scenario: Scenario, variants: dict[str, int
             continue
         other = behind(scenario, attribute, variants)
         scenario.console.change(COLLECTIONS[scenario.definition.name], row["id"], **other)
-        change = change_under(
-            attribute, scenario.console.profile.provider_settings.get("extra_endpoints", {})
-        )
         if not seen_whole:
             continue
-        if change is ChangeRule.UPDATE:
-            found[address] = ["update"]
-        elif change is ChangeRule.REPLACE:
-            followed.add(address)
-        else:
-            refused.add(address)
+        match scenario.rule(attribute):
+            case ChangeRule.UPDATE:
+                found[address] = ["update"]
+            case ChangeRule.REPLACE:
+                followed.add(address)
+            case _:
+                refused.add(address)
     if refused:
         run = engine.plan_run(expect={1})
         assert {error["address"] for error in run.errors} == refused

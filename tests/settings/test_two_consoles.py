@@ -89,19 +89,16 @@ def test_a_lost_creation_is_not_what_another_provider_of_its_console_holds(nativ
     assert native.addresses() == [f"{AGENT}.a"]
 
 
-def test_a_failed_update_keeps_nothing_of_the_other_console(native):
-    with serve("default") as other:
-        for console in (native.console, other):
-            console.create("hosts", id="hst_j", name="j", is_jump_host=True)
-        jump = {"name": "j", "is_jump_host": True}
-        web = {"name": "web", "jump_host_ids": ["hst_j"]}
-        hosts = {"j": jump, "web": web, "gone": elsewhere(**jump)}
-        apply(native, {HOST: hosts}, base_url=other.base_url)
-        native.console.fault(operation="host_update", status=400, holds="jump_host_ids")
-        kept = {"j": jump, "web": web | {"jump_host_ids": []}}
-        apply(native, {HOST: kept}, base_url=other.base_url, expect=1)
-        assert other.rows("hosts") == []
-        assert native.addresses() == [f"{HOST}.j", f"{HOST}.web"]
+def test_a_failed_update_keeps_nothing_of_the_other_console(native, other):
+    jump = {"name": "a", "is_jump_host": True}
+    web = {"name": "web", "jump_host_ids": ["hst_a"]}
+    hosts = {"j": jump, "web": web, "gone": elsewhere(**jump)}
+    apply(native, {HOST: hosts}, base_url=other.base_url)
+    native.console.fault(operation="host_update", status=400, holds="jump_host_ids")
+    kept = {"j": jump, "web": web | {"jump_host_ids": []}}
+    apply(native, {HOST: kept}, base_url=other.base_url, expect=1)
+    assert other.rows("hosts") == []
+    assert native.addresses() == [f"{HOST}.j", f"{HOST}.web"]
 
 
 def test_two_providers_of_one_console_that_ignores_dry_runs_create_one_host(native_on):
