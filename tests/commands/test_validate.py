@@ -36,17 +36,6 @@ def test_wrong_settings_are_reported(settings, text, native):
     assert text in found[0]["summary"]
 
 
-def test_mistyped_name_is_answered_with_a_near_one(native):
-    native.write({"opsconsole_hots": {"a": {"name": "a"}}})
-    assert 'Did you mean "opsconsole_host"?' in native.run("validate", expect=1).err
-    native.write({"opsconsole_host": {"a": {"name": "a", "knowlege": "x"}}})
-    assert 'Did you mean "knowledge"?' in native.run("validate", expect=1).err
-    native.write({**HOST, "opsconsole_agent": {"x": {"host_id": "${opsconsole_host.b.id}"}}})
-    assert 'Did you mean "opsconsole_host.a"?' in native.run("validate", expect=1).err
-    native.write({**HOST, "opsconsole_agent": {"x": {"host_id": "${opsconsole_host.a.nam}"}}})
-    assert 'Did you mean "name"?' in native.run("validate", expect=1).err
-
-
 def test_a_folder_without_a_program(native):
     assert report(native, 1)["diagnostics"][0]["summary"].startswith("There is no program in")
 

@@ -101,21 +101,3 @@ def test_settings_that_are_known_only_after_apply_are_one_error(project, console
     engine.apply("-target=terraform_data.address")
     engine.apply()
     engine.plan_run(expect={0})
-
-
-HOST = {"opsconsole_host": {"a": {"name": "a"}}}
-
-
-@pytest.mark.parametrize(
-    ("address", "text"),
-    [
-        ("127.0.0.1:8080", 'has no scheme.\nWrite "http://127.0.0.1:8080".'),
-        ("localhost:8080/base", 'has no scheme.\nWrite "http://localhost:8080/base".'),
-        ("console.example.com", 'has no scheme.\nWrite "https://console.example.com".'),
-        ("ftp://console.example.com", "does not begin with https://."),
-    ],
-)
-def test_a_base_address_without_a_scheme(address, text, native, monkeypatch):
-    monkeypatch.setenv("OPSCONSOLE_BASE_URL", address)
-    refused = native.run_plan(HOST, expect=1).err
-    assert refused.startswith("Error: provider opsconsole: ") and text in refused
