@@ -3,9 +3,7 @@
 import errno
 import os
 import re
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 from collections import Counter
@@ -90,29 +88,3 @@ def test_nothing_is_lost_or_created_twice(native, library, kind, how, number):
         rows = [row for row in native.console.rows(collection) if row["name"].startswith(word)]
         names = Counter(row["name"] for row in rows if row.get("status") != "archived")
         assert names == Counter(f"{word}-{name}" for name in wanted)
-
-
-HOST = {"opsconsole_host": {"a": {"name": "a"}}}
-
-
-def _limit_files() -> None:
-    """The limit on a file's size stands for a disk that has no more room."""
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
-
-
-@pytest.mark.parametrize("command", ["apply", "destroy"])
-def test_nothing_is_sent_where_the_journal_has_no_room(native, command):
-    """The state would fit, and so would the first intents: the journal reserves 1 MiB."""
-    native.apply(HOST)
-    before = native.console.rows("hosts")
-    native.write({"opsconsole_host": {"a": {"name": "other"}}})
-    # Python would write half of a compiled module under the limit, and take it for a whole one.
-    environment = {**os.environ, **native.console.environment, "PYTHONDONTWRITEBYTECODE": "1"}
-    process = native.start(command, "-auto-approve", preexec_fn=_limit_files, env=environment)
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == 1, out + err
-    assert "No further call is made" in err
-    assert native.console.rows("hosts") == before
-    native.run(command, "-auto-approve")
-    assert [row["name"] for row in native.console.rows("hosts")] == ["other"] * (command == "apply")
