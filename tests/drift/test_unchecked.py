@@ -9,6 +9,7 @@ import pytest
 from declarations import attributes_in
 from loopback import closed_address
 from opsconsole.errors import TRY_LATER
+from opsconsole.reports.formats import FORMATS
 
 WEB, AGENT = "opsconsole_host.web[0]", "opsconsole_agent.ops[0]"
 DISK = "opsconsole_agent_plugin.disk[0]"
@@ -147,5 +148,8 @@ def test_settings_are_missing(variable, said, native, monkeypatch):
 def test_the_key_is_in_no_report(native):
     key = native.console.api_key
     native.console.fault(times=None, path="^/api/", status=500, message=f"wrong: {key}")
-    for name in ("terminal", "json", "markdown", "junit", "prometheus", "html"):
-        assert key not in native.run("drift", "--format", name, expect=1).text
+    files = [f"--format={name}=drift.{name}" for name in FORMATS]
+    assert key not in native.run("drift", *files, expect=1).text
+    texts = {name: (native.folder / f"drift.{name}").read_text() for name in FORMATS}
+    assert all("wrong: " in text for name, text in texts.items() if name != "prometheus")
+    assert not any(key in text for text in texts.values())

@@ -7,7 +7,6 @@ import pytest
 from declarations import agent_on, held, program
 from drift_checks import check_drift
 from engines import ON_TERRAFORM
-from opsconsole.emulator import Emulator
 
 HOSTS, AGENTS, SPECIALTIES, ENTRIES = 3, 4, 3, 2
 PLUGINS = ("plg_disk", "plg_logs")
@@ -55,11 +54,11 @@ def test_refresh_and_destroy_cost_what_they_must(profile, applied, console):
     for words in ((), ("-refresh-only",)):
         console.reset_log()
         engine.plan_run(*words, expect={0})
-        assert counted(console) == refresh
+        assert console.request_counts() == refresh
 
     console.reset_log()
     engine.destroy("-refresh=false")
-    assert counted(console) == {
+    assert console.request_counts() == {
         "plugin_detach": AGENTS * len(PLUGINS),
         "host_delete": HOSTS,
         "specialty_delete": SPECIALTIES,
@@ -81,11 +80,11 @@ def test_attachments_cost_no_reads_and_a_gone_host_none_for_its_agents(applied, 
         "specialty_search": 1,
         "blacklist_get": ENTRIES,
     }
-    assert counted(console) == refresh
+    assert console.request_counts() == refresh
     assert len(plan.drift) == 1 + 2 + 2 * len(many)
     console.reset_log()
     assert check_drift(engine.folder, console).document["calls"] == refresh
-    assert counted(console) == refresh
+    assert console.request_counts() == refresh
 
 
 def test_nothing_is_called_after_the_first_401(applied, console):
@@ -101,7 +100,3 @@ def test_nothing_is_called_after_the_first_401(applied, console):
     assert "API Keys settings" in explained[0]["detail"]
     others = {error["detail"] for error in run.errors if error not in explained}
     assert others == {"The console refused the credentials; no call was made."}
-
-
-def counted(console: Emulator) -> dict[str, int]:
-    return {name: number for name, number in console.request_counts().items() if number}

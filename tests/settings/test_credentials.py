@@ -26,30 +26,29 @@ PROGRAM = program(
 EPHEMERAL = {"variable": {"secret": {"type": "string", "ephemeral": True, "sensitive": True}}}
 
 
-def ways() -> dict[str, tuple[dict[str, Any], dict[str, str], str]]:
-    """How the credentials come in: additions to the program, to the environment, the secret."""
-    unset = {"OPSCONSOLE_API_KEY": ""}
-    return {
-        "environment": ({}, {"OPSCONSOLE_API_KEY": SECRET}, SECRET),
-        "ephemeral-key": (
-            EPHEMERAL | {"provider": {"opsconsole": {"api_key": "${var.secret}"}}},
-            unset | {"TF_VAR_secret": SECRET},
-            SECRET,
-        ),
-        "ephemeral-cookie": (
-            EPHEMERAL | {"provider": {"opsconsole": {"session_cookie": "${var.secret}"}}},
-            unset | {"TF_VAR_secret": f"console_session={COOKIE}"},
-            COOKIE,
-        ),
-    }
+UNSET = {"OPSCONSOLE_API_KEY": ""}
+WAYS: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
+    "environment": ({}, {"OPSCONSOLE_API_KEY": SECRET}, SECRET),
+    "ephemeral-key": (
+        EPHEMERAL | {"provider": {"opsconsole": {"api_key": "${var.secret}"}}},
+        UNSET | {"TF_VAR_secret": SECRET},
+        SECRET,
+    ),
+    "ephemeral-cookie": (
+        EPHEMERAL | {"provider": {"opsconsole": {"session_cookie": "${var.secret}"}}},
+        UNSET | {"TF_VAR_secret": f"console_session={COOKIE}"},
+        COOKIE,
+    ),
+}
+"""How the credentials come in: additions to the program, to the environment, the secret."""
 
 
 @pytest.mark.terraform
 @pytest.mark.engine_terraform
-@pytest.mark.parametrize("way", sample(ways(), 1))
+@pytest.mark.parametrize("way", sample(WAYS, 1))
 def test_credentials_show_up_nowhere(way, installed_terraform, console_of):
     console = console_of("default")
-    more, variables, secret = ways()[way]
+    more, variables, secret = WAYS[way]
     console.create("keys", secret=SECRET, cookie=COOKIE, status="active", tenant_write=True)
     logged = {"TF_LOG": "trace", "TF_LOG_PATH": "trace.log"}
     engine = installed_terraform(PROGRAM | more, console, **logged, **variables)
