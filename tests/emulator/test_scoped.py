@@ -41,47 +41,56 @@ def test_a_blacklist_update_is_partial_and_null_is_a_value(make: Make) -> None:
     assert ask("POST", path, {})[1] == body
 
 
-@pytest.mark.parametrize(
-    ("row", "change", "status", "code"),
-    [
-        ("blk_shutdown", {"pattern": "x"}, 200, None),
-        ("blk_format", {"pattern": "x"}, 403, "ORG_ACCESS_DENIED"),
-        ("blk_wipe", {"pattern": "x"}, 403, "FORBIDDEN"),
-        ("blk_shutdown", {"org_id": "org_main"}, 403, "ORG_ACCESS_DENIED"),
-        ("blk_shutdown", {"org_id": None}, 403, "FORBIDDEN"),
-        ("blk_none", {"pattern": "x"}, 404, "NOT_FOUND"),
-    ],
-)
-def test_a_row_seen_and_not_writable_is_403(
-    make: Make, row: str, change: Any, status: int, code: str | None
+DENIED, TENANT = (403, "ORG_ACCESS_DENIED"), (403, "FORBIDDEN")
+OK, HIDDEN = (200, None), (404, "NOT_FOUND")
+PATTERN = {"pattern": "x"}
+AGENT = {"host_id": "hst_main", "specialty_id": "spc_linux"}
+PLUGINS = "POST agents/agt_far/plugins"
+Case = tuple[dict[str, Any], str, Any, tuple[int, str | None]]
+ACCESS: list[Case] = [
+    # The key sees every org, and writes in its own.
+    ({}, "GET specialties/search", None, OK),
+    ({}, "POST blacklists/blk_shutdown", PATTERN, OK),
+    ({}, "POST blacklists/blk_format", PATTERN, DENIED),
+    ({}, "POST blacklists/blk_wipe", PATTERN, TENANT),
+    ({}, "POST blacklists/blk_shutdown", {"org_id": "org_main"}, DENIED),
+    ({}, "POST blacklists/blk_shutdown", {"org_id": None}, TENANT),
+    ({}, "POST blacklists/blk_none", PATTERN, HIDDEN),
+    ({"tenant_write": True}, "POST blacklists/blk_wipe", PATTERN, OK),
+    # It sees its own org and tenant-wide rows.
+    ({"read_orgs": []}, "GET blacklists/blk_format", None, HIDDEN),
+    ({"read_orgs": []}, "POST blacklists/blk_format", {}, HIDDEN),
+    ({"read_orgs": []}, "GET blacklists/blk_wipe", None, OK),
+    ({"read_orgs": []}, "GET blacklists/blk_shutdown", None, OK),
+    ({"read_orgs": []}, "POST hosts/hst_none", {}, HIDDEN),
+    ({"read_orgs": []}, "GET specialties/search", None, OK),
+    ({"read_orgs": []}, PLUGINS, {"plugin_id": "plg_disk"}, HIDDEN),
+    # Another status says as much, but of blacklisted commands.
+    ({"read_orgs": [], "hidden_status": 403}, PLUGINS, {"plugin_id": "plg_disk"}, DENIED),
+    ({"read_orgs": [], "hidden_status": 403}, "POST hosts/hst_far", {}, DENIED),
+    ({"read_orgs": [], "hidden_status": 403}, "GET blacklists/blk_format", None, HIDDEN),
+    # It sees one other org.
+    *(({"read_orgs": ["org_main"]}, f"{method} hosts/hst_{org}", {}, told)
+      for method in ("POST", "DELETE")
+      for org, told in (("main", DENIED), ("far", HIDDEN), ("lab", OK))),
+    ({"read_orgs": ["org_main"]}, "POST agents", AGENT, DENIED),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("facts", "request_line", "body", "told"), ACCESS)
+def test_access_follows_the_orgs_of_the_key(
+    make: Make, facts: dict[str, Any], request_line: str, body: Any, told: tuple[int, str | None]
 ) -> None:
-    answered, body = with_lab_key(make())("POST", f"/api/v1/blacklists/{row}", change, key=LAB)
-    assert (answered, body.get("code")) == (status, code)
-
-
-def test_a_row_not_seen_is_404(make: Make) -> None:
-    ask = with_lab_key(make(), read_orgs=[])
-    assert ask("GET", "/api/v1/blacklists/blk_format", key=LAB)[0] == 404
-    assert ask("POST", "/api/v1/blacklists/blk_format", {}, key=LAB)[0] == 404
-    assert ask("GET", "/api/v1/blacklists/blk_wipe", key=LAB)[0] == 200
-    assert ask("GET", "/api/v1/blacklists/blk_shutdown", key=LAB)[0] == 200
-    assert ask("GET", "/api/v1/specialties/search", key=LAB)[1]["data"] == []
-
-
-def test_tenant_level_access_writes_tenant_wide_rows(make: Make) -> None:
-    ask = with_lab_key(make(), tenant_write=True)
-    assert ask("POST", "/api/v1/blacklists/blk_wipe", {"pattern": "x"}, key=LAB)[0] == 200
-
-
-def test_hosts_and_agents_are_scoped_too(make: Make) -> None:
-    ask = with_lab_key(make(), read_orgs=["org_main"])
-    seen, hidden, own = ask.host(), ask.host(org_id="org_far"), ask.host(org_id="org_lab")
-    paths = [f"/api/v1/hosts/{host['id']}" for host in (seen, hidden, own)]
-    assert [ask("POST", path, {}, key=LAB)[0] for path in paths] == [403, 404, 200]
-    assert [ask("DELETE", path, key=LAB)[0] for path in paths] == [403, 404, 200]
-    body = {"host_id": seen["id"], "specialty_id": "spc_linux"}
-    status, problem = ask("POST", "/api/v1/agents", body, key=LAB)
-    assert (status, problem["code"]) == (403, "ORG_ACCESS_DENIED")
+    switches = {"hidden_status": facts.get("hidden_status", 404)}
+    ask = with_lab_key(make(**switches), **{k: v for k, v in facts.items() if k not in switches})
+    for org in ("main", "far", "lab"):
+        ask.host(id=f"hst_{org}", org_id=f"org_{org}")
+    ask.agent(id="agt_far", org_id="org_far")
+    method, path = request_line.split(" ")
+    status, answer = ask(method, f"/api/v1/{path}", body, key=LAB)
+    assert (status, answer.get("code")) == told
+    if path == "specialties/search":
+        assert (answer["data"] == []) is ("read_orgs" in facts)
 
 
 @pytest.mark.parametrize(
@@ -118,19 +127,6 @@ def test_a_key_loses_its_force_at_once(make: Make, status: str) -> None:
     ask.store.change("keys", "key_main", {"status": status})
     answered, body = ask("GET", "/api/v1/specialties/search")
     assert (answered, status in body["message"]) == (401, True)
-
-
-@pytest.mark.parametrize("status", [403, 404])
-def test_an_object_of_another_org(make: Make, status: int) -> None:
-    ask = make(hidden_status=status)
-    host = ask.host(org_id="org_lab")
-    agent = ask.agent(org_id="org_lab")
-    ask.store.change("keys", "key_main", {"write_orgs": ["org_main"], "read_orgs": []})
-    assert ask("POST", f"/api/v1/hosts/{host['id']}", {})[0] == status
-    plugins = f"/api/v1/agents/{agent['id']}/plugins"
-    assert ask("POST", plugins, {"plugin_id": "plg_disk"})[0] == status
-    assert ask("GET", "/api/v1/blacklists/blk_shutdown")[0] == 404
-    assert ask("POST", "/api/v1/hosts/hst_none", {})[0] == 404
 
 
 @pytest.mark.parametrize(("sees_all", "third"), [(True, "failed"), (False, "created")])
