@@ -56,7 +56,7 @@ def test_an_app_needs_no_argument(native):
 
 
 @pytest.mark.parametrize("dashes", ["-", "--"])
-def test_options_take_one_dash_or_two(native, dashes, tmp_path):
+def test_options_take_one_dash_or_two(native, dashes):
     native.write(
         {"opsconsole_host": {"a": {"name": "${var.name}"}}},
         variable={"name": {"type": "string"}, "other": {"default": "x"}},

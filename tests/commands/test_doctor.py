@@ -91,7 +91,6 @@ def test_settings_that_are_wrong(native):
 
 
 LIST = json.dumps({"object": "list", "data": [], "has_more": False})
-REFUSED = json.dumps({"code": "LICENSE_EXPIRED", "message": "pay first", "request_id": "req_7"})
 
 
 @contextmanager

@@ -37,7 +37,7 @@ def test_wrong_command_line_is_one_error(native, words):
     assert native.run(*words, expect=1).err.count("Error:") == 1
 
 
-def test_durations_are_read(native, tmp_path):
+def test_durations_are_read(native):
     native.write(HOST)
     for text in ("0", "0s", "1m30s", "250ms", "1.5h"):
         assert native.run("plan", f"-lock-timeout={text}").code == 0

@@ -216,8 +216,6 @@ def test_a_plan_that_cannot_be_written_or_has_errors_is_not_saved(native):
 
 
 WHOLE = host_with_agent() | {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}
-CHANGES = ("plan", "changes")
-SPECIALTY, AGENT, HOSTS = ((*CHANGES, number, "after") for number in range(3))
 
 
 @pytest.mark.parametrize(("path", "value"), ROWS["test_a_plan_of_another_shape_is_damaged"])

@@ -20,7 +20,6 @@ from text_groups import read_rows
 
 ROWS = read_rows(__file__)
 
-ROOT = Path(__file__).resolve().parents[2]
 TODAY = date(2026, 3, 10)
 WEB = "opsconsole_host.web[0]"
 

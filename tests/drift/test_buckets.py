@@ -16,7 +16,7 @@ from opsconsole.state import InstanceObject
 
 WEB, AGENT = "opsconsole_host.web[0]", "opsconsole_agent.ops[0]"
 DISK, WHOLE = "opsconsole_agent_plugin.disk[0]", "opsconsole_agent.whole"
-FORMAT, WIPE = "opsconsole_blacklisted_command.format", "opsconsole_blacklisted_command.wipe"
+FORMAT = "opsconsole_blacklisted_command.format"
 
 
 @pytest.fixture(params=["default", "fickle", "extended"])

@@ -14,7 +14,6 @@ from text_groups import read_rows
 
 ROWS = read_rows(__file__)
 
-ROOT = Path(__file__).resolve().parents[2]
 WEB = "opsconsole_host.web[0]"
 
 

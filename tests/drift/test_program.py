@@ -47,7 +47,7 @@ def test_undetermined_resources_of_the_program_are_reported(native):
     assert "pending resources of opsconsole_host.more cannot be determined" in found.told
 
 
-def test_settings_come_from_the_provider_block(native, native_on):
+def test_settings_come_from_the_provider_block(native):
     native.apply(HOST)
     key = "svc_ak_other"
     native.console.create(

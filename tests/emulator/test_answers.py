@@ -191,12 +191,7 @@ EXTRAS: list[tuple[str, Any, int, Any]] = [
     ("GET hosts/hst_a", None, OK, {"id": "hst_a", "name": "a"}),
     ("GET hosts", None, OK, {"total_count": 3}),
     ("GET agents", None, OK, {"data": [{"id": "agt_a"}]}),
-    (
-        "POST agents/agt_a",
-        {"name": "n", "plugin_ids": ["plg_disk", "plg_backup"]},
-        OK,
-        {"name": "n"},
-    ),
+    ("POST agents/agt_a", RENAMED, OK, {"name": "n"}),
     (PLUGINS, None, OK, {"data": [{"id": "plg_disk"}, {"id": "plg_backup"}]}),
     ("POST agents/agt_a", {"org_id": "org_lab"}, OK, {"name": "n", "org_id": "org_lab"}),
     ("GET agents/agt_a", None, OK, {"name": "n", "org_id": "org_lab"}),

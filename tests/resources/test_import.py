@@ -44,7 +44,7 @@ def identities(rows: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def declared(rows: dict[str, Any]) -> dict[str, Any]:
+def declared() -> dict[str, Any]:
     return program(
         host={"web": {"name": "web", "tags": ["a:b", "env:live"], "target_port": 22}},
         agent={
@@ -68,7 +68,7 @@ def no_writes(console: Emulator) -> None:
 
 
 def test_import_command_round_trip(project, console, rows):
-    engine = project(declared(rows), console)
+    engine = project(declared(), console)
     for address, identity in identities(rows).items():
         engine.import_(address, identity)
 

@@ -41,7 +41,7 @@ GONE = {
     *(f"opsconsole_agent_plugin.{name}" for name in REMAKEABLE["agent_plugin"]),
 }
 GONE_FOR_GOOD = {"opsconsole_specialty.gone", "opsconsole_blacklisted_command.gone"}
-HOST, NETWORK = "opsconsole_host.gone", "opsconsole_specialty.network"
+HOST = "opsconsole_host.gone"
 AWAY = {f"{type_name}.gone" for type_name in WHOLE["resource"]}
 """What was read and is away: what went with the host is not read."""
 
