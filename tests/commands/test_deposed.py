@@ -6,83 +6,76 @@ from typing import Any
 
 import pytest
 
-from declarations import host_with_agent
-from engines import Standin, Terraform
-from opsconsole.emulator import Emulator
-from opsconsole.state import RunOptions, instance_and_key
-from opsconsole.state.opening import backend_for, open_state
+from declarations import host_with_agent, hosts
+from engines import Terraform
+from opsconsole.state import instance_and_key
+from opsconsole.state.backend import LocalBackend
+from opsconsole.state.opening import open_state
 from text_groups import read_rows
 
 ROWS = read_rows(__file__)
 
 KEY = "0badc0de"
 HOST = "opsconsole_host.kept"
+NEEDS = {"required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}}}
 
 
 @pytest.fixture
-def engines(
-    terraform: Callable[..., Terraform], console_of: Callable[[str], Emulator]
-) -> tuple[Standin, Terraform, Emulator]:
-    """Both engines in one folder, on a console: beside a host waits another one, as deposed."""
-    console = console_of("default")
-    theirs = terraform(hosts("kept", "aside"), console)
-    ours = Standin(theirs.folder, theirs.environment)
-    ours.settings = theirs.settings
-    ours.apply()
-    with open_state(backend_for(None, RunOptions(ours.folder))) as session:
+def deposed(native: Any) -> Any:
+    """A folder whose state holds another host beside `kept`, as deposed."""
+    native.apply(hosts(kept={}, aside={}))
+    with open_state(LocalBackend(native.state_file)) as session:
         held = session.state.get("opsconsole_host.aside")
-        assert held is not None
         session.state.put(HOST, held._replace(create_before_destroy=True), KEY)
         session.state.remove("opsconsole_host.aside")
-    ours.write(hosts("kept"))
-    return ours, theirs, console
+    native.write(hosts(kept={}), terraform=NEEDS)
+    return native
 
 
-def hosts(*names: str, **more: Any) -> dict[str, Any]:
-    return {"resource": {"opsconsole_host": {name: {"name": name, **more} for name in names}}}
+@pytest.fixture
+def theirs(terraform: Callable[..., Terraform], deposed: Any) -> Terraform:
+    """Terraform in the same folder."""
+    engine = terraform({}, deposed.console)
+    engine.folder = deposed.folder
+    return engine
 
 
 @pytest.mark.terraform
-def test_both_engines_plan_its_deletion_alike(engines):
-    plans = [engine.plan().json["resource_changes"] for engine in engines[:2]]
-    [ours], [theirs] = (
-        [item for item in plan if item["change"]["actions"] != ["no-op"]] for plan in plans
+def test_both_engines_plan_its_deletion_alike(deposed, theirs):
+    plans = (deposed.plan(), theirs.plan().json)
+    [ours], [other] = (
+        [item for item in plan["resource_changes"] if item["change"]["actions"] != ["no-op"]]
+        for plan in plans
     )
-    assert ours["change"]["actions"] == theirs["change"]["actions"] == ["delete"]
+    assert ours["change"]["actions"] == other["change"]["actions"] == ["delete"]
     assert ours["deposed"] == KEY
     for member in ("address", "deposed", "type", "name", "mode"):
-        assert ours[member] == theirs[member]
-    assert ours["change"]["before"]["id"] == theirs["change"]["before"]["id"]
-    assert "left over from a replacement" in engines[0].run("plan").out
+        assert ours[member] == other[member]
+    assert ours["change"]["before"]["id"] == other["change"]["before"]["id"]
+    assert "left over from a replacement" in deposed.run("plan").out
 
 
 @pytest.mark.terraform
-def test_deposed_object_is_deleted_under_prevent_destroy_after_a_move(engines):
-    ours, theirs, console = engines
-    program = hosts("moved", lifecycle={"prevent_destroy": True})
-    program["resource"]["opsconsole_host"]["moved"]["name"] = "kept"
-    program["moved"] = [{"from": HOST, "to": "opsconsole_host.moved"}]
-    ours.apply(program=program)
-    assert [row["name"] for row in console.rows("hosts")] == ["kept"]
+def test_deposed_object_is_deleted_under_prevent_destroy_after_a_move(deposed, theirs):
+    moved = {"name": "kept", "lifecycle": {"prevent_destroy": True}}
+    block = {"from": HOST, "to": "opsconsole_host.moved"}
+    deposed.apply(hosts(moved=moved), terraform=NEEDS, moved=[block])
+    assert [row["name"] for row in deposed.console.rows("hosts")] == ["kept"]
     theirs.plan_run(expect={0})
 
 
-@pytest.mark.terraform
-def test_missing_deposed_object_leaves_state(engines):
-    ours, _, console = engines
-    [aside] = [row["id"] for row in console.rows("hosts") if row["name"] == "aside"]
-    console.delete("hosts", aside)
-    ours.apply(program=hosts("kept", knowledge="has a change of its own"))
-    assert "deposed" not in json.dumps(ours.state())
-    ours.plan_run(expect={0})
+def test_missing_deposed_object_leaves_state(deposed):
+    [aside] = [row["id"] for row in deposed.console.rows("hosts") if row["name"] == "aside"]
+    deposed.console.delete("hosts", aside)
+    deposed.apply(hosts(kept={"knowledge": "has a change of its own"}))
+    assert "deposed" not in json.dumps(deposed.state)
+    assert deposed.actions() == {}
 
 
-@pytest.mark.terraform
-def test_removed_block_forgets_a_deposed_object(engines):
-    ours, _, console = engines
-    ours.apply(program={"removed": [{"from": HOST, "lifecycle": {"destroy": False}}]})
-    assert len(console.rows("hosts")) == 2
-    assert ours.state()["resources"] == []
+def test_removed_block_forgets_a_deposed_object(deposed):
+    deposed.apply({}, removed=[{"from": HOST, "lifecycle": {"destroy": False}}])
+    assert len(deposed.console.rows("hosts")) == 2
+    assert deposed.state["resources"] == []
 
 
 def test_unsettled_replacement_keeps_the_deposed_object(native):
