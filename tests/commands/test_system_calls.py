@@ -52,8 +52,8 @@ def settle(native, text):
 @pytest.mark.skipif(COMPILER is None, reason="no C compiler, or not Linux")
 @pytest.mark.meetings
 @pytest.mark.parametrize(("kind", "how", "number"), sample(CELLS, 6))
-def test_nothing_is_lost_or_created_twice(native, library, kind, how, number):
-    print(f"OPSCONSOLE_TEST_EVERYTHING=1 pytest {__file__} -k '{kind} and {how} and {number}'")
+def test_nothing_is_lost_or_created_twice(native, library, request, kind, how, number):
+    print(f"OPSCONSOLE_TEST_EVERYTHING=1 pytest '{__file__}::{request.node.name}'")
     native.write(declare())
     wanted = NAMES
     if kind != "create":
