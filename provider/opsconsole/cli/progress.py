@@ -1,4 +1,4 @@
-"""The progress of a plan and of an apply for people: lines, and what a terminal shows.
+"""The progress of a plan and of an apply for people, as lines or on a terminal.
 
 The bar is in `progress_bar`. rich is imported only if stderr is a terminal, because it takes a
 twelfth of a run's start time.

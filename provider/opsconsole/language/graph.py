@@ -231,7 +231,7 @@ def named_resources(block: Block) -> frozenset[str]:
 
 
 class _Finder:
-    """Finds what the declarations of a program refer to.
+    """Finds the references of a program's declarations.
 
     A declaration is a block, a local value or a provider configuration. Its name is its address,
     such as `local.x`, or `provider opsconsole.x`.

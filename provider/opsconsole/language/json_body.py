@@ -83,7 +83,7 @@ def read_json(path: Path) -> Any:
 
 
 def syntax_mistake(error: json.JSONDecodeError) -> str:
-    """Return what is wrong with a JSON text, in plain words."""
+    """Describe the first mistake in a JSON text."""
     known = (words for start, words in _SYNTAX.items() if error.msg.startswith(start))
     words = next(known, error.msg)
     if not words.endswith("missing"):

@@ -101,7 +101,7 @@ def propose_adoption(
     """Return the planned values of an object that a declaration takes under management.
 
     Args:
-        shown: What the console shows of it.
+        shown: The values that the console shows.
         has: As of `propose_change`.
     """
     local = {item.name: config.get(item.name) for item in definition if item.local}

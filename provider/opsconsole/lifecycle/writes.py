@@ -69,7 +69,7 @@ _ARRIVES_WITHIN = 900
 
 
 def unsettled_private(dry_run_status: str, sent: str = "") -> bytes:
-    """Return the private bytes beside a sentinel id: what a later run needs to settle the create.
+    """Return the private bytes beside a sentinel id, by which a later run settles the create.
 
     Args:
         dry_run_status: The status from a dry run before it was sent, or empty.

@@ -64,7 +64,7 @@ class KnownAgents:
         self._session = session
 
     def meet(self, state: Values, address: str = "") -> KnownAgent:
-        """Note an agent that exists, and return what is known of it."""
+        """Note an existing agent, and return its known values."""
         agent = KnownAgent(
             state["id"], state.get("name"), state.get("host_id"), state.get("specialty_id"), address
         )
