@@ -197,7 +197,8 @@ class Attribute:
                 yield from self._item_problems(item, here)
 
     def _item_problems(self, item: Value, path: Path) -> Iterator[Diagnostic]:
-        broken = self.bounds._replace(whole=self.kind is Kind.INTEGER).check(item)
+        bounds = self.bounds._replace(whole=True) if self.kind is Kind.INTEGER else self.bounds
+        broken = bounds.check(item)
         if broken is not None:
             yield error(
                 f"{self.name} {broken.found}",
@@ -228,6 +229,16 @@ class _Attributed:
         """The names of all attributes, in the order of definition."""
         return tuple(attribute.name for attribute in self.attributes)
 
+    @cached_property
+    def required(self) -> tuple[Attribute, ...]:
+        """The attributes that every declaration sets."""
+        return tuple(attribute for attribute in self.attributes if attribute.required)
+
+    @cached_property
+    def read_only(self) -> tuple[Attribute, ...]:
+        """The attributes that only the console supplies."""
+        return tuple(attribute for attribute in self.attributes if attribute.read_only)
+
     def __iter__(self) -> Iterator[Attribute]:
         return iter(self.attributes)
 
@@ -244,8 +255,8 @@ class _Attributed:
             error(
                 f"{item.name} is read only", "Leave it out: the console supplies it.", (item.name,)
             )
-            for item in self.attributes
-            if item.read_only and config.get(item.name) is not None
+            for item in self.read_only
+            if config.get(item.name) is not None
         ]
 
 
@@ -361,7 +372,10 @@ class ResourceDefinition(_Attributed):
         This makes no call to the console.
         """
         of_attributes = [
-            problem for item in self.settable for problem in item.problems(config.get(item.name))
+            problem
+            for item in self.settable
+            if (value := config.get(item.name)) is not None
+            for problem in item.problems(value)
         ]
         return [*self.refuse_read_only(config), *of_attributes, *self.rules(config)]
 

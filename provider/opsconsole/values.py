@@ -113,4 +113,9 @@ def changed_fields(
     before: Mapping[str, Value], after: Mapping[str, Value], names: Iterable[str]
 ) -> list[str]:
     """Return the `names` whose values differ, in order."""
-    return [name for name in names if not same(before.get(name), after.get(name))]
+    return [
+        name
+        for name in names
+        # Most values are the same object, or null in both.
+        if (old := before.get(name)) is not (new := after.get(name)) and not same(old, new)
+    ]

@@ -157,8 +157,8 @@ class Evaluator(NameResolver):
         )
         lacking = [
             attribute.name
-            for attribute in block.definition.attributes
-            if attribute.required and configured.values[attribute.name] is None
+            for attribute in block.definition.required
+            if configured.values[attribute.name] is None
         ]
         if lacking:
             # Report a misspelt argument only once.

@@ -80,10 +80,11 @@ def propose_change(
     proposal = Proposal(dict(prior))
     for attribute in definition.settable:
         name = attribute.name
-        declared = attribute.normalise(config.get(name))
+        declared = config.get(name)
         # As in Terraform, a computed attribute that a declaration leaves out stays as it is.
         if declared is None and (attribute.computed or prior.get(name) is None):
             continue
+        declared = attribute.normalise(declared)
         if satisfies(attribute.normalise(prior.get(name)), declared):
             continue
         proposal.planned[name] = declared
@@ -112,9 +113,8 @@ def propose_adoption(
 
 def mark_unknown(definition: ResourceDefinition, planned: Values, changed: list[str]) -> None:
     """Mark fields unknown that the console may change along with `changed`."""
-    for attribute in definition:
-        follows = any(name in attribute.follows for name in changed)
-        if attribute.read_only and (attribute.volatile or follows):
+    for attribute in definition.read_only:
+        if attribute.volatile or any(name in attribute.follows for name in changed):
             planned[attribute.name] = UNKNOWN
 
 

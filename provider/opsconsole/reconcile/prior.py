@@ -203,6 +203,9 @@ def from_state(definition: ResourceDefinition | DataSourceDefinition, attributes
     value = definition.empty()
     for attribute in definition:
         given = attributes.get(attribute.name)
+        # Most attributes are null.
+        if given is None:
+            continue
         if not has_shape(given, attribute):
             raise UserError(
                 f"The state holds {attribute.name} of {definition.type_name} in a shape that it "

@@ -8,7 +8,7 @@ array undecoded, as `Raw`. `encode` writes a `Raw` unchanged.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import DecodeError, Raw
@@ -88,11 +88,18 @@ def escape_as_go(text: bytes) -> bytes:
     return text
 
 
+_NESTED: Final = (dict, list, tuple)
+
+
 def _sort(value: Any) -> Any:
     if isinstance(value, dict):
         # Core writes a value of dynamic type in this order; all other keys are sorted.
         names = value if list(value) == ["value", "type"] else sorted(value)
-        return {name: _sort(value[name]) for name in names}
+        # Most values are scalars, for which a call would take longer than this test.
+        return {
+            name: _sort(item) if isinstance(item := value[name], _NESTED) else item
+            for name in names
+        }
     if isinstance(value, list | tuple):
         return [_sort(item) for item in value]
     return value

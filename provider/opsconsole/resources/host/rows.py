@@ -13,7 +13,7 @@ from typing import Any
 from opsconsole.definition import ChangeRule
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, ConsoleError, OpsconsoleError, Stopped
-from opsconsole.lifecycle.answers import PrivateState, explain_mismatch
+from opsconsole.lifecycle.answers import PrivateState, explain_mismatch, values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.lifecycle.planning import fill_unknown
@@ -119,16 +119,16 @@ def _outcome_of_answer(
     Raises:
         UnexpectedAnswer: a field is of another type than the document says.
     """
-    values, config = lifecycle.values_of(answer), row.request.config
+    config = row.request.config
     declared = [name for name in HOST.names if config.get(name) is not None]
     outcome = lifecycle.outcome_of_write(row.request, answer, declared, {"id": row.host_id})
     state = outcome.state or {}
     fixed = [name for name in CREATION_ONLY if name in declared]
-    differing = changed_fields(state, values, [name for name in fixed if name in values])
-    not_kept = {name: values[name] for name in differing}
+    shown = values_shown(map(HOST.by_name.__getitem__, fixed), answer)
+    not_kept = {name: shown[name] for name in changed_fields(state, shown, shown)}
     private = PrivateState.decode(outcome.private).with_not_kept(not_kept).encode()
     outcome = Outcome(state, private, (*diagnostics, *outcome.diagnostics))
-    unshown = [name for name in fixed if name not in values]
+    unshown = [name for name in fixed if name not in shown]
     if unshown:
         not_verified = warning(
             f"Not verified: {', '.join(unshown)} of the {lifecycle.name(state)}",
