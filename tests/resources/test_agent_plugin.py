@@ -354,6 +354,31 @@ def test_an_update_is_newer_than_the_answer_to_a_detach_before_it(native_on):
     assert native.attributes("opsconsole_agent.a")["name"] == "b"
 
 
+@pytest.mark.parametrize(
+    ("updated_at", "answered_at", "taken"),
+    [
+        ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00.500Z", True),
+        ("2026-01-01T00:00:00.500Z", "2026-01-01T00:00:00Z", False),
+        ("2026-01-01T00:00:00Z", "2026-01-01T02:00:00+03:00", False),
+        ("2026-01-01T00:00:00Z", "2025-12-31T23:00:00-03:00", True),
+        # What cannot be compared says nothing about the order.
+        ("2026-01-01T00:00:00Z", "2025-01-01T00:00:00", True),
+        ("2026-01-01T00:00:00Z", "1 January 2025", True),
+        (None, "2025-01-01T00:00:00Z", True),
+    ],
+)
+async def test_an_answer_is_older_by_its_moment(
+    steps_of, one_run, agent_values, updated_at, answered_at, taken
+):
+    agents = steps_of("agent")
+    agent = await agents.create(**agent_values)
+    prior = agent.state | {"updated_at": updated_at}
+    shown = agent.state | {"updated_at": answered_at, "name": "new"}
+    lifecycle = one_run().resources[AGENT.type_name]
+    outcome = lifecycle.take_answer(ReadRequest(prior, agent.private), shown)
+    assert outcome.state["name"] == ("new" if taken else prior["name"])
+
+
 def test_agent_in_the_answer_to_an_attach_is_kept(native):
     resources = host_with_agent()
     native.apply(resources)
