@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from declarations import host_with_agent
+from lifecycle_steps import created
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import (
+    CreateRequest,
     Outcome,
     ReadOutcome,
     ReadRequest,
@@ -21,7 +23,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.resources import AGENT
 from opsconsole.resources.agent.known import KnownAgents
 from outcomes import errors
-from patience import until
+from patience import PATIENCE, until
 
 
 @pytest.fixture
@@ -295,6 +297,27 @@ async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
     # It was attached, and is not read any more.
     attached = await attaching
     assert (attached.state["id"], attached.diagnostics) == (f"{other}/plg_disk", ())
+
+
+async def test_an_attach_that_is_cancelled_before_its_turn_holds_up_no_other(
+    steps_of, one_run, console, agent_values
+):
+    agent_id = (await steps_of("agent").create(**agent_values)).state["id"]
+    attachments = steps_of("agent_plugin")
+    lifecycle = one_run().resources[attachments.type_name]
+    console.fault(operation="plugin_attach", answer_delay=0.3)
+    tasks = []
+    for plugin_id in ("plg_disk", "plg_logs"):
+        config = attachments.config(agent_id=agent_id, plugin_id=plugin_id)
+        plan = await attachments.plan(None, config)
+        request = CreateRequest(config, plan.planned, plan.private)
+        tasks.append(asyncio.create_task(created(lifecycle, [request])))
+    await asyncio.to_thread(until, lambda: not console.waiting_faults())
+    tasks[1].cancel()
+    async with asyncio.timeout(PATIENCE / 4):
+        [first] = await tasks[0]
+    assert (first.state["id"], first.diagnostics) == (f"{agent_id}/plg_disk", ())
+    assert tasks[1].cancelled()
 
 
 async def test_a_refused_plugin_fails_the_update_of_its_agent(steps_of, console, agent_values):
