@@ -107,7 +107,10 @@ def _is_literal(kind: Kind, value: Any) -> bool:
     if kind is Kind.BOOLEAN:
         return isinstance(value, bool)
     # In Python, a bool is an int.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    # An int may be too large for a float, as which `isfinite` takes it.
+    if isinstance(value, float) and not math.isfinite(value):
         return False
     return kind is Kind.NUMBER or value == value // 1
 

@@ -7,9 +7,12 @@ program runs. Only bounds that the API document attributes to a field are stated
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
 
 from opsconsole.text import nearest
+
+_MOST_DIGITS: Final = 20
 
 
 class Broken(NamedTuple):
@@ -53,10 +56,10 @@ class Bounds(NamedTuple):
 
     def _number(self, value: int | float) -> Broken | None:
         if self.whole and value != int(value):
-            return Broken(f"cannot be {value}", "it must be a whole number")
+            return Broken(f"cannot be {_shorten(value)}", "it must be a whole number")
         low, high = self.minimum, self.maximum
         if (low is not None and value < low) or (high is not None and value > high):
-            return Broken(f"cannot be {value}", f"it must be {describe_range(low, high)}")
+            return Broken(f"cannot be {_shorten(value)}", f"it must be {describe_range(low, high)}")
         return None
 
     def _text(self, text: str) -> Broken | None:
@@ -71,6 +74,14 @@ class Bounds(NamedTuple):
         if self.pattern is not None and not re.fullmatch(self.pattern, text, re.DOTALL):
             return Broken(f"cannot be {text!r}", self.hint)
         return None
+
+
+def _shorten(value: int | float) -> str:
+    """Return a number as text, rounded if it is a whole number of many digits."""
+    # Python writes a float shortly by itself, and refuses to write an int of thousands of digits.
+    if isinstance(value, float) or abs(value) < 10**_MOST_DIGITS:
+        return str(value)
+    return f"{Decimal(value).normalize():.6g}"
 
 
 def describe_range(low: int | None, high: int | None) -> str:

@@ -73,18 +73,26 @@ def write_whole(path: Path, text: str, mode: int | None = None) -> None:
 
     A device, a pipe or a link (`/dev/stdout`) is written to, never replaced.
 
+    Args:
+        mode: The file's mode; None: that of the file in its place, if there is one.
+
     Raises:
         OSError: It cannot be written.
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
         path.write_text(text, "utf-8")
         return
+    if mode is None and path.exists():
+        mode = stat.S_IMODE(path.stat().st_mode)
     # The draft is in the same directory, as a file can replace another on one file system only.
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_text(text, "utf-8")
-        if mode is not None:
-            draft.chmod(mode)
+        with draft.open("w", encoding="utf-8", newline="") as file:
+            # Before the text is in it, which others may not be allowed to read. Some file systems
+            # have one mode for all files, and refuse to set it.
+            if mode not in (None, stat.S_IMODE(os.fstat(file.fileno()).st_mode)):
+                os.fchmod(file.fileno(), mode)
+            file.write(text)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)

@@ -1,11 +1,14 @@
 """What is adopted and what is left out, what cannot be read, and what is wrong with the command."""
 
+import asyncio
 import json
 
 import pytest
 
 from opsconsole.adopt.declarations import AdoptedObject, ObjectReference
 from opsconsole.adopt.fleet_rows import fleet_rows
+from opsconsole.adopt.reading import ObjectId, read_objects
+from patience import PATIENCE
 
 
 @pytest.fixture
@@ -55,6 +58,30 @@ def test_what_cannot_be_read_is_a_comment(adopt, native) -> None:
     assert comment.endswith("hst_gone is deleted, or not visible to this key")
     assert ran.out.count("import_from") == 1
     assert "1 could not be read." in ran.err
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_plugins_of_several_agents_are_listed_together(one_run, console, monkeypatch):
+    ids = [console.create("agents", name=name, specialty_id="spc_linux")["id"] for name in "abc"]
+    for agent_id in ids:
+        console.create("attachments", agent_id=agent_id, plugin_id="plg_disk")
+    provider, together = one_run(), asyncio.Barrier(3)
+    list_once = provider.session.list_once
+
+    async def once_all_are_listed(operation, *ids):
+        if operation == "plugin_list":
+            await together.wait()
+        return await list_once(operation, *ids)
+
+    monkeypatch.setattr(provider.session, "list_once", once_all_are_listed)
+    # One was named as well.
+    named = ObjectId("opsconsole_agent_plugin", f"{ids[1]}/plg_disk")
+    async with asyncio.timeout(PATIENCE / 4):
+        contents = await read_objects(
+            provider, [named, *(ObjectId("opsconsole_agent", agent_id) for agent_id in ids)]
+        )
+    attached = [item.import_id for item in contents.objects if "/" in item.import_id]
+    assert attached == [f"{ids[number]}/plg_disk" for number in (1, 0, 2)]
 
 
 def test_no_program_is_written_where_nothing_can_be_read(adopt) -> None:

@@ -5,11 +5,12 @@ import os
 import stat
 import zipfile
 import zlib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from declarations import agent_on, host_with_agent
+from declarations import agent_on, host_with_agent, write_stacks
 from text_groups import read_rows
 
 ROWS = read_rows(__file__)
@@ -34,6 +35,17 @@ def test_a_saved_plan_is_applied_as_it_is(native):
     assert json.loads(native.run("show", "-json", "p").out)["errored"] is False
     assert "Apply complete! Resources: 1 added" in native.run("apply", "p", "-input=false").out
     assert native.console.rows("hosts")[0]["knowledge"] == "one"
+
+
+def test_page_of_a_saved_plan_names_the_stack_too(native, monkeypatch):
+    monkeypatch.chdir(native.folder)
+    write_stacks(native.folder, {"north": {"resource": HOST}})
+    native.run("plan", "--out=p", "--html=planned.html")
+    native.run("show", "p", "--html=shown.html")
+    native.run("apply", "p", "--html=applied.html")
+    pages = [Path(f"{name}.html").read_text() for name in ("planned", "shown", "applied")]
+    titles = {page.partition("<title>")[2].partition("</title>")[0] for page in pages}
+    assert len(titles) == 1 and "north" in titles.pop()
 
 
 @pytest.mark.parametrize(

@@ -94,10 +94,12 @@ ADDITIONS = yaml.safe_load(Path(__file__).with_name("additions.yml").read_text("
 @pytest.mark.parametrize(("text", "expected"), ADDITIONS)
 def test_entries_are_added_to_every_form_of_file(text, expected, tmp_path):
     path = tmp_path / "base.yml"
-    path.write_text(text, "utf-8")
-    before = read_baseline(path)
-    assert add_entries(path, NEW) == read_baseline(path) == (*before, *NEW)
-    assert path.read_text("utf-8") == expected
+    for line_end in ("\n", "\r\n", "\r"):
+        path.write_text(text, "utf-8", newline=line_end)
+        before = read_baseline(path)
+        assert add_entries(path, NEW) == read_baseline(path) == (*before, *NEW)
+        end = line_end.encode() if "\n" in text else b"\n"
+        assert path.read_bytes() == expected.encode().replace(b"\n", end)
     assert [item.name for item in tmp_path.iterdir()] == ["base.yml"]
 
 
@@ -111,7 +113,10 @@ def test_entries_are_added_to_every_form_of_file(text, expected, tmp_path):
         # Behind an alias, the last entry ends elsewhere.
         (b"version: 1\naccept:\n- &a {address: a, reason: b}\n- *a\n", ADDED_BY_HAND),
         ("version: 1\naccept: []\n".encode("utf-16"), "Save it as UTF-8."),
-        (b"version: 1\naccept: []\n".ljust(2**20, b"#"), "base.yml is not a baseline"),
+        (b"version: 1\naccept: []\n".ljust(2**20, b"#"), "it would have more than 1,048,576 bytes"),
+        (b"{version: 1, accept: []}\n", ADDED_BY_HAND),
+        (b'{"version": 1, "accept": [\n]}', "without braces, brackets, tabs, anchors and tags."),
+        (b"version: 1\naccept: []\t# none yet\n", ADDED_BY_HAND),
     ],
 )
 def test_a_file_to_which_nothing_can_be_added_stays_as_it_is(content, said, tmp_path):

@@ -1,6 +1,7 @@
 """The baseline of accepted drift: what it accepts, what it reports of itself, what it refuses."""
 
 import re
+import time
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,13 @@ def finding(bucket: Bucket = Bucket.CHANGED, *names: str, **facts: Any) -> Findi
 @pytest.mark.parametrize(("pattern", "text", "fit"), ROWS["test_patterns_of_baseline_entries"])
 def test_patterns_of_baseline_entries(pattern, text, fit):
     assert fits(pattern, text) is fit
+
+
+@pytest.mark.parametrize("pattern", ["*" * 40 + "x", "*a" * 40 + "x", "*?" * 40 + "x*y"])
+def test_a_pattern_of_many_stars_takes_no_longer(pattern):
+    begun = time.process_time()
+    assert not fits(pattern, "a" * 200)
+    assert time.process_time() - begun < 1
 
 
 @pytest.mark.parametrize(

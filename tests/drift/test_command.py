@@ -1,6 +1,7 @@
 """The command `opsconsole drift`: exit codes, coverage, formats, and what it refuses."""
 
 import json
+import stat
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -88,8 +89,12 @@ def test_a_file_is_replaced_whole_a_device_and_a_link_are_written_through(drifte
 
     folder = drifted.folder / "metrics"
     file = folder / "drift.prom"
+    mode = stat.S_IMODE(good.stat().st_mode)
     for words in ((f"prometheus={file}",), ("prometheus", "--out", str(file))):
         assert drifted.run("drift", "--format", *words, expect=2).out == ""
+        assert stat.S_IMODE(file.stat().st_mode) == mode
+        mode = 0o640
+        file.chmod(mode)
     assert [item.name for item in folder.iterdir()] == ["drift.prom"]
 
     link = drifted.folder / "link.md"

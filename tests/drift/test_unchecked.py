@@ -95,6 +95,15 @@ def test_trouble_that_outlasts_the_tries_of_some(native):
     } == {WEB}
     assert found.drifted == set()
 
+    # An attachment in a list that is cut short will not be seen later either.
+    cut_short = '{"data": [], "has_more": true}'
+    native.console.fault(times=None, path="/plugins$", text=cut_short)
+    native.console.fault(times=2, path=f"/hosts/{native.id_of(WEB)}$", status=503)
+    found = native.drift("--min-coverage", "50", expect=TRY_LATER)
+    assert {WEB, DISK} <= found.addresses("unchecked")
+    native.console.fault(times=2, path=f"/hosts/{native.id_of(WEB)}$", status=503)
+    native.drift(expect=1)
+
     # An agent of an unread host is not archived.
     native.console.clear_faults()
     native.console.fault(times=None, path="/hosts/", status=500)

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from declarations import host_with_agent
+from lifecycle_steps import created
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import (
+    CreateRequest,
     Outcome,
     ReadOutcome,
     ReadRequest,
@@ -21,7 +23,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.resources import AGENT
 from opsconsole.resources.agent.known import KnownAgents
 from outcomes import errors
-from patience import until
+from patience import PATIENCE, until
 
 
 @pytest.fixture
@@ -297,6 +299,27 @@ async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
     assert (attached.state["id"], attached.diagnostics) == (f"{other}/plg_disk", ())
 
 
+async def test_an_attach_that_is_cancelled_before_its_turn_holds_up_no_other(
+    steps_of, one_run, console, agent_values
+):
+    agent_id = (await steps_of("agent").create(**agent_values)).state["id"]
+    attachments = steps_of("agent_plugin")
+    lifecycle = one_run().resources[attachments.type_name]
+    console.fault(operation="plugin_attach", answer_delay=0.3)
+    tasks = []
+    for plugin_id in ("plg_disk", "plg_logs"):
+        config = attachments.config(agent_id=agent_id, plugin_id=plugin_id)
+        plan = await attachments.plan(None, config)
+        request = CreateRequest(config, plan.planned, plan.private)
+        tasks.append(asyncio.create_task(created(lifecycle, [request])))
+    await asyncio.to_thread(until, lambda: not console.waiting_faults())
+    tasks[1].cancel()
+    async with asyncio.timeout(PATIENCE / 4):
+        [first] = await tasks[0]
+    assert (first.state["id"], first.diagnostics) == (f"{agent_id}/plg_disk", ())
+    assert tasks[1].cancelled()
+
+
 async def test_a_refused_plugin_fails_the_update_of_its_agent(steps_of, console, agent_values):
     agents = steps_of("agent")
     agent = await agents.create(**agent_values, plugin_ids=[])
@@ -352,6 +375,31 @@ def test_an_update_is_newer_than_the_answer_to_a_detach_before_it(native_on):
     native.console.fault(operation="plugin_detach", text=json.dumps(answer), delay=0.2)
     native.apply(rest, "-force")
     assert native.attributes("opsconsole_agent.a")["name"] == "b"
+
+
+@pytest.mark.parametrize(
+    ("updated_at", "answered_at", "taken"),
+    [
+        ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00.500Z", True),
+        ("2026-01-01T00:00:00.500Z", "2026-01-01T00:00:00Z", False),
+        ("2026-01-01T00:00:00Z", "2026-01-01T02:00:00+03:00", False),
+        ("2026-01-01T00:00:00Z", "2025-12-31T23:00:00-03:00", True),
+        # What cannot be compared says nothing about the order.
+        ("2026-01-01T00:00:00Z", "2025-01-01T00:00:00", True),
+        ("2026-01-01T00:00:00Z", "1 January 2025", True),
+        (None, "2025-01-01T00:00:00Z", True),
+    ],
+)
+async def test_an_answer_is_older_by_its_moment(
+    steps_of, one_run, agent_values, updated_at, answered_at, taken
+):
+    agents = steps_of("agent")
+    agent = await agents.create(**agent_values)
+    prior = agent.state | {"updated_at": updated_at}
+    shown = agent.state | {"updated_at": answered_at, "name": "new"}
+    lifecycle = one_run().resources[AGENT.type_name]
+    outcome = lifecycle.take_answer(ReadRequest(prior, agent.private), shown)
+    assert outcome.state["name"] == ("new" if taken else prior["name"])
 
 
 def test_agent_in_the_answer_to_an_attach_is_kept(native):

@@ -68,7 +68,9 @@ def test_data_sources_without_a_match_are_errors(project, console):
         "data.opsconsole_agent_plugins.none": "agent_id",
         "data.opsconsole_blacklisted_command.none": "id",
     }
-    assert "The declaration sets id, key." in told["data.opsconsole_specialty.both"]["detail"]
+    both = told["data.opsconsole_specialty.both"]
+    assert both["summary"] == "A specialty is found by exactly one of id, key or name"
+    assert "The declaration sets id, key." in both["detail"]
     for name in ("agent_plugins", "blacklisted_command"):
         assert "request id req_" in told[f"data.opsconsole_{name}.none"]["detail"]
 

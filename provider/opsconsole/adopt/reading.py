@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.unmanaged import listing_of, read_inventory
 from opsconsole.errors import ConsoleError, UserError
 from opsconsole.lifecycle.interface import ReadOutcome, ReadRequest, Seen
+from opsconsole.lifecycle.session import map_limited
 from opsconsole.resources import (
     AGENT,
     AGENT_PLUGIN,
@@ -170,10 +172,14 @@ async def read_objects(
     for type_name, ids in wanted.items():
         if type_name != AGENT_PLUGIN.type_name:
             found += await _read(provider, type_name, ids)
-    attachments = wanted[AGENT_PLUGIN.type_name]
-    for agent in [item for item in found if item.type_name == AGENT.type_name and not item.reason]:
-        ids, remark = await _list_attachments(provider, agent.import_id)
-        attachments += [one for one in ids if one not in attachments]
+    attachments = dict.fromkeys(wanted[AGENT_PLUGIN.type_name])
+    agents = [
+        item.import_id for item in found if item.type_name == AGENT.type_name and not item.reason
+    ]
+    list_attachments = partial(_list_attachments, provider)
+    limit = provider.session.settings.max_concurrency
+    for ids, remark in await map_limited(agents, list_attachments, limit):
+        attachments |= dict.fromkeys(ids)
         remarks += remark
     for import_id in attachments:
         # An attachment consists of these two ids, so there is nothing to read.

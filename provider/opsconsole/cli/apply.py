@@ -115,7 +115,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
                 planning.show_diagnostics(args, diagnostics)
             return planning.failure_code(diagnostics)
         plan = replace(saved.plan, diagnostics=())
-        planning.write_reports(args, plan, "")
+        planning.write_reports(args, plan, saved.stack)
         if args.json:
             events.emit_plan(plan)
         return _apply_and_report(runner, args, stack, plan)

@@ -138,8 +138,8 @@ def _make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
     Invalid options are refused here, before a check begins.
 
     Raises:
-        UserError: Two formats go to one place, the earlier report is not a report, or the webhook's
-            URL is invalid or given without an earlier report.
+        UserError: Two formats go to one place, or none to --out, the earlier report is not a
+            report, or the webhook's URL is invalid or given without an earlier report.
         ModuleNotFoundError: A format needs an extra that is not installed.
     """
     targets = [
@@ -147,6 +147,11 @@ def _make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
         *([OutputTarget("json")] if args.json else []),
     ] or [OutputTarget("terminal")]
     if args.out is not None:
+        if all(item.file for item in targets):
+            raise UserError(
+                f"Nothing would be written to --out {args.out}: each --format names its own file.",
+                "Leave --out out, or add a --format without a file.",
+            )
         targets = [item if item.file else OutputTarget(item.format, args.out) for item in targets]
     _check_targets(targets)
     if args.notify and args.since is None:

@@ -1,19 +1,21 @@
 """Writing found drift into the baseline: which entries accept it, and adding them to the file.
 
-The rest of the file stays as it is, comments included.
+The rest of the file stays as it is, comments and line ends included.
 """
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
 from opsconsole.drift.baseline import (
+    MAX_BYTES,
     VERSION,
     Entry,
     fits,
@@ -24,6 +26,7 @@ from opsconsole.drift.model import Bucket, DriftReport, Finding
 from opsconsole.errors import UserError
 from opsconsole.named_files import write_whole
 
+_LINE_END: Final = re.compile(r"\r\n?|\n")
 _NAMED = 20
 """The largest number of addresses that an error names."""
 
@@ -88,13 +91,18 @@ def add_entries(path: Path, entries: Sequence[Entry]) -> tuple[Entry, ...]:
             nothing can be added.
     """
     before = read_baseline(path) if path.exists() else ()
+    after = (*before, *entries)
     try:
-        text = path.read_text("utf-8") if path.exists() else ""
+        # Reading as text would turn every line end into "\n".
+        text = path.read_bytes().decode() if path.exists() else ""
         text = _insert_entries(path, text, entries)
-        # The entries are inserted at positions from the parser. Parsing the text proves that the
-        # meaning of the rest is unchanged.
-        after = parse_baseline(text.encode(), path)
-        if after != (*before, *entries):
+        if len(text.encode()) > MAX_BYTES:
+            raise UserError(
+                f"Nothing can be added to the baseline {path}: it would have more than "
+                f"{MAX_BYTES:,} bytes.",
+                "Remove entries that are not needed any more.",
+            )
+        if not _holds(path, text, after):
             raise _not_added(path, entries)
         write_whole(path, text)
     except UnicodeDecodeError as problem:
@@ -111,18 +119,35 @@ def add_entries(path: Path, entries: Sequence[Entry]) -> tuple[Entry, ...]:
     return after
 
 
+def _holds(path: Path, text: str, entries: tuple[Entry, ...]) -> bool:
+    """Return whether a text is a baseline of exactly these entries."""
+    # Entries are inserted at positions from the parser, which in braces is no place for them.
+    try:
+        return parse_baseline(text.encode(), path) == entries
+    except UserError:
+        return False
+
+
 def _insert_entries(path: Path, text: str, entries: Sequence[Entry]) -> str:
     """Return the text of a baseline with entries after its last entry."""
     # Dumping the whole document again would lose its comments. Only positions are taken from its
     # nodes.
-    document = yaml.compose(text, yaml.SafeLoader) if text.strip() else None
+    try:
+        document = yaml.compose(text, yaml.SafeLoader) if text.strip() else None
+    except yaml.YAMLError as problem:
+        # The C loader, which has read the file, allows more tabs.
+        raise _not_added(path, entries) from problem
+    found = _LINE_END.search(text)
+    line_end = found[0] if found else "\n"
     if document is None:
-        notes = f"{text.rstrip()}\n" if text.strip() else ""
-        return f"{notes}version: {VERSION}\naccept:\n{_dump_entries(entries, 2)}"
-    accepted = next(node for key, node in document.value if key.value == "accept")
+        notes = f"{text.rstrip()}{line_end}" if text.strip() else ""
+        start = f"version: {VERSION}{line_end}accept:{line_end}"
+        return f"{notes}{start}{_dump_entries(entries, 2, line_end)}"
+    key, accepted = next(pair for pair in document.value if pair[0].value == "accept")
     if not accepted.value:
         start, end = accepted.start_mark.index, accepted.end_mark.index
-        return f"{text[:start].rstrip()}\n{_dump_entries(entries, 2)}{text[end:].lstrip(' ')}"
+        added = _dump_entries(entries, key.start_mark.column + 2, line_end)
+        return f"{text[:start].rstrip()}{line_end}{added}{text[end:].lstrip(' ')}"
     # A list in brackets takes no line. Behind an anchor or a tag, the column of the list is not
     # that of its entries.
     if text[accepted.start_mark.index] != "-":
@@ -131,10 +156,12 @@ def _insert_entries(path: Path, text: str, entries: Sequence[Entry]) -> str:
     # them.
     end = _last(accepted).end_mark.index
     # A comment may follow the last scalar on its line.
-    if text[end - 1] != "\n":
-        text += "" if "\n" in text[end:] else "\n"
-        end = text.index("\n", end) + 1
-    return text[:end] + _dump_entries(entries, accepted.start_mark.column) + text[end:]
+    if text[end - 1] not in "\r\n":
+        last = _LINE_END.search(text, end)
+        text += "" if last else line_end
+        end = last.end() if last else len(text)
+    added = _dump_entries(entries, accepted.start_mark.column, line_end)
+    return text[:end] + added + text[end:]
 
 
 def _last(node: yaml.Node) -> yaml.Node:
@@ -151,7 +178,7 @@ class _Plain(yaml.SafeDumper):
         return True
 
 
-def _dump_entries(entries: Sequence[Entry], indent: int) -> str:
+def _dump_entries(entries: Sequence[Entry], indent: int, line_end: str = "\n") -> str:
     text = yaml.dump(
         [entry.model_dump(exclude_defaults=True) for entry in entries],
         Dumper=_Plain,
@@ -160,12 +187,13 @@ def _dump_entries(entries: Sequence[Entry], indent: int) -> str:
         # PyYAML folds lines at 80 columns by default, reasons and addresses too.
         width=float("inf"),
     )
-    return textwrap.indent(text, " " * indent)
+    return textwrap.indent(text, " " * indent).replace("\n", line_end)
 
 
 def _not_added(path: Path, entries: Sequence[Entry]) -> UserError:
     return UserError(
         f"Nothing can be added to the baseline {path} in its present form. Add this to its "
         f"`accept` list:\n{_dump_entries(entries, 2)}",
-        "Or write `accept` as a list of one entry a line.",
+        "Or write `version: 1` and `accept:` on a line each, and the entries below, without "
+        "braces, brackets, tabs, anchors and tags.",
     )

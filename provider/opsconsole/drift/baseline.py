@@ -153,9 +153,13 @@ def fits(pattern: str, text: str) -> bool:
     if "*" not in pattern and "?" not in pattern:
         return False
     # fnmatch would read the brackets of an address as a set of letters.
-    parts = re.split(r"([*?])", pattern)
-    expression = "".join({"*": ".*", "?": "."}.get(part, re.escape(part)) for part in parts)
-    return re.fullmatch(expression, text, re.DOTALL) is not None
+    parts = [".".join(map(re.escape, part.split("?"))) for part in re.split(r"\*+", pattern)]
+    if len(parts) == 1:
+        return re.fullmatch(parts[0], text, re.DOTALL) is not None
+    # A part between stars is taken where it comes first. To try its later places too, for every
+    # part, would take exponential time.
+    between = "".join(f"(?>.*?{part})" for part in parts[1:-1])
+    return re.fullmatch(f"{parts[0]}{between}.*{parts[-1]}", text, re.DOTALL) is not None
 
 
 def apply_baseline(

@@ -294,6 +294,14 @@ class DriftReport:
         """The percentage of the required resources that were checked."""
         return _coverage_of(finding for finding in self.findings if self.demands(finding))
 
+    @property
+    def may_tell_later(self) -> bool:
+        """Whether it could not tell only because the console was too busy."""
+        # Another check sees no more of what is unchecked for a lasting cause.
+        demanded = (finding for finding in self.findings if self.demands(finding))
+        possible = _coverage_of(demanded, later=True)
+        return are_temporary(self.diagnostics) and possible >= self.min_coverage
+
     def demands(self, finding: Finding) -> bool:
         """Return whether a resource must be checked.
 
@@ -332,12 +340,20 @@ class DriftReport:
         return len({finding.stack for finding in self.findings}) > 1
 
 
-def _coverage_of(findings: Iterable[Finding]) -> float:
-    """Return the percentage of resources in state that were checked; 100 if there are none."""
+def _coverage_of(findings: Iterable[Finding], *, later: bool = False) -> float:
+    """Return the percentage of resources in state that were checked; 100 if there are none.
+
+    Args:
+        later: Whether resources that the console was too busy to show count as checked.
+    """
     managed = [finding for finding in findings if finding.bucket.is_in_state]
     if not managed:
         return 100.0
-    unchecked = sum(finding.bucket is Bucket.UNCHECKED for finding in managed)
+    unchecked = sum(
+        finding.bucket is Bucket.UNCHECKED
+        and not (later and finding.cause is not None and finding.cause.is_temporary)
+        for finding in managed
+    )
     return 100.0 * (len(managed) - unchecked) / len(managed)
 
 
@@ -383,8 +399,8 @@ def judge(report: DriftReport) -> Verdict:
             f" This is shard {report.shard}: unmanaged objects count once "
             "`opsconsole drift merge` has the reports of all shards."
         )
-    # A console that was only too busy is no error, and another check may see everything.
-    is_temporary = are_temporary(report.diagnostics) and not report.drifted_findings
+    # A console that was only too busy is no error, and another check may see enough.
+    is_temporary = report.may_tell_later and not report.drifted_findings
     code = TRY_LATER if is_temporary else _EXIT_CODES[outcome]
     return Verdict(outcome, headline, explanation, code)
 

@@ -46,7 +46,7 @@ async def _specialty(
     selectors = {name: config[name] for name in SELECTORS if config.get(name) is not None}
     if len(selectors) != 1:
         return _nothing(
-            "A specialty is specialty by exactly one of id, key or name",
+            "A specialty is found by exactly one of id, key or name",
             f"The declaration sets {', '.join(selectors) or 'none of them'}.",
         )
     advice = "Check the value, and the key's org."

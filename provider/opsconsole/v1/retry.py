@@ -49,7 +49,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     if not value:
         return None
     if value.isascii() and value.isdigit():
-        return float(value[:9])
+        return float(value.lstrip("0")[:9] or 0)
     until = _timestamp(value)
     if until is None:
         return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, ClassVar, Literal
 
 from opsconsole.definition import ResourceDefinition
@@ -157,8 +158,7 @@ class AgentLifecycle(BaseLifecycle):
         if not all(answer.get(name, "shown") for name in ("host_id", "specialty_id")):
             return kept
         # An update that was under way together with that write may have come after it.
-        answered_at, updated_at = answer.get("updated_at"), request.prior["updated_at"]
-        if isinstance(answered_at, str) and updated_at is not None and answered_at < updated_at:
+        if _is_before(answer.get("updated_at"), request.prior["updated_at"]):
             return kept
         try:
             outcome = super().take_answer(request, _agent_fields(answer))
@@ -450,6 +450,15 @@ class AgentLifecycle(BaseLifecycle):
 
 def _was_created_archived(request: ReadRequest | UpdateRequest) -> bool:
     return bool(PrivateState.decode(request.private).extra.get(_CREATED_ARCHIVED))
+
+
+def _is_before(time: object, other: object) -> bool:
+    """Return whether a time of the console's is before another; not if one cannot be read."""
+    # As texts, a whole second would come after each of its fractions: "Z" is greater than ".".
+    try:
+        return datetime.fromisoformat(str(time)) < datetime.fromisoformat(str(other))
+    except (ValueError, TypeError):  # TypeError: only one of them names its zone
+        return False
 
 
 def _agent_fields(answer: Mapping[str, Any]) -> dict[str, Any]:

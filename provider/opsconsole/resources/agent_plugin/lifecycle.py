@@ -343,11 +343,19 @@ class _Attaching:
     async def __aenter__(self) -> _Attaching:
         self._waiting += 1
         self.ended.clear()
-        await self._turn.acquire()
+        try:
+            await self._turn.acquire()
+        except BaseException:
+            # Without its turn, for example cancelled: nothing else would count it out.
+            self._count_out()
+            raise
         return self
 
     async def __aexit__(self, *problem: object) -> None:
         self._turn.release()
+        self._count_out()
+
+    def _count_out(self) -> None:
         self._waiting -= 1
         # A list that is read in between would have to be read again.
         if not self._waiting:
