@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from opsconsole.address import LOCAL_NAME, SOURCE
-from opsconsole.diagnostics import Path as AttributePath
+from opsconsole.diagnostics import AttributePath
 from opsconsole.errors import ConfigurationError, OpsconsoleError, Stopped, UserError
 from opsconsole.language import Evaluator, Graph, Program, build_graph
 from opsconsole.lifecycle.interface import ReadRequest, Seen
