@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from opsconsole.bounds import UNBOUNDED, Bounds, describe_range
-from opsconsole.diagnostics import Diagnostic, Path, error, warning
+from opsconsole.diagnostics import AttributePath, Diagnostic, error, warning
 from opsconsole.values import UNKNOWN, Value, Values, normalise_set
 
 
@@ -170,7 +170,7 @@ class Attribute:
             return normalise_set(value)
         return value
 
-    def problems(self, value: Value, path: Path = ()) -> Iterator[Diagnostic]:
+    def problems(self, value: Value, path: AttributePath = ()) -> Iterator[Diagnostic]:
         """Yield the problems of its value in a declaration.
 
         A null or unknown value passes; a null element of a list or a set of strings is an error. Of
@@ -196,7 +196,7 @@ class Attribute:
             elif item is not UNKNOWN:
                 yield from self._item_problems(item, here)
 
-    def _item_problems(self, item: Value, path: Path) -> Iterator[Diagnostic]:
+    def _item_problems(self, item: Value, path: AttributePath) -> Iterator[Diagnostic]:
         bounds = self.bounds._replace(whole=True) if self.kind is Kind.INTEGER else self.bounds
         broken = bounds.check(item)
         if broken is not None:

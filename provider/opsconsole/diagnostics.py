@@ -11,7 +11,7 @@ from enum import Enum
 
 from opsconsole.errors import Cause, OpsconsoleError, UserError
 
-Path = tuple[str | int, ...]
+AttributePath = tuple[str | int, ...]
 """From a resource's root to an attribute: names and list indexes. Empty: the whole resource."""
 
 
@@ -38,7 +38,7 @@ class Diagnostic:
     severity: Severity
     summary: str
     detail: str = ""
-    path: Path = ()
+    path: AttributePath = ()
     cause: Cause | None = None
     addresses: tuple[str, ...] = ()
     place: str = ""
@@ -56,14 +56,14 @@ class Diagnostic:
 
 
 def error(
-    summary: str, detail: str = "", path: Path = (), cause: Cause | None = None
+    summary: str, detail: str = "", path: AttributePath = (), cause: Cause | None = None
 ) -> Diagnostic:
     """Make a diagnostic that stops the resource that it is about."""
     return Diagnostic(Severity.ERROR, summary, detail, path, cause)
 
 
 def warning(
-    summary: str, detail: str = "", path: Path = (), cause: Cause | None = None
+    summary: str, detail: str = "", path: AttributePath = (), cause: Cause | None = None
 ) -> Diagnostic:
     """Make a diagnostic that stops nothing."""
     return Diagnostic(Severity.WARNING, summary, detail, path, cause)
@@ -97,6 +97,6 @@ def are_temporary(diagnostics: Iterable[Diagnostic]) -> bool:
     return bool(errors) and all(item.cause and item.cause.is_temporary for item in errors)
 
 
-def leading_names(paths: Iterable[Path]) -> frozenset[str]:
+def leading_names(paths: Iterable[AttributePath]) -> frozenset[str]:
     """Return the names of the attributes at which paths begin; an empty path has none."""
     return frozenset(str(path[0]) for path in paths if path)

@@ -12,7 +12,7 @@ import pytest
 
 from opsconsole.errors import AnswerLost, BadRequest, UnexpectedAnswer
 from opsconsole.v1.exchange import NotJson, Reply, beginning, json_object
-from opsconsole.v1.limiter import Turn
+from opsconsole.v1.limiter import LargeAnswerSlot
 from opsconsole.v1.transport import TooLong, WrongCoding, whole_body
 
 MEBIBYTE = 2**20
@@ -25,11 +25,11 @@ async def pieces(content, size=2**14):
 
 
 async def read(content, coding="", most=BOUND):
-    turn = Turn(asyncio.Lock())
+    slot = LargeAnswerSlot(asyncio.Lock())
     try:
-        return await whole_body(pieces(content), coding, most, turn)
+        return await whole_body(pieces(content), coding, most, slot)
     finally:
-        turn.end()
+        slot.end()
 
 
 CODED = {
@@ -68,15 +68,16 @@ async def test_a_body_that_is_not_coded_as_it_says(coding):
 
 async def test_one_large_body_is_in_memory_at_a_time(loop_turns):
     large = asyncio.Lock()
-    first, second = Turn(large), Turn(large)
+    first, second = LargeAnswerSlot(large), LargeAnswerSlot(large)
     content = gzip.compress(b"x" * BOUND)
     await whole_body(pieces(content), "gzip", BOUND, first)
     other = asyncio.ensure_future(whole_body(pieces(content), "gzip", BOUND, second))
     await loop_turns()
     assert not other.done(), "the first is still being decoded"
-    assert await whole_body(pieces(b"x" * MEBIBYTE), "", BOUND, Turn(large)) == b"x" * MEBIBYTE
-    # Who goes while it waits for its turn does not keep the turn.
-    gone = Turn(large)
+    small = b"x" * MEBIBYTE
+    assert await whole_body(pieces(small), "", BOUND, LargeAnswerSlot(large)) == small
+    # Who goes while it waits for its slot does not keep it.
+    gone = LargeAnswerSlot(large)
     waiting = asyncio.ensure_future(gone.take())
     gone.end()
     first.end()

@@ -33,7 +33,7 @@ def test_definitions_name_operations_of_the_table():
 
 @pytest.mark.timeout(180)
 def test_a_read_that_comes_to_be_documented_is_said_everywhere(tmp_path, monkeypatch):
-    """The first three steps of CONTRIBUTING are taken on a copy."""
+    """The first three steps of CONTRIBUTING are taken on a copy, with an emptied explanation."""
     for folder in ("provider", "scripts", "examples", "docs"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     package = tmp_path / "provider" / "opsconsole"

@@ -226,7 +226,7 @@ def _apply_and_report(
         with display as listener:
             applied = run_stoppable(
                 runner,
-                lambda interrupts: _apply_plan(stack, plan, listener, interrupts),
+                lambda interrupts: _apply_and_save(stack, plan, listener, interrupts),
                 "what is in flight is finished and saved",
             )
     except KeyboardInterrupt:
@@ -235,7 +235,7 @@ def _apply_and_report(
             "the state.\n"
         )
         return INTERRUPTED
-    _show_end(args, operation, applied, stack.session)
+    _show_end(args, operation, applied, stack.state_session)
     if applied.not_started:
         return INTERRUPTED
     if applied.complete:
@@ -245,21 +245,21 @@ def _apply_and_report(
     is_refused = bool(errors) and all(
         item.cause and item.cause.kind is ProblemKind.TOO_MANY_REQUESTS for item in errors
     )
-    return TRY_LATER if is_refused and stack.session.has_done_nothing else FAILED
+    return TRY_LATER if is_refused and stack.state_session.has_done_nothing else FAILED
 
 
-async def _apply_plan(
+async def _apply_and_save(
     stack: OpenedStack, plan: Plan, listener: ApplyMessages, interrupts: Interrupts
 ) -> ApplyResult:
     def watch(providers: Providers) -> None:
         interrupts.on_stop(providers.stop)
         listener.waiting = lambda: providers.waiting
 
-    interrupts.on_abandon(stack.session.abandon)
+    interrupts.on_abandon(stack.state_session.abandon)
     ticking = asyncio.ensure_future(_tick(listener))
     try:
         applied = await apply_plan(stack, plan, listener, watch)
-        await stack.session.checkpoint()
+        await stack.state_session.checkpoint()
         return applied
     finally:
         ticking.cancel()

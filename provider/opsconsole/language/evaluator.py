@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.definition import Attribute, ProviderDefinition, ResourceDefinition
-from opsconsole.diagnostics import Diagnostic, Path, diagnostics_of
+from opsconsole.diagnostics import AttributePath, Diagnostic, diagnostics_of
 from opsconsole.errors import UserError
 from opsconsole.language.constraints import attribute_constraint
 from opsconsole.language.conversion import convert, to_wire
@@ -68,7 +68,7 @@ class Evaluated:
     """
 
     values: Values
-    sensitive: tuple[Path, ...] = ()
+    sensitive: tuple[AttributePath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Trigger:
 
     block: str
     address: str | None
-    path: Path
+    path: AttributePath
 
 
 _LATER: Final = "(known when the plan is made)"
@@ -288,7 +288,7 @@ class Evaluator(NameResolver):
         ephemeral: bool = False,
     ) -> Evaluated:
         values: Values = definition.empty()
-        sensitive: list[Path] = []
+        sensitive: list[AttributePath] = []
         for name, raw in arguments.items():
             attribute = definition.by_name.get(name)
             if attribute is None or not attribute.settable:
@@ -363,7 +363,7 @@ def _steps(node: Node, scope: Scope) -> tuple[Any, ...]:
     raise EvaluationError("an address is required")
 
 
-def _split(steps: tuple[Any, ...]) -> tuple[Address, Path]:
+def _split(steps: tuple[Any, ...]) -> tuple[Address, AttributePath]:
     """Split steps into an instance's address and the path of an attribute."""
     own = 3 if steps and steps[0] == "data" else 2
     names = steps[:own]
@@ -405,7 +405,7 @@ def find_mistakes(
     evaluator = Evaluator(
         program, variables, lambda address: None, checking=True, workspace=workspace
     )
-    search = _Search(evaluator, present, FilePath.cwd())
+    search = _Search(evaluator, present, Path.cwd())
     try:
         search.run()
     except OnlyTerraform as refusal:
@@ -422,7 +422,7 @@ class _Search:
     """
 
     def __init__(
-        self, evaluator: Evaluator, present: Callable[[], Container[str]] | None, folder: FilePath
+        self, evaluator: Evaluator, present: Callable[[], Container[str]] | None, folder: Path
     ) -> None:
         self.found: dict[object, Diagnostic] = {}
         self._evaluator = evaluator
@@ -490,7 +490,7 @@ class _Search:
             return block.origin.place(self._folder)
         if file not in self._lines:
             try:
-                self._lines[file] = find_lines(read_text(FilePath(file)), levels=3)
+                self._lines[file] = find_lines(read_text(Path(file)), levels=3)
             except (UserError, ValueError, IndexError):
                 # The file is gone or has changed. A saved plan has its files in the plan.
                 self._lines[file] = {}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from opsconsole.definition import DataSourceDefinition, ProviderDefinition, ResourceDefinition
-from opsconsole.diagnostics import Path as AttributePath
+from opsconsole.diagnostics import AttributePath
 from opsconsole.language.constraints import Constraint
 from opsconsole.state import Address
 from opsconsole.terraform_binary import TERRAFORM, Engine

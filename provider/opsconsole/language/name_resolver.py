@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from opsconsole.clock import utc_now
 from opsconsole.definition import Attribute
-from opsconsole.diagnostics import Path as AttributePath
+from opsconsole.diagnostics import AttributePath
 from opsconsole.language import remote_states
 from opsconsole.language.constraints import attribute_constraint
 from opsconsole.language.conversion import convert, from_wire

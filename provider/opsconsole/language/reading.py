@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from opsconsole.definition import Kind
-from opsconsole.diagnostics import Mistakes, diagnostics_of
-from opsconsole.diagnostics import Path as AttributePath
+from opsconsole.diagnostics import AttributePath, Mistakes, diagnostics_of
 from opsconsole.errors import UserError
 from opsconsole.language.constraints import parse_constraint
 from opsconsole.language.failures import (

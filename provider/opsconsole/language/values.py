@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
-from opsconsole.diagnostics import Path
+from opsconsole.diagnostics import AttributePath
 from opsconsole.language.failures import MAX_PARTS, MAX_TEXT, BeyondBounds
 from opsconsole.language.numbers import from_float, int64
 from opsconsole.values import UNKNOWN, holds_unknown
@@ -384,7 +384,7 @@ def holds_marks(data: Any) -> bool:
     return isinstance(data, Marked)
 
 
-def marked_paths(data: Any, wanted: str, at: Path = ()) -> Iterator[Path]:
+def marked_paths(data: Any, wanted: str, at: AttributePath = ()) -> Iterator[AttributePath]:
     """Yield the paths in `data` with the mark `wanted`, without paths below such a path."""
     if isinstance(data, Marked):
         if wanted in data.marks:

@@ -323,8 +323,10 @@ class BaseLifecycle:
 
     def claim_object(self, request: CreateRequest, object_id: str) -> Outcome | None:
         """Hold an object that is to be adopted; return a refusal where another address holds it."""
-        holder = self.session.hold(self.definition.type_name, object_id, request.address)
+        type_name, address = self.definition.type_name, request.address
+        holder = self.session.holder_of(type_name, object_id, address)
         if holder is None:
+            self.session.note_holder(type_name, object_id, address)
             return None
         problem = error(
             f"{holder or 'Another resource'} holds the {self.definition.title} {object_id} already",

@@ -50,10 +50,10 @@ class PlanChange(NamedTuple):
 
     Attributes:
         prior: The value in state after refresh.
-        config: As of a `PlanCreation`.
+        config: As in `PlanCreation`.
         private: The private bytes beside the prior value.
         removal: Why its old object is removed, if the change turns out to be a replacement.
-        address: As of a `PlanCreation`.
+        address: As in `PlanCreation`.
         owner_first: Whether the deletion of its owner takes it along before the change is made.
     """
 
@@ -214,7 +214,7 @@ class ReadOutcome(NamedTuple):
             PRESENT object: why the console refused to show some of `unobserved`.
         cause: The error that `reason` speaks of, where there is one.
         unobserved: Names of attributes that this answer did not show.
-        begun: As of an `Outcome`.
+        begun: As in `Outcome`.
     """
 
     state: Values | None

@@ -127,17 +127,18 @@ class ConsoleSession:
         self.dry_runs = other.dry_runs
         self.adopted = other.adopted
 
-    def hold(self, type_name: str, object_id: str, address: str) -> str | None:
-        """Hold an object for an address; return the other address that holds it, if one does.
+    def holder_of(self, type_name: str, object_id: str, address: str) -> str | None:
+        """Return what holds an object in place of an address; None: nothing else does.
 
         Args:
             address: May be empty: then no other call for this object is taken for the same one.
         """
-        holders = self.holders[type_name]
-        if object_id in holders and not (address and holders[object_id] == address):
-            return holders[object_id]
-        holders[object_id] = address
-        return None
+        holder = self.holders[type_name].get(object_id)
+        return None if address and holder == address else holder
+
+    def note_holder(self, type_name: str, object_id: str, address: str) -> None:
+        """Note that an address holds an object, unless the object is held already."""
+        self.holders[type_name].setdefault(object_id, address)
 
     async def list_once(self, operation: str, object_id: str = "") -> Listing:
         """Return a whole list; all callers of one run share one read, and its error.

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from opsconsole.definition import ResourceDefinition
-from opsconsole.diagnostics import Diagnostic, Path, error
+from opsconsole.diagnostics import AttributePath, Diagnostic, error
 from opsconsole.errors import ApiError, ConfigurationError, OpsconsoleError, Unauthorized
 
 _log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ def diagnose(
     if isinstance(problem, ApiError):
         return tuple(_api_problem(problem, doing, definition))
     if isinstance(problem, ConfigurationError):
-        path: Path = (problem.setting,) if problem.setting else ()
+        path: AttributePath = (problem.setting,) if problem.setting else ()
         return (error(f"Cannot {doing}", path=path, cause=problem.cause),)
     if isinstance(problem, OpsconsoleError):
         return (error(f"Cannot {doing}", cause=problem.cause),)
@@ -69,7 +69,7 @@ def _api_problem(
         yield error(f"Cannot {doing}", detail, path, problem.cause)
 
 
-def _path_of(field: str, definition: ResourceDefinition | None) -> Path:
+def _path_of(field: str, definition: ResourceDefinition | None) -> AttributePath:
     """Return the attribute path that the console's `field` names, or the empty path.
 
     `rows[3].name`, `credential_config.0.order` and plain names are understood, anything else names

@@ -79,7 +79,7 @@ def _catch_up(stack: OpenedStack, plan: Plan) -> None:
         state.put(data.address, InstanceObject(provider, data.value))
     for address in plan.dropped:
         state.remove(address)
-    stack.session.record()
+    stack.state_session.record()
 
 
 def _keep_order(state: State, change: Change) -> None:
@@ -120,7 +120,7 @@ async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) ->
 def _introduce_state(worker: StepWorker) -> None:
     """Tell every provider which objects of its console are in state."""
     providers = worker.providers
-    for item in read_prior(worker.session.state).values():
+    for item in read_prior(worker.state_session.state).values():
         console = providers.console_holding(item)
         for key, provider in providers.opened.items():
             if providers.console_of(key) == console:
@@ -135,7 +135,7 @@ def _take_answers(worker: StepWorker) -> None:
         for key, provider in providers.opened.items()
         for identity, answer in provider.session.answered_beside.items()
     }
-    for item in read_prior(worker.session.state).values() if answers else ():
+    for item in read_prior(worker.state_session.state).values() if answers else ():
         identity = providers.identity_of(item)
         if identity not in answers:
             continue
@@ -152,7 +152,7 @@ def _take_answers(worker: StepWorker) -> None:
 async def _read_rerouted(worker: StepWorker, rerouted: Collection[Identity]) -> list[Diagnostic]:
     """Read rerouted hosts again, and keep their changes."""
     providers = worker.providers
-    prior = read_prior(worker.session.state).values()
+    prior = read_prior(worker.state_session.state).values()
     hosts = [item for item in prior if providers.identity_of(item) in rerouted]
     refreshed = await providers.refresh(hosts)
     diagnostics: list[Diagnostic] = []

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
-from opsconsole.diagnostics import Diagnostic, Path, error, has_error, leading_names
+from opsconsole.diagnostics import AttributePath, Diagnostic, error, has_error, leading_names
 from opsconsole.errors import UserError
 from opsconsole.language import Block, Evaluator, Instance, OutputValue
 from opsconsole.lifecycle.base import BaseLifecycle
@@ -59,7 +59,7 @@ class PlanInput:
     address: str
     block: Block
     config: Values
-    sensitive: frozenset[Path]
+    sensitive: frozenset[AttributePath]
     prior: PriorInstance | None
     dependencies: tuple[str, ...]
     create_first: bool = False
@@ -164,7 +164,7 @@ def without_ignored(block: Block, config: Values, prior: Values) -> Values:
     return cast("Values", merged)
 
 
-def _take_over(value: Any, prior: Any, path: Path) -> Any:
+def _take_over(value: Any, prior: Any, path: AttributePath) -> Any:
     """Return `value` with the part at `path` of `prior`, where both have one."""
     if not path:
         return prior
@@ -215,13 +215,13 @@ def is_triggered(
     )
 
 
-def _changes(change: Change, path: Path) -> bool:
+def _changes(change: Change, path: AttributePath) -> bool:
     if change.action not in (Action.UPDATE, Action.REPLACE):
         return False
     return not path or not same(_at(change.before, path), _at(change.after, path))
 
 
-def _at(value: object, path: Path) -> object:
+def _at(value: object, path: AttributePath) -> object:
     for step in path:
         if isinstance(value, dict):
             value = value.get(step)

@@ -198,7 +198,7 @@ class Executor:
         if self._problem is not None:
             raise self._problem
         # The steps taken without a request are not durable yet.
-        await self._worker.session.flush()
+        await self._worker.state_session.flush()
         self._applied.not_started = self._order.list_unfinished()
         self._applied.seconds = time.monotonic() - begun
         return self._applied
@@ -209,7 +209,7 @@ class Executor:
             self._queue_ready_steps()
             # If several calls wait for one write of state, more steps begin than requests may be in
             # flight. The client holds their requests back.
-            room = max(self._limit, self._worker.session.calls_at_once)
+            room = max(self._limit, self._worker.state_session.calls_at_once)
             providers = self._worker.providers
             while not providers.stopped and self._problem is None and len(self._running) < room:
                 steps = self._take_next()
@@ -311,10 +311,10 @@ class Executor:
         if self._saving is not None and self._saving.done():
             self._problem = self._problem or self._saving.exception()
             self._saving = None
-        session = self._worker.session
-        if self._saving is None and session.is_due():
-            self._saving = asyncio.create_task(session.checkpoint())
-        if self._saving is not None or session.has_unwritten_changes:
+        state_session = self._worker.state_session
+        if self._saving is None and state_session.is_due():
+            self._saving = asyncio.create_task(state_session.checkpoint())
+        if self._saving is not None or state_session.has_unwritten_changes:
             self._save_timer = self._save_timer or asyncio.get_running_loop().call_later(
                 _SAVE_PAUSE, self._save_again
             )

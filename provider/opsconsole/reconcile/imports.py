@@ -128,17 +128,17 @@ async def import_instance(
             under another address.
         Stopped: The run was told to stop.
     """
-    session = stack.session
+    state_session = stack.state_session
     block = _find_block(stack, address)
-    _check_free(session, address)
+    _check_free(state_session, address)
     async with stack.providers() as providers:
         on_stop(providers.stop)
         item, diagnostics = await _read_import(providers, block, address, import_id)
         providers.check_stopped()
         if item is None or has_error(diagnostics):
             return diagnostics
-        known = read_prior(session.state)
-        for other in (known | read_deposed(session.state, known)).values():
+        known = read_prior(state_session.state)
+        for other in (known | read_deposed(state_session.state, known)).values():
             same = providers.identity_of(other) == providers.identity_of(item)
             if same and other.address != item.address:
                 return [_refuse_second_address(item, other.address)]
@@ -148,10 +148,12 @@ async def import_instance(
         private=item.private,
         dependencies=stack.graph.ancestors(block.address),
     )
-    session.state.put(address, imported)
-    await session.checkpoint()
+    state_session.state.put(address, imported)
+    await state_session.checkpoint()
     # Do this only after state is durable. Until then, only the list of calls records the creation.
-    session.mark_settled(call.id for call in session.open_intents if call.address == str(address))
+    state_session.mark_settled(
+        call.id for call in state_session.open_intents if call.address == str(address)
+    )
     return diagnostics
 
 
@@ -182,8 +184,8 @@ def _find_block(stack: OpenedStack, address: Address) -> Block:
     return block
 
 
-def _check_free(session: StateSession, address: Address) -> None:
-    stored = session.state.get(address)
+def _check_free(state_session: StateSession, address: Address) -> None:
+    stored = state_session.state.get(address)
     # An unsettled create leaves its address free: an import settles it.
     if stored is not None and not is_sentinel(stored.attributes.get("id")):
         raise UserError(

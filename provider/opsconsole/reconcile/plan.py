@@ -13,7 +13,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any, Final
 
-from opsconsole.diagnostics import Diagnostic, Path, error
+from opsconsole.diagnostics import AttributePath, Diagnostic, error
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.resources import RESOURCES, owning_types
 from opsconsole.values import UNKNOWN, Value, Values
@@ -87,7 +87,7 @@ class Change:
     create_first: bool = False
     create_before_destroy: bool = False
     sensitive: frozenset[str] = frozenset()
-    sensitive_paths: frozenset[Path] = frozenset()
+    sensitive_paths: frozenset[AttributePath] = frozenset()
     construct_path: str = ""
     provider: str = ""
     notes: tuple[str, ...] = ()

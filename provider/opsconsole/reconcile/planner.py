@@ -63,10 +63,10 @@ async def make_plan(
     watch(planner.providers)
     diagnostics: list[Diagnostic] = []
     async with planner.providers as providers:
-        if stack.session.open_intents or holds_unsettled(stack.state):
+        if stack.state_session.open_intents or holds_unsettled(stack.state):
             from opsconsole.reconcile.settle import settle_unknown  # rarely needed
 
-            diagnostics = await settle_unknown(stack.session, providers)
+            diagnostics = await settle_unknown(stack.state_session, providers)
         plan = await planner.plan()
         if options.preflight and not has_error(plan.diagnostics):
             plan = await _with_preflight(plan, providers)

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from opsconsole.address import LOCAL_NAME, SOURCE
-from opsconsole.diagnostics import Path as AttributePath
+from opsconsole.diagnostics import AttributePath
 from opsconsole.errors import ConfigurationError, OpsconsoleError, Stopped, UserError
 from opsconsole.language import Evaluator, Graph, Program, build_graph
 from opsconsole.lifecycle.interface import ReadRequest, Seen
@@ -60,7 +60,7 @@ class Providers:
     program: Program
     evaluator: Evaluator
     environ: Mapping[str, str]
-    make: MakeProvider = ConfiguredProvider
+    make_provider: MakeProvider = ConfiguredProvider
     stopped: bool = False
     opened: dict[str, ConfiguredProvider] = field(default_factory=dict)
     _settings: dict[str, Settings] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class Providers:
             UserError, ConfigurationError: its settings are wrong, or not known yet.
         """
         if key not in self.opened:
-            made = self.make(self.settings(key))
+            made = self.make_provider(self.settings(key))
             session = made.session
             session.command, session.plans_whole = "opsconsole", True
             # Two configurations may lead to one console.
@@ -171,7 +171,7 @@ class OpenedStack:
     Attributes:
         program, graph: The program and its dependencies.
         variables: The values of its variables.
-        session: The session on its state, which planning leaves as it is.
+        state_session: The session on its state, which planning leaves as it is.
         environ: The environment that provider settings fall back on.
         workspace: Terraform's workspace.
 
@@ -181,10 +181,10 @@ class OpenedStack:
 
     program: Program
     variables: Mapping[str, Any]
-    session: StateSession
+    state_session: StateSession
     environ: Mapping[str, str]
     workspace: str = "default"
-    make: MakeProvider = ConfiguredProvider
+    make_provider: MakeProvider = ConfiguredProvider
     graph: Graph = field(init=False)
 
     def __post_init__(self) -> None:
@@ -192,7 +192,7 @@ class OpenedStack:
 
     @property
     def state(self) -> State:
-        return self.session.state
+        return self.state_session.state
 
     def sensitive_paths(self, address: str) -> Iterable[AttributePath]:
         """Return the sensitive paths of an object in state."""
@@ -219,7 +219,9 @@ class OpenedStack:
 
     def providers(self, evaluator: Evaluator | None = None) -> Providers:
         """Return the program's providers; without `evaluator`, they know no instance."""
-        return Providers(self.program, evaluator or self.evaluator(), self.environ, self.make)
+        return Providers(
+            self.program, evaluator or self.evaluator(), self.environ, self.make_provider
+        )
 
 
 async def refresh(

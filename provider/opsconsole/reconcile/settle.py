@@ -33,48 +33,50 @@ from opsconsole.values import UNKNOWN, Values
 _log = logging.getLogger(__name__)
 
 
-async def settle_unknown(session: StateSession, providers: Providers) -> list[Diagnostic]:
+async def settle_unknown(state_session: StateSession, providers: Providers) -> list[Diagnostic]:
     """Settle the writes of earlier runs as far as possible; return diagnostics.
 
     Raises:
         UserError: The console cannot be asked, or the result cannot be made durable.
         Stopped: The run was told to stop.
     """
-    diagnostics = await _settle_intents(session, providers)
-    return diagnostics + await _settle_state(session, providers)
+    diagnostics = await _settle_intents(state_session, providers)
+    return diagnostics + await _settle_state(state_session, providers)
 
 
-async def _settle_intents(session: StateSession, providers: Providers) -> list[Diagnostic]:
-    intents = [intent for intent in session.open_intents if intent.id]
+async def _settle_intents(state_session: StateSession, providers: Providers) -> list[Diagnostic]:
+    intents = [intent for intent in state_session.open_intents if intent.id]
     if not intents:
         return []
     creates = [intent for intent in intents if _verb(intent) == "create"]
     others = [intent for intent in intents if _verb(intent) != "create"]
-    diagnostics, settled = await _settle_writes(session, providers, others)
+    diagnostics, settled = await _settle_writes(state_session, providers, others)
     # The list of intents is kept even if settling them is interrupted.
     unsettled = [
         _from_intent(intent)
         for intent in creates
-        if intent.address not in session.state or _stands_aside(session, intent)
+        if intent.address not in state_session.state or _stands_aside(state_session, intent)
     ]
-    for create, outcome in [pair async for pair in _ask_console(session, providers, unsettled)]:
-        diagnostics += _keep_settled(session, create, outcome)
+    for create, outcome in [
+        pair async for pair in _ask_console(state_session, providers, unsettled)
+    ]:
+        diagnostics += _keep_settled(state_session, create, outcome)
     providers.check_stopped()
     # Until state is durable, only the list of open intents records their outcomes.
-    await session.checkpoint()
-    session.mark_settled(intent.id for intent in (*creates, *settled))
+    await state_session.checkpoint()
+    state_session.mark_settled(intent.id for intent in (*creates, *settled))
     return diagnostics
 
 
-async def _settle_state(session: StateSession, providers: Providers) -> list[Diagnostic]:
+async def _settle_state(state_session: StateSession, providers: Providers) -> list[Diagnostic]:
     """Settle the creates that are in state under a sentinel id."""
-    known = read_prior(session.state).values()
+    known = read_prior(state_session.state).values()
     creates = [_from_state(item) for item in known if item.unsettled]
     diagnostics: list[Diagnostic] = []
-    async for create, outcome in _ask_console(session, providers, creates):
-        diagnostics += _keep_settled(session, create, outcome)
+    async for create, outcome in _ask_console(state_session, providers, creates):
+        diagnostics += _keep_settled(state_session, create, outcome)
     if diagnostics:
-        await session.checkpoint()
+        await state_session.checkpoint()
     return diagnostics
 
 
@@ -124,7 +126,7 @@ def _provider(intent: Intent) -> str:
 
 
 async def _ask_console(
-    session: StateSession, providers: Providers, creates: Iterable[_Unsettled]
+    state_session: StateSession, providers: Providers, creates: Iterable[_Unsettled]
 ) -> AsyncIterator[tuple[_Unsettled, Outcome]]:
     """Ask the console for the outcomes of creates, all of one provider and type at once.
 
@@ -138,7 +140,7 @@ async def _ask_console(
         groups.setdefault(item.kind, []).append(item)
     for (provider, type_name), group in groups.items():
         lifecycle = providers.of(provider_key_of(provider)).resources[type_name]
-        existing = _existing(session, providers, provider, type_name)
+        existing = _existing(state_session, providers, provider, type_name)
         try:
             outcomes = await lifecycle.settle_creates([item.create for item in group], existing)
         except Stopped:
@@ -160,13 +162,13 @@ async def _ask_console(
 
 
 def _existing(
-    session: StateSession, providers: Providers, provider: str, type_name: str
+    state_session: StateSession, providers: Providers, provider: str, type_name: str
 ) -> list[Values]:
     """Return the objects of a type in state on a provider's console, the provider's own first."""
     console = providers.console_of(provider_key_of(provider))
     existing = [
         item
-        for item in read_prior(session.state).values()
+        for item in read_prior(state_session.state).values()
         if item.type_name == type_name
         and not item.unsettled
         and providers.console_holding(item) == console
@@ -175,14 +177,16 @@ def _existing(
     return [item.before for item in existing]
 
 
-def _stands_aside(session: StateSession, intent: Intent) -> bool:
+def _stands_aside(state_session: StateSession, intent: Intent) -> bool:
     """Return whether state still holds the object that a create was to replace."""
-    stored = session.state.get(intent.address)
+    stored = state_session.state.get(intent.address)
     replaced = intent.details.get("instead_of")
     return stored is not None and replaced is not None and stored.attributes.get("id") == replaced
 
 
-def _keep_settled(session: StateSession, item: _Unsettled, outcome: Outcome) -> list[Diagnostic]:
+def _keep_settled(
+    state_session: StateSession, item: _Unsettled, outcome: Outcome
+) -> list[Diagnostic]:
     """Put the outcome of a create into state, and report it."""
     create, intent = item.create, item.intent
     address = create.address
@@ -194,7 +198,7 @@ def _keep_settled(session: StateSession, item: _Unsettled, outcome: Outcome) -> 
     if never_created and not (intent is None and create.may_arrive):
         why = "The console was asked and does not show it."
         if intent is None:
-            session.state.remove(address)
+            state_session.state.remove(address)
             if create.dry_run_status:
                 why = "A dry run of the same row shows that the console does not have it."
         return [warning(f"{address} was not created by {run}", why)]
@@ -214,15 +218,15 @@ def _keep_settled(session: StateSession, item: _Unsettled, outcome: Outcome) -> 
         state = fill_unknown(definition, planned | unknown, {"id": new_sentinel(intent.id)})
         private = unsettled_private(create.dry_run_status, intent.at)
         instance = item.instance._replace(attributes=state, private=private, tainted=True)
-    if intent is not None and _stands_aside(session, intent):
+    if intent is not None and _stands_aside(state_session, intent):
         # The old object still exists. It is put aside, and a later run deletes it.
-        session.state.depose(address)
-    session.state.put(address, instance)
+        state_session.state.depose(address)
+    state_session.state.put(address, instance)
     return diagnostics
 
 
 async def _settle_writes(
-    session: StateSession, providers: Providers, intents: Sequence[Intent]
+    state_session: StateSession, providers: Providers, intents: Sequence[Intent]
 ) -> tuple[list[Diagnostic], list[Intent]]:
     """Settle deletes and updates; deleted objects leave the state.
 
@@ -232,8 +236,8 @@ async def _settle_writes(
     Raises:
         Stopped: The run was told to stop.
     """
-    instances = read_prior(session.state)
-    instances |= read_deposed(session.state, instances)
+    instances = read_prior(state_session.state)
+    instances |= read_deposed(state_session.state, instances)
     identities = {item.address: providers.identity_of(item) for item in instances.values()}
     # By the object: after a replacement that creates first, the address of the intent holds the new
     # object.
@@ -253,7 +257,7 @@ async def _settle_writes(
     providers.check_stopped()
     gone = [address for address, item in refreshed.items() if item.value is None]
     for address in gone:
-        session.state.remove(*instance_and_key(address))
+        state_session.state.remove(*instance_and_key(address))
     unread = {
         address: read.why_unchecked
         for address, item in refreshed.items()
@@ -313,6 +317,6 @@ async def settle_all(stack: OpenedStack, on_stop: OnStop) -> list[Diagnostic]:
     """
     async with stack.providers() as providers:
         on_stop(providers.stop)
-        diagnostics = await settle_unknown(stack.session, providers)
+        diagnostics = await settle_unknown(stack.state_session, providers)
     known = read_prior(stack.state).values()
     return [*diagnostics, *(warn_unsettled(item.address) for item in known if item.unsettled)]

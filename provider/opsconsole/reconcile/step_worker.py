@@ -49,13 +49,13 @@ class StepWorker:
     """Carries out the steps of one apply, and knows the present values of instances.
 
     Attributes:
-        session: The session on the state that follows each step.
+        state_session: The session on the state that follows each step.
         evaluator: Evaluates the program with the values known by now.
         providers: The providers of the run.
     """
 
     def __init__(self, stack: OpenedStack, plan: Plan) -> None:
-        self.session = stack.session
+        self.state_session = stack.state_session
         self.evaluator = stack.evaluator(self._value, applying=True, planned_at=plan.planned_at)
         self.providers = stack.providers(self.evaluator)
         # Until it is replaced, an instance holds its old value, not its planned one.
@@ -77,7 +77,7 @@ class StepWorker:
         """Return an instance's current values; None: they are not known."""
         if address not in self._values:
             parsed = Address.parse(address)
-            stored = self.session.state.get(parsed)
+            stored = self.state_session.state.get(parsed)
             kinds = DATA_SOURCES if parsed.mode == "data" else RESOURCES
             self._values[address] = (
                 from_state(kinds[parsed.type], stored.attributes) if stored is not None else None
@@ -103,7 +103,7 @@ class StepWorker:
 
     def keep_instance(self, address: str, instance: InstanceObject) -> None:
         """Put an instance into state and among the values that declarations refer to."""
-        self.session.state.put(address, instance)
+        self.state_session.state.put(address, instance)
         self._values[address] = instance.attributes
 
     def _lifecycle_of(self, change: Change) -> BaseLifecycle:
@@ -190,9 +190,9 @@ class StepWorker:
                 ended(step, outcome)
         # Values that are added by reading back without a diagnostic are written for many steps at
         # once. If they are lost, a refresh shows them again.
-        if settles or not only_adds or self.session.unrecorded_changes >= _READ_BACK_AT_ONCE:
-            self.session.record(settles)
-            await self.session.flush()
+        if settles or not only_adds or self.state_session.unrecorded_changes >= _READ_BACK_AT_ONCE:
+            self.state_session.record(settles)
+            await self.state_session.flush()
 
     def _only_adds(self, step: Step, outcome: Outcome) -> bool:
         """Return whether an outcome only adds values to a created object in state, by its id."""
@@ -227,9 +227,9 @@ class StepWorker:
                 details = {"id": (request.prior or {}).get("id")}
             details |= {"verb": verb, "provider": self._provider_in_state(step.change)}
             call = str(documented_for(RESOURCES[step.change.type_name], verb) or verb)
-            intent = self.session.intend(request.address, call, details)
+            intent = self.state_session.intend(request.address, call, details)
             self._intents[request.address] = intent
-        await self.session.flush()
+        await self.state_session.flush()
 
     async def _make_request(self, step: Step) -> WriteRequest | Outcome:
         """Return the request of a step, or its outcome if nothing is to be written for it."""
@@ -291,7 +291,7 @@ class StepWorker:
 
     def _keep_outcome(self, step: Step, outcome: Outcome) -> None:
         """Put the outcome of a step into state."""
-        change, state = step.change, self.session.state
+        change, state = step.change, self.state_session.state
         address, deposed = instance_and_key(change.address)
         if step.kind is StepKind.DELETE:
             # A replacement that creates first has put the old object aside.

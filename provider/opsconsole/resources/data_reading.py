@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from opsconsole.definition import DataSourceDefinition
-from opsconsole.diagnostics import Diagnostic, Path, error, warning
+from opsconsole.diagnostics import AttributePath, Diagnostic, error, warning
 from opsconsole.errors import Cause, NotFound, Stopped
 from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
@@ -129,6 +129,6 @@ def _with_scope(entry: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _nothing(
-    summary: str, detail: str = "", path: Path = (), cause: Cause | None = None
+    summary: str, detail: str = "", path: AttributePath = (), cause: Cause | None = None
 ) -> Outcome:
     return Outcome(None, diagnostics=(error(summary, detail, path, cause),))

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from opsconsole.diagnostics import Path
+from opsconsole.diagnostics import AttributePath
 from opsconsole.errors import UserError
 from opsconsole.state.address import InstanceKey
 from opsconsole.state.document import decode, encode, fields_of
@@ -56,7 +56,7 @@ class InstanceObject(NamedTuple):
     skip_destroy: bool = False
 
     @property
-    def sensitive_paths(self) -> frozenset[Path]:
+    def sensitive_paths(self) -> frozenset[AttributePath]:
         """The paths of the object's sensitive values."""
         written = self.sensitive_attributes or ()
         return frozenset(tuple(_steps(path)) for path in written if isinstance(path, list))
@@ -173,7 +173,7 @@ def _steps(path: Sequence[Any]) -> Iterator[str | int]:
         yield value
 
 
-def paths_to_state(paths: Iterable[Path]) -> list[Any]:
+def paths_to_state(paths: Iterable[AttributePath]) -> list[Any]:
     """Return paths as `sensitive_attributes` writes them (state version 4)."""
     return [[_written_step(step) for step in path] for path in sorted(paths, key=str)]
 

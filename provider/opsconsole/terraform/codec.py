@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgpack
 
 from opsconsole.definition import Attribute, Kind
-from opsconsole.diagnostics import Diagnostic, Path, Severity
+from opsconsole.diagnostics import AttributePath, Diagnostic, Severity
 from opsconsole.redaction import Redaction
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.values import UNKNOWN, Value, Values
@@ -233,7 +233,7 @@ _SEVERITIES: Final = {
 _Step = pb.AttributePath.Step
 
 
-def attribute_path(path: Path, attributes: Mapping[str, Attribute]) -> pb.AttributePath:
+def attribute_path(path: AttributePath, attributes: Mapping[str, Attribute]) -> pb.AttributePath:
     """Return `path` in Terraform's form, as far as it leads through `attributes`.
 
     The path ends at a set, and before a name that does not exist.

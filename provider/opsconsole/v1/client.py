@@ -19,7 +19,7 @@ from opsconsole import __version__
 from opsconsole.errors import ConsoleError, Stopped, TooManyRequests, Unauthorized, UserError
 from opsconsole.redaction import Redaction
 from opsconsole.v1.exchange import Operation, Reply, WrongShape, decode_object, unexpected_answer
-from opsconsole.v1.limiter import HeldBack, Limiter, Turn, shared_limiter
+from opsconsole.v1.limiter import HeldBack, LargeAnswerSlot, Limiter, shared_limiter
 from opsconsole.v1.retry import (
     LONGEST_OBEYED,
     REST,
@@ -138,19 +138,19 @@ class Client:
         tried = 0
         doubt: ConsoleError | None = None
         while True:
-            turn = Turn(self._shared_limiter().large_answers)
+            slot = LargeAnswerSlot(self._shared_limiter().large_answers)
             try:
                 # In no variable of this frame: it would keep a large answer in memory.
                 return self.check_shape(
                     operation,
-                    await self._follow_redirects(operation, url, content_type, content, turn),
+                    await self._follow_redirects(operation, url, content_type, content, slot),
                     shape,
                 )
             except ConsoleError as problem:
                 # So would its traceback.
                 failed = problem.with_traceback(None)
             finally:
-                turn.end()
+                slot.end()
             if doubt is not None:
                 # A stop of this try does not show what an earlier try has done.
                 if isinstance(failed, Stopped):
@@ -175,16 +175,16 @@ class Client:
         Raises:
             ConsoleError: no whole answer came.
         """
-        turn = Turn(self._shared_limiter().large_answers)
+        slot = LargeAnswerSlot(self._shared_limiter().large_answers)
         try:
             url = self._settings.base_url + operation.path
-            reply = await self._follow_redirects(operation, url, "", None, turn)
+            reply = await self._follow_redirects(operation, url, "", None, slot)
             headers = {
                 name: self._redact(value.encode()).decode() for name, value in reply.headers.items()
             }
             return replace(reply, headers=headers, content=self._redact(reply.content))
         finally:
-            turn.end()
+            slot.end()
 
     async def _wait_to_repeat(
         self, operation: Operation, failed: ConsoleError, tried: int, *, repeatable: bool
@@ -250,11 +250,16 @@ class Client:
         raise unexpected_answer(operation, reply, what, self._redact)
 
     async def _follow_redirects(
-        self, operation: Operation, url: str, content_type: str, content: bytes | None, turn: Turn
+        self,
+        operation: Operation,
+        url: str,
+        content_type: str,
+        content: bytes | None,
+        slot: LargeAnswerSlot,
     ) -> Reply:
         """Send a request and follow its redirects, each once its turn has come."""
         for _ in range(MAX_REDIRECTS):
-            reply = await self._send_once(operation, url, content_type, content, turn)
+            reply = await self._send_once(operation, url, content_type, content, slot)
             if not 300 <= reply.status < 400:
                 return reply
             url = next_url(operation, url, reply, self._redact)
@@ -262,7 +267,12 @@ class Client:
         raise unexpected_answer(operation, reply, what, self._redact)
 
     async def _send_once(
-        self, operation: Operation, url: str, content_type: str, content: bytes | None, turn: Turn
+        self,
+        operation: Operation,
+        url: str,
+        content_type: str,
+        content: bytes | None,
+        slot: LargeAnswerSlot,
     ) -> Reply:
         """Send one request, once its turn has come, and return its answer."""
         limiter = self._shared_limiter()
@@ -281,7 +291,7 @@ class Client:
             # refused every call.
             self._check(operation)
             self.calls[operation.name] += 1
-            sending = transport.send(operation.method, url, content_type, content, turn)
+            sending = transport.send(operation.method, url, content_type, content, slot)
             request = asyncio.create_task(sending)
             # `wait_for` would cancel the request, which the console may be carrying out.
             await asyncio.wait((request,), timeout=limit)

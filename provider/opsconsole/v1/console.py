@@ -59,7 +59,7 @@ class Console:
         """
         asked = ids[0] if ids else None
         return await self._client.call(
-            self.operation(name), ids, shape=lambda answer: resource(answer, asked), body=body
+            self.operation(name), ids, shape=lambda answer: check_resource(answer, asked), body=body
         )
 
     def operation(self, name: str) -> Operation:
@@ -179,7 +179,7 @@ def _import_result(answer: Mapping[str, Any]) -> ImportResult:
     return ImportResult.read(answer)
 
 
-def resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]:
+def check_resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]:
     """Return an answer that is one resource, with the id `asked` if one was asked for.
 
     Raises:

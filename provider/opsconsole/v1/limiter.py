@@ -137,8 +137,8 @@ class _Caller:
     admitted: asyncio.Future[float | None]
 
 
-class Turn:
-    """One caller's turn to have a large answer in memory; `wanted` is true until it ends."""
+class LargeAnswerSlot:
+    """One caller's right to have a large answer in memory; `wanted` is true until it ends."""
 
     def __init__(self, large: asyncio.Lock) -> None:
         self._large = large
@@ -150,12 +150,12 @@ class Turn:
         if not self._held:
             await self._large.acquire()
             self._held = True
-            # The caller has gone while this waited, and does not end the turn again.
+            # The caller has gone while this waited, and does not end the slot again.
             if not self.wanted:
                 self.end()
 
     def end(self) -> None:
-        """Let the next caller have its turn."""
+        """Let the next caller have a large answer."""
         self.wanted = False
         if self._held:
             self._held = False

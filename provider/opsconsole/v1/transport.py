@@ -22,7 +22,7 @@ from httpx_aiohttp import AiohttpTransport
 
 from opsconsole.errors import AnswerLost, ConsoleError, NotSent, UnexpectedAnswer
 from opsconsole.v1.exchange import Reply
-from opsconsole.v1.limiter import Turn
+from opsconsole.v1.limiter import LargeAnswerSlot
 from opsconsole.v1.retry import NotReachable
 from opsconsole.v1.settings import Settings
 
@@ -65,11 +65,11 @@ class Transport:
         self._http = open_connections(settings, tls, self._translate)
 
     async def send(
-        self, method: str, url: str, content_type: str, content: bytes | None, turn: Turn
+        self, method: str, url: str, content_type: str, content: bytes | None, slot: LargeAnswerSlot
     ) -> Reply:
         """Send one request and return its whole answer, however long that takes.
 
-        `turn` is taken if the answer is large.
+        `slot` is taken if the answer is large.
 
         Raises:
             NotSent: nothing left this machine.
@@ -84,7 +84,7 @@ class Transport:
         try:
             response = await self._http.handle_async_request(request)
             status = response.status_code
-            return await self._read_body(response, turn)
+            return await self._read_body(response, slot)
         except WrongCoding:
             failure = UnexpectedAnswer(
                 f"An answer of {self._origin} is wrongly compressed.", status=status
@@ -125,12 +125,12 @@ class Transport:
         request.read()
         return request
 
-    async def _read_body(self, response: httpx.Response, turn: Turn) -> Reply:
+    async def _read_body(self, response: httpx.Response, slot: LargeAnswerSlot) -> Reply:
         stream = response.stream
         assert isinstance(stream, httpx.AsyncByteStream)
         try:
             coding = response.headers.get("content-encoding", "")
-            content = await whole_body(stream, coding, self._most_bytes, turn)
+            content = await whole_body(stream, coding, self._most_bytes, slot)
         finally:
             await stream.aclose()
         return Reply(response.status_code, response.headers, content)
@@ -225,12 +225,14 @@ async def _pieces(content: bytes) -> AsyncIterator[bytes]:
         yield content[start : start + _SENT_AT_ONCE]
 
 
-async def whole_body(pieces: AsyncIterable[bytes], coding: str, most: int, turn: Turn) -> bytes:
+async def whole_body(
+    pieces: AsyncIterable[bytes], coding: str, most: int, slot: LargeAnswerSlot
+) -> bytes:
     """Return a body, decompressed. Once its caller has gone, no part of the body is kept.
 
     Args:
         most: How many bytes are allowed, as sent and after decompression.
-        turn: Taken once the body is large. The caller ends it when it has decoded the body.
+        slot: Taken once the body is large. The caller ends it when it has decoded the body.
 
     Raises:
         TooLong: it has more than `most` bytes.
@@ -246,9 +248,9 @@ async def whole_body(pieces: AsyncIterable[bytes], coding: str, most: int, turn:
             size += len(part)
             if max(size, sent) > most:
                 raise TooLong
-            if size > _LARGE and turn.wanted:
-                await turn.take()
-            if turn.wanted:
+            if size > _LARGE and slot.wanted:
+                await slot.take()
+            if slot.wanted:
                 body += part
     return bytes(body)
 

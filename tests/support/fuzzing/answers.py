@@ -3,7 +3,7 @@
 from fuzzing.mutation import compact
 from opsconsole.errors import OpsconsoleError
 from opsconsole.v1.bodies import DeleteResult, ImportResult, ListEnvelope
-from opsconsole.v1.console import resource
+from opsconsole.v1.console import check_resource
 from opsconsole.v1.exchange import Reply, WrongShape, decode_object
 
 SEEDS = compact(
@@ -34,7 +34,7 @@ def check(data: bytes) -> None:
     except OpsconsoleError as error:
         str(error)
         return
-    for read in (ListEnvelope.read, ImportResult.read, DeleteResult.read, resource):
+    for read in (ListEnvelope.read, ImportResult.read, DeleteResult.read, check_resource):
         try:
             read(answer)
         except WrongShape as error:

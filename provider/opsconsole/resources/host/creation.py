@@ -265,7 +265,8 @@ class BulkCreate:
         """Claim the id of a row's verdict; refuse one that stands for two declarations."""
         session, host_id = self._session, row.host_id
         is_shared = row.verdict.is_shared
-        if not is_shared and session.hold(HOST.type_name, host_id, row.holder) is None:
+        if not is_shared and session.holder_of(HOST.type_name, host_id, row.holder) is None:
+            session.note_holder(HOST.type_name, host_id, row.holder)
             return None
         holder = session.holders[HOST.type_name].get(host_id)
         other = f" {holder} holds it already." if holder else ""

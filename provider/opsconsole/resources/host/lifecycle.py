@@ -174,7 +174,7 @@ class HostLifecycle(BaseLifecycle):
             if self._reader.refused:
                 return request.leave_unchecked(reason, *diagnostics)
             return refused_read(self, request, reason, problem)
-        self.session.hold(HOST.type_name, host_id, request.address or self.name(prior))
+        self.session.note_holder(HOST.type_name, host_id, request.address or self.name(prior))
         outcome = self.outcome_of_read(prior, request.private, answer)
         if outcome.state is None or outcome.state is prior:
             return outcome
