@@ -37,6 +37,7 @@ from opsconsole.language.name_resolver import (
     each_entries,
     each_names,
     evaluate_argument,
+    is_literal,
 )
 from opsconsole.language.nodes import GetAttribute, Index, Node, Quoted, Reference, Scope
 from opsconsole.language.parser import parse_expression
@@ -151,6 +152,9 @@ class Evaluator(NameResolver):
         An argument with a problem is unknown in the configuration.
         """
         block = instance.block
+        literals: dict[str, Evaluated] = self.program.literals
+        if (literal := literals.get(block.address)) is not None:
+            return Evaluated(dict(literal.values))
         scope = self.scope(instance.names)
         configured = self._evaluate_arguments(
             block.title, block.arguments, block.definition, scope, problems
@@ -169,6 +173,8 @@ class Evaluator(NameResolver):
                 for name in lacking
                 if name not in misspelt
             )
+        if not problems and is_literal(block.arguments):
+            literals[block.address] = configured
         return configured
 
     def provider_config(self, key: str) -> Evaluated:

@@ -277,6 +277,8 @@ class Program:
             missing.
         remote_states: The `terraform_remote_state` blocks, by address.
         readings: The remote states that were read, so that each is read once.
+        literals: The configurations without an expression, by the block's address, so that each is
+            evaluated once: they are the same in every phase.
         required_providers: Requirements by local name.
         settings: The provider's settings.
         warnings: Construct path and text of each warning from synthesis.
@@ -303,6 +305,7 @@ class Program:
     engine: Engine = TERRAFORM
     unread: set[str] = field(default_factory=set)
     readings: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    literals: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def resources(self) -> tuple[Block, ...]:
