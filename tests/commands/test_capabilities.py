@@ -34,6 +34,23 @@ def test_capabilities_of_the_program(native):
     assert native.console.request_counts() == {}
 
 
+@pytest.mark.parametrize(
+    ("options", "is_written", "said"),
+    [
+        ([], True, "The program has no provider configuration opsconsole.nope."),
+        (["--environment"], True, "and --environment is given."),
+        ([], False, "has no program."),
+    ],
+)
+@pytest.mark.parametrize("command", [("capabilities",), ("hosts", "import", "hosts.json")])
+def test_a_provider_that_is_not_declared_is_refused(native, command, options, is_written, said):
+    if is_written:
+        native.write()
+    (native.folder / "hosts.json").write_text('[{"name": "a"}]')
+    assert said in native.run(*command, "--provider", "nope", *options, expect=1).err
+    assert native.console.requests() == []
+
+
 def test_capabilities_follow_the_definitions():
     plain = {"base_url": "https://c.example", "api_key": "svc_ak_x"}
     items = capabilities(Settings.from_values(plain, {}))

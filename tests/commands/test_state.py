@@ -127,6 +127,10 @@ def test_a_program_for_opentofu_or_terraform_alone_is_served_by_its_state(native
     (native.folder / "cdk.tf.json").write_text(json.dumps(document))
     assert native.run("state", "list").out == "opsconsole_host.a\n"
     assert "No drift. 1 resource in state checked." in native.run("drift").out
+    left = settings | {"base_url": native.console.base_url, "for_each": {"west": ""}}
+    (native.folder / "cdk.tf.json").write_text(json.dumps({"provider": {"opsconsole": left}}))
+    assert 'configuration opsconsole.by["east"].' in native.run("drift", expect=1).out
+    (native.folder / "cdk.tf.json").write_text(json.dumps(document))
     assert "the native engine does not support for_each" in native.run("plan", expect=1).err
     document["terraform"] = {"encryption": {}}
     (native.folder / "cdk.tf.json").write_text(json.dumps(document))

@@ -237,8 +237,10 @@ def test_an_ephemeral_value_reaches_the_provider_and_nothing_else(start):
 
 
 def test_a_provider_that_is_not_declared_sets_nothing(start):
-    settings = start(hosts(a={"name": "a"})).evaluator.provider_config("opsconsole")
-    assert set(settings.values.values()) == {None}
+    evaluator = start(hosts(a={"name": "a"})).evaluator
+    assert set(evaluator.provider_config("opsconsole").values.values()) == {None}
+    with pytest.raises(UserError, match=r"no provider configuration opsconsole\.lab\."):
+        evaluator.provider_config("opsconsole.lab")
 
 
 @pytest.mark.parametrize(("expression", "value"), ROWS["test_an_index_finds_what_it_names"])

@@ -55,6 +55,35 @@ def test_deletion_on_one_console_ignores_the_same_ids_on_the_other(native, other
     assert native.run("plan", "-detailed-exitcode").code == 0
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("plan",), ("plan", "-refresh-only"), ("plan", "-refresh=false")),
+        *(("apply", "-auto-approve"), ("destroy", "-auto-approve")),
+    ],
+)
+def test_an_object_of_a_provider_that_is_not_declared_is_left_alone(native, other, words):
+    apply(native, {HOST: {"b": elsewhere(name="b")}}, base_url=other.base_url)
+    native.console.reset_log()
+    native.write()
+    refused = native.run(*words, expect=1)
+    assert "The program has no provider configuration opsconsole.other." in refused.text
+    assert "Declare it until no object in state uses it" in refused.text
+    assert native.addresses() == [f"{HOST}.b"]
+    assert native.console.requests() == []
+    assert [row["name"] for row in other.rows("hosts")] == ["a", "b"]
+    native.run("state", "rm", f"{HOST}.b")
+    native.run("plan", "-detailed-exitcode")
+
+
+def test_drift_of_a_provider_that_is_not_declared_is_unchecked(native, other):
+    apply(native, {HOST: {"a": {"name": "a"}, "b": elsewhere(name="b")}}, base_url=other.base_url)
+    native.write({HOST: {"a": {"name": "a"}}})
+    found = native.drift(expect=1)
+    assert (found.bucket(f"{HOST}.a"), found.bucket(f"{HOST}.b")) == ("in_sync", "unchecked")
+    assert "has no provider configuration opsconsole.other" in found.of(f"{HOST}.b")["reason"]
+
+
 def test_two_providers_of_one_console_are_one(native):
     native.console.create("hosts", id="hst_a", name="a")
     agent = elsewhere(name="x", host_id="hst_a", specialty_id="spc_linux")

@@ -176,6 +176,13 @@ def settings_of(args: argparse.Namespace) -> tuple[Settings, str]:
     from opsconsole.v1.settings import Settings
 
     if args.environment or not has_program(args):
+        if args.provider:
+            # Otherwise the command would go to another console than the one that it names.
+            why = "--environment is given" if args.environment else f"{Path.cwd()} has no program"
+            raise UserError(
+                f"--provider names a provider configuration of a program, and {why}.",
+                "Leave --provider out for the settings of the environment.",
+            )
         return Settings.from_values({}, os.environ), "the environment"
     program = open_program(args, run_app=False)
     evaluator = Evaluator(program, variables_of(args, program), lambda address: None)

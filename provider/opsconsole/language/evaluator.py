@@ -49,7 +49,6 @@ from opsconsole.language.values import (
     marked_paths,
     pack,
     type_to_json,
-    unknown,
 )
 from opsconsole.state import Address, InstanceKey
 from opsconsole.text import did_you_mean, nearest
@@ -178,30 +177,45 @@ class Evaluator(NameResolver):
         return configured
 
     def provider_config(self, key: str) -> Evaluated:
-        """Return the settings of a provider block; without a block, no settings are set.
+        """Return the settings of a provider block.
+
+        Only a configuration without an alias may lack a block: no settings are set then.
 
         Args:
             key: `opsconsole`, `opsconsole.alias`, or with `for_each` `opsconsole.alias["key"]`.
 
         Raises:
-            UserError: As `config`.
+            UserError: As `config`, or the program does not declare the alias.
         """
         name, bracket, index = key.partition('["')
         block = self.program.providers.get(name)
         if block is None:
+            # With the environment's settings, another console could be asked than the one that
+            # holds its objects.
+            if "." in name:
+                raise self._undeclared(key)
             return Evaluated(self.program.settings.empty())
         title = block.origin.title(f"provider {key}")
         settings, scope = self.program.settings, self.scope()
         if bracket:
             entries = evaluate_argument(title, "for_each", block.for_each, scope, each_entries)
             entry = index.removesuffix('"]')
-            scope = self.scope(each_names(entry, entries.get(entry, unknown())))
+            if entry not in entries:
+                raise self._undeclared(key)
+            scope = self.scope(each_names(entry, entries[entry]))
         problems: list[UserError] = []
         found = self._evaluate_arguments(
             title, block.arguments, settings, scope, problems, ephemeral=True
         )
         raise_any(problems)
         return found
+
+    def _undeclared(self, key: str) -> UserError:
+        owner = f"Stack {self.program.stack}" if self.program.stack else "The program"
+        return UserError(
+            f"{owner} has no provider configuration {key}.",
+            "Declare it until no object in state uses it, or correct the name.",
+        )
 
     def outputs(self) -> dict[str, OutputValue]:
         """Return the outputs by name. Also evaluate every local value, even if it is unused.

@@ -264,6 +264,8 @@ class _Finder:
             )
             for name, output in program.outputs.items()
         }
+        for item in program.imports:
+            self._check_provider(item.provider)
         imports = dict.fromkeys(
             target
             for item in program.imports
@@ -295,6 +297,15 @@ class _Finder:
             reach(imports),
         )
 
+    def _check_provider(self, key: str) -> None:
+        if "." in key and key not in self._program.providers:
+            self._note(
+                UserError(
+                    f'There is no provider configuration "{key}".',
+                    did_you_mean(key, self._program.providers),
+                )
+            )
+
     def _of_block(self, block: Block) -> dict[str, None]:
         self._block = block
         targets = self.of_values(block.title, block.expressions)
@@ -304,13 +315,7 @@ class _Finder:
         targets |= self.of_values(block.title, {}, named)
         if block.provider in self._program.providers:
             targets[f"provider {block.provider}"] = None
-        elif "." in block.provider:
-            self._note(
-                UserError(
-                    f'There is no provider configuration "{block.provider}".',
-                    did_you_mean(block.provider, self._program.providers),
-                )
-            )
+        self._check_provider(block.provider)
         if block.address in targets:
             # Without the reference, it is not reported as a cycle too.
             del targets[block.address]
