@@ -64,6 +64,28 @@ def test_deposed_object_is_deleted_under_prevent_destroy_after_a_move(deposed, t
     theirs.plan_run(expect={0})
 
 
+@pytest.mark.parametrize(
+    ("resource", "instance", "said"),
+    [
+        ({}, {"schema_version": 1}, f"State holds {HOST} (deposed {KEY}) in schema version 1."),
+        ({}, {"attributes": {"tags": "x"}}, f"The state holds tags of {HOST} (deposed {KEY}) in a"),
+        ({"module": "module.m"}, {}, f"State holds module.m.{HOST} (deposed {KEY}), which is not"),
+    ],
+)
+def test_deposed_object_that_cannot_be_understood_is_left_alone(deposed, resource, instance, said):
+    document = deposed.state
+    [held] = document["resources"]
+    [aside] = [item for item in held["instances"] if "deposed" in item]
+    aside |= instance
+    if resource:
+        held["instances"].remove(aside)
+        document["resources"].append({**held, **resource, "instances": [aside]})
+    deposed.state_file.write_text(json.dumps(document))
+    for command in ("plan",), ("apply", "-auto-approve"):
+        assert said in deposed.run(*command, expect=1).text
+    assert len(deposed.console.rows("hosts")) == 2
+
+
 def test_missing_deposed_object_leaves_state(deposed):
     [aside] = [row["id"] for row in deposed.console.rows("hosts") if row["name"] == "aside"]
     deposed.console.delete("hosts", aside)

@@ -211,7 +211,7 @@ def _state_object(
     newer = stored.schema_version > 0
     # A newer release may have changed the meaning of all values except names.
     named = {name: value for name, value in stored.attributes.items() if isinstance(value, str)}
-    before = from_state(definition, named if newer else stored.attributes)
+    before = from_state(text, definition, named if newer else stored.attributes)
     # Only `before` keeps the decoded attributes, because there may be tens of thousands.
     slim = InstanceObject(stored.provider, {}, private=stored.private)
     instance = PriorInstance(f"{stack}: {text}", address.type, slim, before)

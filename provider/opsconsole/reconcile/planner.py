@@ -336,7 +336,8 @@ def _data_in(state: State) -> Iterator[tuple[str, Values]]:
     for address in state.addresses():
         definition = DATA_SOURCES.get(address.type)
         if address.mode == "data" and definition and (stored := state.get(address)) is not None:
-            yield str(address), from_state(definition, stored.attributes)
+            text = str(address)
+            yield text, from_state(text, definition, stored.attributes)
 
 
 def _warn_shared_names(

@@ -16,7 +16,7 @@ from opsconsole.lifecycle.answers import is_sentinel, mentions_sentinel
 from opsconsole.lifecycle.interface import ReadOutcome
 from opsconsole.lifecycle.writes import remedy
 from opsconsole.resources import RESOURCES
-from opsconsole.state import InstanceObject, State, deposed_name, instance_of
+from opsconsole.state import Address, InstanceObject, State, deposed_name, instance_of
 from opsconsole.terraform_binary import engine_of
 from opsconsole.values import UNKNOWN, Value, Values
 
@@ -83,22 +83,9 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
         # An address may hold only deposed objects, which `read_deposed` takes.
         if stored is None:
             continue
-        definition = RESOURCES.get(address.type)
-        if definition is None or address.module:
-            raise UserError(
-                f"State holds {address}, which is not a resource of this provider's root module.",
-                "The native engine works on states of this provider alone; "
-                f"{engine_of().name} can run it.",
-            )
-        if stored.schema_version > 0:
-            raise UserError(
-                f"State holds {address} in schema version {stored.schema_version}.",
-                "A newer release of opsconsole wrote it: use that release.",
-            )
         text = str(address)
-        instances[text] = PriorInstance(
-            text, address.type, stored, from_state(definition, stored.attributes)
-        )
+        value = _value_in_state(text, address, stored)
+        instances[text] = PriorInstance(text, address.type, stored, value)
     return instances
 
 
@@ -107,20 +94,40 @@ def read_deposed(state: State, known: Mapping[str, PriorInstance]) -> dict[str, 
 
     Args:
         known: The instances, under the addresses that `moved` blocks give them.
+
+    Raises:
+        UserError: State holds one of a module, or of a newer schema.
     """
     moved = {item.previous_address: item.address for item in known.values()}
     objects = {}
     for address in state.addresses():
         for key in state.deposed_keys(address):
             stored = state.get(address, key)
-            definition = RESOURCES.get(address.type)
-            if stored is None or definition is None or address.mode != "managed":
+            # One of another provider stays in state: no plan touches it.
+            if stored is None or address.mode != "managed" or address.type not in RESOURCES:
                 continue
             text = str(address)
+            value = _value_in_state(deposed_name(text, key), address, stored)
             name = deposed_name(moved.get(text, text), key)
-            value = from_state(definition, stored.attributes)
             objects[name] = PriorInstance(name, address.type, stored, value)
     return objects
+
+
+def _value_in_state(name: str, address: Address, stored: InstanceObject) -> Values:
+    """Return the value of an object in state that is called `name` in messages."""
+    definition = RESOURCES.get(address.type)
+    if definition is None or address.module:
+        raise UserError(
+            f"State holds {name}, which is not a resource of this provider's root module.",
+            "The native engine works on states of this provider alone; "
+            f"{engine_of().name} can run it.",
+        )
+    if stored.schema_version > 0:
+        raise UserError(
+            f"State holds {name} in schema version {stored.schema_version}.",
+            "A newer release of opsconsole wrote it: use that release.",
+        )
+    return from_state(name, definition, stored.attributes)
 
 
 def name_of(console: str, type_name: str, values: Values | None) -> Name | None:
@@ -194,8 +201,13 @@ def _is_object(value: Value, attribute: Attribute) -> bool:
 _RESTORE = "Nothing was changed. Restore the state from its backup, or from version control."
 
 
-def from_state(definition: ResourceDefinition | DataSourceDefinition, attributes: Values) -> Values:
+def from_state(
+    name: str, definition: ResourceDefinition | DataSourceDefinition, attributes: Values
+) -> Values:
     """Return the wire value of attributes as state writes them: sets sorted, every name present.
+
+    Args:
+        name: The name of their object in messages.
 
     Raises:
         UserError: An attribute is of another shape than its definition says.
@@ -208,8 +220,7 @@ def from_state(definition: ResourceDefinition | DataSourceDefinition, attributes
             continue
         if not has_shape(given, attribute):
             raise UserError(
-                f"The state holds {attribute.name} of {definition.type_name} in a shape that it "
-                "cannot have.",
+                f"The state holds {attribute.name} of {name} in a shape that it cannot have.",
                 _RESTORE,
             )
         given = attribute.normalise(given)
@@ -218,5 +229,5 @@ def from_state(definition: ResourceDefinition | DataSourceDefinition, attributes
             given = [{name: entry.get(name) for name in names} for entry in given]
         value[attribute.name] = given
     if isinstance(definition, ResourceDefinition) and value.get("id", "") is None:
-        raise UserError(f"The state holds no id of {definition.type_name}.", _RESTORE)
+        raise UserError(f"The state holds no id of {name}.", _RESTORE)
     return value

@@ -80,7 +80,9 @@ class StepWorker:
             stored = self.state_session.state.get(parsed)
             kinds = DATA_SOURCES if parsed.mode == "data" else RESOURCES
             self._values[address] = (
-                from_state(kinds[parsed.type], stored.attributes) if stored is not None else None
+                from_state(address, kinds[parsed.type], stored.attributes)
+                if stored is not None
+                else None
             )
         value = self._values[address]
         # A sentinel stands for an id that nobody knows: no request may carry it.
