@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from opsconsole.errors import UserError
 from opsconsole.named_files import read_named
@@ -54,8 +55,21 @@ def _json(path: Path, text: str, on_error: str | None) -> Rows:
         raise UserError(
             f"{path} is neither a .csv nor a .json file.", "Rename it to match its content."
         )
+
+    def refuse_number(written: str) -> NoReturn:
+        raise UserError(
+            f"{path}: no request can carry the number {written}.", "Correct it in the file."
+        )
+
+    def read_number(written: str) -> float:
+        number = float(written)
+        if math.isinf(number):
+            refuse_number(written)
+        return number
+
     try:
-        document = json.loads(text)
+        # Python takes NaN and Infinity for JSON, and 1e999 for infinity.
+        document = json.loads(text, parse_float=read_number, parse_constant=refuse_number)
     except (ValueError, RecursionError) as problem:
         raise UserError(f"{path} is not JSON: {problem}.") from problem
     envelope = document if isinstance(document, dict) else {"rows": document}
