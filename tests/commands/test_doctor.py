@@ -61,6 +61,16 @@ def test_a_host_and_an_agent_are_read_as_a_plan_reads_them(profile, host, agent,
     assert (found["host"]["status"], found["agent"]["status"]) == (host, agent), found
 
 
+@pytest.mark.parametrize("host", ["..", "batch"])
+def test_what_cannot_be_an_id_fails_its_check_alone(native, host):
+    found = checks(native, f"--host={host}", "--agent=..", expect=1)
+    wrong = [name for name, item in found.items() if item["status"] == "wrong"]
+    assert wrong == ["host", "agent"]
+    assert f"{host} cannot be read: '{host}' cannot be an id" in found["host"]["found"]
+    assert "'..' cannot be an id." in found["agent"]["found"]
+    assert found["agent"]["remedy"] == "Ids look like hst_… or agt_…."
+
+
 def test_each_stack_is_checked_and_each_console_is_asked_once(native):
     urls = dict.fromkeys(("one", "two"), native.console.base_url)
     urls |= {"off": "http://127.0.0.1:1", "bad": "no"}

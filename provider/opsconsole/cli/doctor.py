@@ -20,7 +20,14 @@ from opsconsole.cli import opening, provider_install
 from opsconsole.cli.standard_streams import pen_for
 from opsconsole.cli.table import FAILED
 from opsconsole.clock import utc_now
-from opsconsole.errors import ApiError, BadRequest, ConsoleError, Forbidden, OpsconsoleError
+from opsconsole.errors import (
+    ApiError,
+    BadRequest,
+    ConsoleError,
+    Forbidden,
+    OpsconsoleError,
+    UserError,
+)
 from opsconsole.language import find_node
 from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.session import ConsoleSession
@@ -212,7 +219,7 @@ async def _host(console: Console, settings: Settings, host_id: str) -> CheckResu
     named = operation.name == "host_get"
     try:
         shows = values_shown(HOST.answer_fields, await reader.read(host_id))
-    except ConsoleError as problem:
+    except (ConsoleError, UserError) as problem:
         by_writing = isinstance(problem, BadRequest | Forbidden) and not named
         remedy = _NAME_HOST_GET if by_writing else problem.remedy
         return CheckResult("host", WRONG, f"{host_id} cannot be read: {_words_of(problem)}", remedy)
@@ -229,7 +236,7 @@ async def _agent(console: Console, agent_id: str) -> CheckResult:
     """List an agent's plugins, and tell whether the list proves that a plugin is not there."""
     try:
         listing = await console.list_all("plugin_list", agent_id)
-    except ConsoleError as problem:
+    except (ConsoleError, UserError) as problem:
         text = f"the plugins of {agent_id} cannot be listed: {_words_of(problem)}"
         return CheckResult("agent", WRONG, text, problem.remedy)
     text = f"{agent_id} shows {plural(len(listing.entries), 'plugin')}"
@@ -240,7 +247,7 @@ async def _agent(console: Console, agent_id: str) -> CheckResult:
     )
 
 
-def _words_of(problem: ConsoleError) -> str:
+def _words_of(problem: OpsconsoleError) -> str:
     return str(problem.problem) if isinstance(problem, ApiError) else problem.message
 
 
