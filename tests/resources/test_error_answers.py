@@ -223,6 +223,7 @@ PATHS: dict[str, tuple[str | int, ...]] = {
     "credential_config.order": ("credential_config",),
     "credential_config[2]": ("credential_config", 2),
     "credential_config[2].order": ("credential_config", 2, "order"),
+    "credential_config[²].order": ("credential_config",),
     "credential_config.2.other": ("credential_config", 2),
     "status": (),
     "other": (),

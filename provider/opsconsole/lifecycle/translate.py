@@ -69,6 +69,10 @@ def _api_problem(
         yield error(f"Cannot {doing}", detail, path, problem.cause)
 
 
+_INDEX = re.compile(r"[0-9]{1,9}")
+"""Not `isdigit`, which takes a superscript and any length: `int` takes neither."""
+
+
 def _path_of(field: str, definition: ResourceDefinition | None) -> AttributePath:
     """Return the attribute path that the console's `field` names, or the empty path.
 
@@ -88,7 +92,7 @@ def _path_of(field: str, definition: ResourceDefinition | None) -> AttributePath
         return ()
     path: list[str | int] = [attribute.name]
     nested = {item.name for item in attribute.attributes}
-    if nested and len(steps) > 1 and steps[1].isdigit():
+    if nested and len(steps) > 1 and _INDEX.fullmatch(steps[1]):
         path.append(int(steps[1]))
         if len(steps) > 2 and steps[2] in nested:
             path.append(steps[2])

@@ -187,8 +187,9 @@ def _matches(host: str, port: int, entry: str) -> bool:
         network = ipaddress.ip_network(entry.strip("[]"), strict=False)
         return ipaddress.ip_address(host) in network
     name, colon, entry_port = entry.rpartition(":")
-    if colon and entry_port.isdigit():
-        if int(entry_port) != port:
+    # `int` would refuse a superscript, which `isdigit` takes, and a port of thousands of digits.
+    if colon and entry_port.isascii() and entry_port.isdigit():
+        if entry_port.lstrip("0") != str(port):
             return False
         entry = name.strip("[]")
     domain = entry.removeprefix("*").removeprefix(".")
