@@ -15,7 +15,8 @@ from opsconsole.values import UNKNOWN, Value
 
 KNOWN_AFTER_APPLY: Final = "(known after apply)"
 SENSITIVE: Final = "(sensitive value)"
-_DIGITS: Final = re.compile(r"(\d+)")
+_DIGITS: Final = re.compile(r"(\d{1,4000})")
+"""No more digits than `int` takes at once."""
 _ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 """The short escapes of Terraform's language, which has fewer of them than JSON and Python."""
 _ESCAPING: Final = str.maketrans(_ESCAPES)

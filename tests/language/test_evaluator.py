@@ -271,6 +271,17 @@ def test_instances_that_cannot_be_determined_are_refused(start, meta, message):
     assert str(caught.value).startswith(f"opsconsole_host.a: {next(iter(meta))} cannot be ")
 
 
+def test_an_index_of_thousands_of_digits_names_nothing(start):
+    run = start(
+        {
+            **hosts(a={"count": 2, "name": "a"}),
+            **outputs(x=f'${{opsconsole_host.a["{"9" * 5000}"]}}'),
+        }
+    )
+    with pytest.raises(UserError, match="has count, and no instance"):
+        run.output("x")
+
+
 def test_all_instances_are_looked_up_once(start):
     size = 50
     held = {f"opsconsole_host.a[{place}]": {"id": f"hst_{place}"} for place in range(size)}

@@ -13,9 +13,14 @@ from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reconcile.plan import Action, Change, Counts, OutputChange, Plan
 from opsconsole.reports import plan_parts, plan_text, terminal
 from opsconsole.state import StateOutput
-from opsconsole.text import Pen
+from opsconsole.text import Pen, natural_order
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def test_numbers_are_ordered_as_numbers_however_long() -> None:
+    names = ["web[2]", "web[10]", f'web["{"9" * 5000}"]', "web[²]"]
+    assert sorted({*names}, key=natural_order) == names
 
 
 def test_summary_line_counts_as_terraform_does(plan: Plan) -> None:

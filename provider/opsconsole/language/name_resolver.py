@@ -6,6 +6,7 @@ that instance, and the value that stands for all instances of a block is made on
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -70,6 +71,8 @@ Lookup = Callable[[str], Any]
 """Returns the Values of an instance by its full address; None or UNKNOWN if not known yet."""
 
 
+_WHOLE: Final = re.compile(r"[0-9]{1,400}")
+"""A whole number in text, of no more digits than `int` takes."""
 _NEEDS: Final = {"each": "for_each", "count": "count", "self": "a provisioner"}
 """What a block needs so that its expressions may use a name."""
 
@@ -455,7 +458,7 @@ def _check_instances(number: int) -> None:
 
 
 def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instance]) -> Instance:
-    if block.counted and isinstance(key, str) and key.isascii() and key.isdigit():
+    if block.counted and isinstance(key, str) and _WHOLE.fullmatch(key):
         key = int(key)
     elif block.repeated and isinstance(key, int):
         key = str(key)
