@@ -68,6 +68,10 @@ def test_workspaces_of_a_local_state(app: Any) -> None:
 
 def _workspaces(app: Any, blue: Backend) -> None:
     app.run("apply", "-auto-approve")
+    for name in (".", "..", "a/b", "a?"):
+        for verb in ("new", "select", "delete"):
+            refused = app.run("workspace", verb, name, expect=1)
+            assert f'"{name}" cannot be the name of a workspace' in refused
     app.run("workspace", "new", "blue")
     assert app.run("workspace", "show") == "blue\n"
     assert app.run("workspace", "list") == "  default\n* blue\n"

@@ -493,8 +493,13 @@ def test_the_selected_workspace_is_terraforms(tmp_path, monkeypatch):
     (tmp_path / ".terraform").mkdir()
     (tmp_path / ".terraform" / "environment").write_text("noted\n")
     assert workspace_of(tmp_path) == "noted"
-    monkeypatch.setenv("TF_WORKSPACE", "chosen")
-    assert workspace_of(tmp_path) == "chosen"
+    for name in ("chosen", "a+b@c", "..."):
+        monkeypatch.setenv("TF_WORKSPACE", name)
+        assert workspace_of(tmp_path) == name
+    for name in ("..", "../other", "a b"):
+        monkeypatch.setenv("TF_WORKSPACE", name)
+        with pytest.raises(UserError, match=f'TF_WORKSPACE: "{name}" cannot be the name'):
+            workspace_of(tmp_path)
 
 
 def test_a_rescue_that_runs_out_of_room_leaves_nothing_behind(working_directory, monkeypatch):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from opsconsole.cli import opening
 from opsconsole.errors import UserError
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
+    check_workspace_name,
     data_directory,
     open_state,
     read_state,
@@ -19,7 +19,6 @@ from opsconsole.state import (
 )
 from opsconsole.text import plural
 
-_NAME = re.compile(r"[A-Za-z0-9_.~-]+")
 _ANY = "any"
 """A placeholder for a workspace when only the place next to it is needed."""
 
@@ -94,10 +93,7 @@ def _names(args: argparse.Namespace) -> list[str]:
 
 
 def _check_name(name: str) -> str:
-    if not _NAME.fullmatch(name):
-        raise UserError(
-            f'"{name}" cannot be the name of a workspace.', "Use letters, digits, -, _, . and ~."
-        )
+    check_workspace_name(name)
     if os.environ.get("TF_WORKSPACE"):
         raise UserError("TF_WORKSPACE names the workspace.", "Unset it to select one here.")
     return name

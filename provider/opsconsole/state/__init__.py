@@ -42,7 +42,12 @@ from opsconsole.state.opening import (
     read_state,
     read_stored,
 )
-from opsconsole.state.place import expression_in, supports_backend, workspace_of
+from opsconsole.state.place import (
+    check_workspace_name,
+    expression_in,
+    supports_backend,
+    workspace_of,
+)
 from opsconsole.state.session import StateSession
 
 __all__ = [
@@ -63,6 +68,7 @@ __all__ = [
     "UnreadableBackend",
     "WrittenNumber",
     "backend_for",
+    "check_workspace_name",
     "config_address",
     "data_directory",
     "decode",

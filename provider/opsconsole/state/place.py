@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -44,6 +45,9 @@ Other settings may change without moving the state. Each kind but `local` has a 
 name in `backends`, with a class such as `GcsBackend`.
 """
 
+_WORKSPACE: Final = re.compile(r"[A-Za-z0-9_.~$&+=:@-]+")
+"""As in Terraform: what a path of a URL holds without an escape."""
+
 _NOTE_FILE: Final = "opsconsole-backend.json"
 
 
@@ -53,9 +57,31 @@ def supports_backend(kind: str) -> bool:
 
 
 def workspace_of(directory: Path) -> str:
-    """Return the selected workspace of a working directory, determined as Terraform does."""
+    """Return the selected workspace of a working directory, determined as Terraform does.
+
+    Raises:
+        UserError: TF_WORKSPACE holds no name of a workspace.
+    """
+    given = os.environ.get("TF_WORKSPACE")
+    if given:
+        return check_workspace_name(given, "TF_WORKSPACE: ")
     noted = read_file(data_directory(directory) / "environment").decode().strip()
-    return os.environ.get("TF_WORKSPACE") or noted or DEFAULT_WORKSPACE
+    return noted or DEFAULT_WORKSPACE
+
+
+def check_workspace_name(name: str, where: str = "") -> str:
+    """Return `name`, which is to be the name of a workspace.
+
+    Raises:
+        UserError: It cannot be one.
+    """
+    # These two would lead to the state of another workspace.
+    if name in (".", "..") or not _WORKSPACE.fullmatch(name):
+        raise UserError(
+            f'{where}"{name}" cannot be the name of a workspace.',
+            "Use letters, digits, -, _, . and ~; it must not be . or .. alone.",
+        )
+    return name
 
 
 def local_path(directory: Path, settings: Mapping[str, Any], workspace: str) -> Path:
