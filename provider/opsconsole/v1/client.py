@@ -132,7 +132,7 @@ class Client:
             raise UserError(
                 f"{operation} cannot be called: {problem.object[problem.start : problem.end]!a} "
                 "is half a character.",
-                "Correct the text in the configuration.",
+                "Write the whole character, or leave it out.",
             ) from problem
         safe = operation.repeatable if repeatable is None else repeatable
         tried = 0
