@@ -90,6 +90,15 @@ def test_a_size_that_is_refused_is_halved_and_no_id_is_lost(native):
     assert "413" in told[1]["error"] and not told[1]["created"]
 
 
+def test_a_row_without_a_name_or_with_half_a_character_fails_alone(native):
+    rows = [{"name": None}, {}, {"name": "a\ud800"}, {"name": "three"}]
+    lines = import_hosts(native, rows, expect=1).out.splitlines()
+    assert [line.split()[1] for line in lines[1:5]] == ["-", "-", "a\\ud800", "three"]
+    assert "is half a character. Write the whole character, or leave it out." in lines[3]
+    json_rows = map(json.loads, import_hosts(native, rows, "--json", expect=1).out.splitlines())
+    assert [row.get("name") for row in json_rows] == ["", "", "a\ud800", "three", None]
+
+
 @pytest.mark.parametrize("created", [1, 2])
 def test_a_row_without_a_verdict_fails_unless_the_counts_pass_it(native, created):
     told = [{"index": 0, "status": "created", "id": "hst_0"}] if created == 1 else []

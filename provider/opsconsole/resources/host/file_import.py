@@ -51,7 +51,8 @@ class Rows:
     @property
     def names(self) -> Sequence[str]:
         """What each row is called; empty where that is not known."""
-        return [str(row.get("name", "")) for row in self.rows]
+        names = (row.get("name") for row in self.rows)
+        return ["" if name is None else str(name) for name in names]
 
     def part(self, start: int, end: int) -> Self:
         """Return the rows from `start` up to `end`."""
