@@ -7,7 +7,6 @@ program runs. Only bounds that the API document attributes to a field are stated
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 from opsconsole.text import nearest
@@ -81,6 +80,8 @@ def _shorten(value: int | float) -> str:
     # Python writes a float shortly by itself, and refuses to write an int of thousands of digits.
     if isinstance(value, float) or abs(value) < 10**_MOST_DIGITS:
         return str(value)
+    from decimal import Decimal  # at each start of the provider it would take a millisecond
+
     return f"{Decimal(value).normalize():.6g}"
 
 
