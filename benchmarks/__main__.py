@@ -46,10 +46,10 @@ def main() -> None:
     )
     options = parser.parse_args()
     chosen = options.only or SUBJECTS
-    print(table(list(_measured(chosen, options))))
+    print(table(list(_measure(chosen, options))))
 
 
-def _measured(chosen: Sequence[str], options: argparse.Namespace) -> Iterator[Section]:
+def _measure(chosen: Sequence[str], options: argparse.Namespace) -> Iterator[Section]:
     measures: dict[str, Callable[[], Section]] = {
         "startup": startup.section,
         "terraform": lambda: _terraform(options),

@@ -193,7 +193,7 @@ class Evaluator(NameResolver):
             # With the environment's settings, another console could be asked than the one that
             # holds its objects.
             if "." in name:
-                raise self._undeclared(key)
+                raise self._undeclared_error(key)
             return Evaluated(self.program.settings.empty())
         title = block.origin.title(f"provider {key}")
         settings, scope = self.program.settings, self.scope()
@@ -201,7 +201,7 @@ class Evaluator(NameResolver):
             entries = evaluate_argument(title, "for_each", block.for_each, scope, each_entries)
             entry = index.removesuffix('"]')
             if entry not in entries:
-                raise self._undeclared(key)
+                raise self._undeclared_error(key)
             scope = self.scope(each_names(entry, entries[entry]))
         problems: list[UserError] = []
         found = self._evaluate_arguments(
@@ -210,7 +210,7 @@ class Evaluator(NameResolver):
         raise_any(problems)
         return found
 
-    def _undeclared(self, key: str) -> UserError:
+    def _undeclared_error(self, key: str) -> UserError:
         owner = f"Stack {self.program.stack}" if self.program.stack else "The program"
         return UserError(
             f"{owner} has no provider configuration {key}.",
