@@ -48,7 +48,7 @@ def refuse_undeclared_imports(walk: Walk) -> Iterator[Diagnostic]:
     """Yield an error for each import that no instance of the program takes."""
     for item in walk.known.values():
         address = item.address
-        # The plan would destroy the object, as it does anything in state that is not declared.
+        # An object in state without a declaration is destroyed.
         if item.import_id and walk.covers(address) and address not in walk.declared:
             summary = f"An import block names {address}, which the program does not declare"
             yield error(summary, "The resource has no instance with this key.").about(address)
@@ -94,7 +94,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
             walk.add_decision(Decision(change, plan.diagnostics))
             address, deposed = instance_and_key(item.address)
             block = blocks.get(config_address(address))
-            # prevent_destroy protects an instance; as in core, not what was put aside.
+            # As in core, prevent_destroy does not protect deposed objects.
             if not deposed and block is not None and block.lifecycle.prevent_destroy:
                 walk.diagnostics.append(refuse_prevented(address).about(address))
 

@@ -346,16 +346,16 @@ class _Attaching:
         try:
             await self._turn.acquire()
         except BaseException:
-            # Without its turn, for example cancelled: nothing else would count it out.
-            self._count_out()
+            # It was cancelled while it waited, so `__aexit__` is not called.
+            self._leave()
             raise
         return self
 
     async def __aexit__(self, *problem: object) -> None:
         self._turn.release()
-        self._count_out()
+        self._leave()
 
-    def _count_out(self) -> None:
+    def _leave(self) -> None:
         self._waiting -= 1
         # A list that is read in between would have to be read again.
         if not self._waiting:
