@@ -8,6 +8,7 @@ import pytest
 
 from declarations import host_with_agent, hosts
 from engines import Terraform
+from opsconsole.lifecycle.writes import unsettled_private
 from opsconsole.state import instance_and_key
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.opening import open_state
@@ -115,6 +116,51 @@ def test_unsettled_replacement_keeps_the_deposed_object(native):
     applied = native.run("apply", "-auto-approve").out
     assert "1 added, 0 changed, 1 destroyed" in applied
     assert native.run("plan", "-detailed-exitcode").code == 0
+
+
+def unsettle(deposed: Any, address: str, sent: str = "") -> str:
+    """Put the create of the deposed host into state, as unsettled, and return the host's id."""
+    with open_state(LocalBackend(deposed.state_file)) as session:
+        held = session.state.get(HOST, KEY)
+        attributes = held.attributes | {"id": "outcome-unknown/call"}
+        private = unsettled_private("created", sent)
+        unsettled = held._replace(attributes=attributes, private=private, tainted=True)
+        session.state.put(address, unsettled, KEY if address == HOST else "")
+    return held.attributes["id"]
+
+
+@pytest.mark.parametrize(
+    ("is_there", "sent", "said"),
+    [
+        (True, "", "was created by an earlier run"),
+        (False, "2020-01-01T00:00:00Z", "was not created by an earlier run"),
+        (False, "", "the next apply takes it out of the state. Look it up in the console, and"),
+    ],
+)
+def test_unsettled_deposed_host_is_settled_and_leaves_state(deposed, is_there, sent, said):
+    made = unsettle(deposed, HOST, sent)
+    if not is_there:
+        deposed.console.delete("hosts", made)
+    assert said in deposed.run("plan").out
+    deposed.run("apply", "-auto-approve")
+    assert [row["name"] for row in deposed.console.rows("hosts")] == ["kept"]
+    assert "deposed" not in json.dumps(deposed.state)
+
+
+def test_deposed_host_is_no_outcome_of_another_create(deposed):
+    unsettle(deposed, "opsconsole_host.aside")
+    said = deposed.run_plan(hosts(kept={}, aside={})).out
+    assert "It is not known whether opsconsole_host.aside was created" in said
+    assert f"# {HOST} (deposed {KEY}) will be destroyed" in said
+
+
+def test_deposed_host_is_not_adopted(deposed):
+    deposed.settings |= {"on_existing_host": "adopt", "max_retries": 0}
+    deposed.console.fault(operation="host_delete", kind="internal_error", times=None)
+    said = deposed.apply(hosts(kept={}, aside={}), expect=1).text
+    assert f"{HOST} (deposed {KEY}) in state holds it already" in said
+    deposed.console.clear_faults()
+    assert "1 added, 0 changed, 1 destroyed" in deposed.run("apply", "-auto-approve").out
 
 
 @pytest.mark.parametrize(("text", "parts"), ROWS["test_names_of_deposed_objects"])

@@ -13,7 +13,7 @@ from opsconsole.reconcile.decisions import keep_known_outputs, keep_outputs
 from opsconsole.reconcile.executor import ApplyListener, ApplyResult, Executor
 from opsconsole.reconcile.order import order_steps
 from opsconsole.reconcile.plan import Action, Change, Plan
-from opsconsole.reconcile.prior import Identity, read_prior, report_unsettled
+from opsconsole.reconcile.prior import Identity, read_all, read_prior, report_unsettled
 from opsconsole.reconcile.providers import OpenedStack, Providers, provider_in_state
 from opsconsole.reconcile.step_worker import StepWorker
 from opsconsole.state import InstanceObject, State, instance_and_key
@@ -120,7 +120,7 @@ async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) ->
 def _introduce_state(worker: StepWorker) -> None:
     """Tell every provider which objects of its console are in state."""
     providers = worker.providers
-    for item in read_prior(worker.state_session.state).values():
+    for item in read_all(worker.state_session.state).values():
         console = providers.console_holding(item)
         for key, provider in providers.opened.items():
             if providers.console_of(key) == console:

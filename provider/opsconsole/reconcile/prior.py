@@ -16,7 +16,14 @@ from opsconsole.lifecycle.answers import is_sentinel, mentions_sentinel
 from opsconsole.lifecycle.interface import ReadOutcome
 from opsconsole.lifecycle.writes import remedy
 from opsconsole.resources import RESOURCES
-from opsconsole.state import Address, InstanceObject, State, deposed_name, instance_of
+from opsconsole.state import (
+    Address,
+    InstanceObject,
+    State,
+    deposed_name,
+    instance_and_key,
+    instance_of,
+)
 from opsconsole.terraform_binary import engine_of
 from opsconsole.values import UNKNOWN, Value, Values
 
@@ -113,6 +120,12 @@ def read_deposed(state: State, known: Mapping[str, PriorInstance]) -> dict[str, 
     return objects
 
 
+def read_all(state: State) -> dict[str, PriorInstance]:
+    """Return the managed instances and the deposed objects of a state; raises as both reads do."""
+    known = read_prior(state)
+    return known | read_deposed(state, known)
+
+
 def _value_in_state(name: str, address: Address, stored: InstanceObject) -> Values:
     """Return the value of an object in state that is called `name` in messages."""
     definition = RESOURCES.get(address.type)
@@ -158,10 +171,13 @@ def report_unsettled(address: str) -> Diagnostic:
 
 def _describe_unsettled(address: str, after: str) -> tuple[str, str]:
     definition = RESOURCES[instance_of(address).type]
+    way_out = remedy(definition, address, "opsconsole")
+    if instance_and_key(address)[1]:
+        after = "the next apply takes it out of the state."
+        way_out = "Look it up in the console, and delete it there if it was created."
     return (
         f"It is not known whether {address} was created",
-        f"An earlier run ended before it knew; {after} "
-        + remedy(definition, address, "opsconsole"),
+        f"An earlier run ended before it knew; {after} {way_out}",
     )
 
 
