@@ -1,4 +1,4 @@
-"""What an interrupted replacement put aside is deleted by the next run, as Terraform does."""
+"""What an interrupted run put aside is deleted by the next run, as Terraform does."""
 
 import json
 from collections.abc import Callable
@@ -11,6 +11,8 @@ from engines import Terraform
 from opsconsole.lifecycle.writes import unsettled_private
 from opsconsole.state import instance_and_key
 from opsconsole.state.backend import LocalBackend
+from opsconsole.state.journal import Base, Changes, Intent, encode_records
+from opsconsole.state.objects import StateChange
 from opsconsole.state.opening import open_state
 from text_groups import read_rows
 
@@ -161,6 +163,37 @@ def test_deposed_host_is_not_adopted(deposed):
     assert f"{HOST} (deposed {KEY}) in state holds it already" in said
     deposed.console.clear_faults()
     assert "1 added, 0 changed, 1 destroyed" in deposed.run("apply", "-auto-approve").out
+
+
+def test_host_that_a_crashed_run_created_beside_another(native):
+    native.apply(hosts(kept={}, aside={}))
+    backend = LocalBackend(native.state_file)
+    with open_state(backend) as session:
+        aside = session.state.get("opsconsole_host.aside")
+        made = StateChange("instance", HOST, session.state.image("opsconsole_host.aside"))
+        session.state.remove("opsconsole_host.aside")
+    records = [
+        Base("crashed", native.state["lineage"], 0, "of another state", False),
+        Intent("crashed-1", HOST, "POST /api/v1/hosts/batch", {"verb": "create"}, "now"),
+        Changes((made._replace(provider=aside.provider),), ("crashed-1",)),
+    ]
+    backend.journal.write_bytes(encode_records(records))
+    native.write(hosts(kept={}))
+    created = aside.attributes["id"]
+    native.console.change("hosts", created, knowledge="changed")
+    [deposed] = native.drift().addresses("changed")
+    assert deposed.startswith(f"{HOST} (deposed ")
+    kept = native.attributes(HOST)["id"]
+    for command in ("state", "fold"), ("plan",):
+        backend.journal.write_bytes(encode_records(records))
+        said = native.run(*command).text
+        # The second recovery finds it in the state.
+        assert (f"Warning: {HOST} is {kept} in the state" in said) is (command[0] == "state")
+    assert f"# {deposed} will be destroyed" in said
+    assert "1 to destroy" in said
+    assert "1 destroyed" in native.run("apply", "-auto-approve").out
+    assert [row["id"] for row in native.console.rows("hosts")] == [kept]
+    assert native.run("plan", "-detailed-exitcode").code == 0
 
 
 @pytest.mark.parametrize(("text", "parts"), ROWS["test_names_of_deposed_objects"])

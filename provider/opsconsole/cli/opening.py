@@ -271,6 +271,12 @@ def report_folded(session: StateSession) -> None:
         sys.stderr.write(
             f"Added {plural(session.folded, 'change')} of an interrupted run to the state.\n"
         )
+    warn_of_recovery(session)
+
+
+def warn_of_recovery(session: StateSession) -> None:
+    """Warn on stderr of objects that an interrupted run made where the state holds others."""
+    sys.stderr.writelines(f"Warning: {warning}\n" for warning in session.warnings)
 
 
 def program_directory(args: argparse.Namespace) -> Path:

@@ -162,6 +162,7 @@ def _check_succession(stored: State, pushed: State) -> None:
 
 def fold(args: argparse.Namespace) -> int:
     with open_state(opening.state_backend(args, "state fold")) as session:
+        opening.warn_of_recovery(session)
         folded = session.folded
         diagnostics = _settle(args, session) if session.open_intents else []
         left = list(session.open_intents)

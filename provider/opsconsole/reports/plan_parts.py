@@ -57,7 +57,7 @@ def remarks_on(change: Change) -> list[str]:
     if change.reason and (reason := _reason(change)):
         remarks.append(reason)
     if instance_and_key(change.address)[1]:
-        remarks.append("left over from a replacement of this instance that was interrupted")
+        remarks.append("left over from a replacement or a run that was interrupted")
     if change.cascade and change.action is not Action.NO_OP:
         remarks.append(f"{printable(cascade_note(change))}, without a call")
     if change.construct_path:

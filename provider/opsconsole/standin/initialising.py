@@ -149,6 +149,7 @@ def _migrate(
     Raises:
         UserError: The state cannot be copied, or the user cannot be asked. Nothing was changed.
     """
+    from opsconsole.cli import opening
     from opsconsole.cli.options import seconds  # loads the definitions
 
     _check_source(directory, source)
@@ -161,6 +162,7 @@ def _migrate(
         return
     # Read the state again under the lock, because it may have changed since the first read.
     with open_state(old) as session:
+        opening.report_folded(session)
         state = session.state
         there = read_state(new)
         if there.lineage == state.lineage and there.digest() == state.digest():

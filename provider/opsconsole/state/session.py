@@ -77,6 +77,7 @@ class StateSession:
         state: The state to read and change. Every change is noticed here.
         open_intents: The open intents of earlier runs.
         folded: How many changes of a crashed run were added when this session was opened.
+        warnings: What the user must know of these changes.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class StateSession:
         """
         self.state = recovered.state
         self.folded = recovered.count
+        self.warnings = recovered.warnings
         self.open_intents = recovered.intents
         self._backend = backend
         # A lost machine takes its journal along, so a state elsewhere is written within 5 seconds.
