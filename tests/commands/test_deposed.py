@@ -156,10 +156,11 @@ def test_deposed_host_is_no_outcome_of_another_create(deposed):
     assert f"# {HOST} (deposed {KEY}) will be destroyed" in said
 
 
-def test_deposed_host_is_not_adopted(deposed):
+def test_deposed_host_is_neither_moved_nor_adopted(deposed):
     deposed.settings |= {"on_existing_host": "adopt", "max_retries": 0}
     deposed.console.fault(operation="host_delete", kind="internal_error", times=None)
     said = deposed.apply(hosts(kept={}, aside={}), expect=1).text
+    assert "moved" not in said
     assert f"{HOST} (deposed {KEY}) in state holds it already" in said
     deposed.console.clear_faults()
     assert "1 added, 0 changed, 1 destroyed" in deposed.run("apply", "-auto-approve").out

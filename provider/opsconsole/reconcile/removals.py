@@ -256,7 +256,9 @@ def warn_apparent_moves(
     coming: dict[Name, list[Change]] = {}
     for change in changes:
         sides = {Action.DELETE: (leaving, change.before), Action.CREATE: (coming, change.after)}
-        if change.action in sides and not change.cascade:
+        # A `moved` block cannot name a deposed object.
+        is_deposed = bool(instance_and_key(change.address)[1])
+        if change.action in sides and not change.cascade and not is_deposed:
             side, values = sides[change.action]
             name = name_of(console_of(change.provider), change.type_name, values)
             if name is not None:
