@@ -166,6 +166,23 @@ def test_deposed_host_is_neither_moved_nor_adopted(deposed):
     assert "1 added, 0 changed, 1 destroyed" in deposed.run("apply", "-auto-approve").out
 
 
+def test_deposed_agent_that_must_not_be_removed_can_be_forgotten(native):
+    native.apply(host_with_agent(deletion_policy="prevent"))
+    address = "opsconsole_agent.a"
+    with open_state(LocalBackend(native.state_file)) as session:
+        agent = session.state.get(address)
+        host_id = agent.attributes["host_id"]
+        other = native.console.create("agents", host_id=host_id, specialty_id="spc_linux")
+        attributes = agent.attributes | {"id": other["id"]}
+        session.state.put(address, agent._replace(attributes=attributes), KEY)
+    said = native.run("plan", expect=1).text
+    assert f"forget both objects with `opsconsole state rm '{address}'`" in said
+    native.run("state", "rm", address)
+    native.run("import", address, agent.attributes["id"])
+    native.run("apply", "-auto-approve")
+    assert len(native.console.rows("agents")) == 2
+
+
 def test_host_that_a_crashed_run_created_beside_another(native):
     native.apply(hosts(kept={}, aside={}))
     backend = LocalBackend(native.state_file)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from opsconsole.definition import ResourceDefinition
-from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.lifecycle.planning import is_counted, refuse_too_many
 from opsconsole.reconcile.cascade import Cascade
 from opsconsole.reconcile.decisions import Decision, plan_removals, refuse_prevented
@@ -22,6 +22,10 @@ from opsconsole.resources import RESOURCES, blockers_of, owner_of
 from opsconsole.state import Address, config_address, instance_and_key, instance_of
 
 _SHOWN: Final = 10
+_KEPT_DEPOSED: Final = (
+    "The program declares no deposed object, so it cannot change this. To leave it on the console, "
+    "forget both objects with `opsconsole state rm '{0}'`, and import the other one as {0} again."
+)
 
 
 async def remove_undeclared(walk: Walk, *, destroy: bool) -> list[Change]:
@@ -91,8 +95,14 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
         for item, plan in zip(items, plans, strict=True):
             reason = reasons.get(item.address, "")
             change = _to_removal(item, Action.DELETE, reason, plan.private)
-            walk.add_decision(Decision(change, plan.diagnostics))
             address, deposed = instance_and_key(item.address)
+            diagnostics = plan.diagnostics
+            if deposed and has_error(diagnostics):
+                way_out = _KEPT_DEPOSED.format(address)
+                diagnostics = tuple(
+                    replace(one, detail=f"{one.detail} {way_out}") for one in diagnostics
+                )
+            walk.add_decision(Decision(change, diagnostics))
             block = blocks.get(config_address(address))
             # As in core, prevent_destroy does not protect deposed objects.
             if not deposed and block is not None and block.lifecycle.prevent_destroy:
