@@ -44,7 +44,7 @@ class Recovered:
         changes: The changes that were added to the state.
         intents: The open intents.
         count: How many changes the journals hold.
-        warnings: What the user must know of the result.
+        warnings: Warnings for the user about objects that the state and a journal dispute.
     """
 
     state: State
@@ -200,7 +200,11 @@ def _check_lineage(state: State, base: Base, source: str) -> None:
 
 
 def _merge(state: State, records: Sequence[Record], warnings: list[str]) -> list[StateChange]:
-    """Apply the changes that are missing from a state written since; return them."""
+    """Apply the changes that are missing from a state written since; return them.
+
+    Args:
+        warnings: Takes warnings for the user.
+    """
     first: dict[tuple[str, str], StateChange] = {}
     last: dict[tuple[str, str], StateChange] = {}
     for change in changes_of(records):
@@ -210,24 +214,39 @@ def _merge(state: State, records: Sequence[Record], warnings: list[str]) -> list
             last[place] = change
     settled = {call for record in records if isinstance(record, Changes) for call in record.settles}
     applies = {place: _must_apply(state, first[place], last[place], settled) for place in last}
-    clashing = {place: change for place, change in last.items() if applies[place] is None}
+    disputed = [change for place, change in last.items() if applies[place] is None]
     # An object that the run moved to an address that is taken now stays where it is.
-    staying = {object_id(change.image) for change in clashing.values()}
+    staying = {object_id(change.image) for change in disputed}
     applied = []
     for place, change in last.items():
         if applies[place] and (change.image is not None or first[place].previous_id not in staying):
             state.apply(change)
             applied.append(change)
-    created = {
-        record.address
-        for record in records
-        if isinstance(record, Intent) and record.verb == "create"
-    }
-    for place, change in clashing.items():
+    calls = [record for record in records if isinstance(record, Intent)]
+    created = {call.address for call in calls if call.verb == "create"}
+    return applied + _depose_created(state, disputed, created, warnings)
+
+
+def _depose_created(
+    state: State, disputed: Sequence[StateChange], created: Set[str], warnings: list[str]
+) -> list[StateChange]:
+    """Make deposed objects of a crashed run's objects at addresses that are taken now.
+
+    Args:
+        disputed: The changes that made the objects.
+        created: The addresses at which the run created objects. An object that it moved, adopted or
+            imported existed before, so no plan may delete it.
+        warnings: Takes warnings for the user.
+
+    Returns:
+        The changes of the state.
+    """
+    applied = []
+    for change in disputed:
         if _holds(state, change):
             continue
-        now, after = object_id(state.image(*place)), object_id(change.image)
-        # What the run moved, adopted or imported existed before, so no plan must delete it.
+        now = object_id(state.image(change.address, change.deposed))
+        after = object_id(change.image)
         deposed = _depose(state, change) if change.address in created else None
         if deposed is None:
             becomes = "is not in the state: if the console has it, delete it there or import it"

@@ -77,7 +77,7 @@ class StateSession:
         state: The state to read and change. Every change is noticed here.
         open_intents: The open intents of earlier runs.
         folded: How many changes of a crashed run were added when this session was opened.
-        warnings: What the user must know of these changes.
+        warnings: Warnings for the user about these changes.
     """
 
     def __init__(
