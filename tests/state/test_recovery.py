@@ -69,8 +69,7 @@ def names_in(state: State) -> dict[str, str]:
     for address, deposed in state.objects():
         item = state.get(address, deposed)
         assert item is not None
-        name = deposed_name(str(address), deposed) if deposed else str(address)
-        names[name] = item.attributes["name"]
+        names[deposed_name(str(address), deposed)] = item.attributes["name"]
     return names
 
 

@@ -13,10 +13,16 @@ from opsconsole.reconcile.decisions import keep_known_outputs, keep_outputs
 from opsconsole.reconcile.executor import ApplyListener, ApplyResult, Executor
 from opsconsole.reconcile.order import order_steps
 from opsconsole.reconcile.plan import Action, Change, Plan
-from opsconsole.reconcile.prior import Identity, read_all, read_prior, report_unsettled
-from opsconsole.reconcile.providers import OpenedStack, Providers, provider_in_state
+from opsconsole.reconcile.prior import Identity, read_prior, report_unsettled
+from opsconsole.reconcile.providers import (
+    OpenedStack,
+    Providers,
+    provider_in_state,
+    provider_key_of,
+)
 from opsconsole.reconcile.step_worker import StepWorker
-from opsconsole.state import InstanceObject, State, instance_and_key
+from opsconsole.resources import RESOURCES
+from opsconsole.state import InstanceObject, State, deposed_name, instance_and_key
 
 
 async def apply_plan(
@@ -120,11 +126,19 @@ async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) ->
 def _introduce_state(worker: StepWorker) -> None:
     """Tell every provider which objects of its console are in state."""
     providers = worker.providers
-    for item in read_all(worker.state_session.state).values():
-        console = providers.console_holding(item)
+    state = worker.state_session.state
+    for address, deposed in state.objects():
+        # A deposed object of another provider may be in state.
+        is_known = address.mode == "managed" and address.type in RESOURCES
+        stored = state.get(address, deposed) if is_known else None
+        if stored is None:
+            continue
+        name = deposed_name(str(address), deposed)
+        console = providers.console_of(provider_key_of(stored.provider))
         for key, provider in providers.opened.items():
             if providers.console_of(key) == console:
-                provider.resources[item.type_name].note_existing(item.before, item.address)
+                lifecycle = provider.resources[address.type]
+                lifecycle.note_existing(stored.attributes, name)
 
 
 def _take_answers(worker: StepWorker) -> None:
