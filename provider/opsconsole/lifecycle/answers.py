@@ -119,6 +119,8 @@ def confirm_deleted(
 Known = TypeVar("Known")
 Missing = TypeVar("Missing")
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+# `json.dumps` would make an encoder for each call.
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 # States hold places in this list: append names at its end, and never move or remove one.
 _LISTED: Final = """
@@ -246,7 +248,7 @@ class PrivateState(NamedTuple):
         }
         known = {name: value for name, value in fields.items() if value is not None}
         content = {**self.extra, **known}
-        return json.dumps(content, separators=(",", ":")).encode() if content else b""
+        return _encode(content).encode() if content else b""
 
     def with_observed(self, names: Iterable[str]) -> PrivateState:
         """Return this state with `names` observed too; the same object if it has them already."""

@@ -391,12 +391,14 @@ class Client:
         return self._transport
 
 
+# Characters stay unescaped, so that `str.encode` refuses half a character. Escaped, it would be
+# sent. `json.dumps` would make an encoder for each call.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
 def _encode_body(body: Mapping[str, Any] | None, csv: str | None) -> tuple[str, bytes | None]:
     if csv is not None:
         return "text/csv", csv.encode()
     if body is None:
         return "", None
-    # Characters stay unescaped, so that `encode` refuses half a character. Escaped, it would be
-    # sent.
-    content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return "application/json", content.encode()
+    return "application/json", _encode(body).encode()
