@@ -18,6 +18,7 @@ from opsconsole.drift.model import (
     ShardResult,
 )
 from opsconsole.errors import UserError
+from opsconsole.text import first_items
 
 
 def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
@@ -78,10 +79,9 @@ def _report_missing(shards: Sequence[ShardResult]) -> tuple[Diagnostic, ...]:
     absent = [str(number) for number in range(1, count + 1) if number not in numbers]
     if not absent:
         return ()
-    which = f"{', '.join(absent[:10])}{' and more' if len(absent) > 10 else ''}"
     return (
         error(
-            f"{len(absent)} of {count} shards have no report: {which}",
+            f"{len(absent)} of {count} shards have no report: {first_items(absent)}",
             "Their stacks were not checked, and what they manage is not known. Run them again.",
         ),
     )
