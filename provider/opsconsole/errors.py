@@ -30,6 +30,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar, Final
 
+from opsconsole.text import shorten
+
 TRY_LATER: Final = 75
 """The exit code where nothing is wrong and nothing was done: EX_TEMPFAIL of sysexits.h."""
 
@@ -174,7 +176,10 @@ class Problem:
         request = f", request id {self.request_id}" if self.request_id else ""
         code = self.code or "none"
         text = f"{self.message or 'no message'} (status {self.status}, code {code}{request})"
-        return f"{text}; details: {_shorten(self.details)}" if self.details else text
+        if not self.details:
+            return text
+        details = json.dumps(self.details, ensure_ascii=False, default=str)
+        return f"{text}; details: {shorten(details, 500)}"
 
     @property
     def texts(self) -> set[str]:
@@ -184,14 +189,6 @@ class Problem:
             listed = value if isinstance(value, list) else [value]
             texts.update(item for item in listed if isinstance(item, str))
         return texts
-
-
-_MAX_DETAILS_LENGTH = 500
-
-
-def _shorten(details: Mapping[str, Any]) -> str:
-    text = json.dumps(details, ensure_ascii=False, default=str)
-    return text if len(text) <= _MAX_DETAILS_LENGTH else f"{text[:_MAX_DETAILS_LENGTH]}…"
 
 
 _REFUSALS = frozenset({*range(400, 418), *range(421, 427), 428, 429, 431, 451}) - {408}

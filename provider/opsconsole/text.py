@@ -81,6 +81,11 @@ def _more(items: Sequence[str], most: int) -> str:
     return f" and {len(items) - most:,} more" if len(items) > most else ""
 
 
+def shorten(text: str, most: int) -> str:
+    """Return the first `most` characters of a text, with an ellipsis if there are more."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def short_type(type_name: str) -> str:
     """Return `host` of `opsconsole_host`."""
     return type_name.removeprefix("opsconsole_")

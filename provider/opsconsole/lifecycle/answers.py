@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from opsconsole.definition import Attribute, Kind, ResourceDefinition
 from opsconsole.errors import UnexpectedAnswer
+from opsconsole.text import shorten
 from opsconsole.v1.exchange import WrongShape
 from opsconsole.v1.operations import documented_for
 from opsconsole.values import Value, Values, changed_fields, normalise_set, satisfies
@@ -90,8 +91,7 @@ def _object(attribute: Attribute, entry: Any) -> dict[str, Value]:
 
 def quote_value(value: Any) -> str:
     """Return a value as messages quote it."""
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:197]}..."
+    return shorten(repr(value), 200)
 
 
 def confirm_deleted(

@@ -29,8 +29,6 @@ from opsconsole.state.model import State
 from opsconsole.state.objects import StateChange, object_id, short_digest
 from opsconsole.text import first_items
 
-"""How many addresses an error lists."""
-
 
 @dataclass(frozen=True, slots=True)
 class Recovered:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -25,6 +26,7 @@ from pydantic import (
 )
 
 from opsconsole.errors import Problem
+from opsconsole.text import shorten
 from opsconsole.v1.exchange import WrongShape, can_be_id
 
 _MAX_TEXT_LENGTH = 2000
@@ -68,10 +70,6 @@ def _short(details: dict[str, Any]) -> dict[str, Any]:
     return dict(islice(items, _MAX_ENTRIES))
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MAX_TEXT_LENGTH else f"{text[:_MAX_TEXT_LENGTH]}…"
-
-
 def _usable(value: str) -> str:
     if not can_be_id(value):
         raise ValueError("no usable id")
@@ -85,8 +83,9 @@ def _with_id(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 _OrNone = _lenient(None)
-_Text = Annotated[str, AfterValidator(_shorten)]
-_Word = Annotated[str, StringConstraints(min_length=1), AfterValidator(_shorten)]
+_SHORTEN = AfterValidator(partial(shorten, most=_MAX_TEXT_LENGTH))
+_Text = Annotated[str, _SHORTEN]
+_Word = Annotated[str, StringConstraints(min_length=1), _SHORTEN]
 _Id = Annotated[str, AfterValidator(_usable)]
 
 

@@ -34,6 +34,7 @@ from opsconsole.errors import (
     UserError,
     had_no_effect,
 )
+from opsconsole.text import shorten
 from opsconsole.v1.retry import retry_after
 
 MAX_ID_LENGTH = 500
@@ -89,8 +90,9 @@ class Operation:
         pieces = [parts[0]]
         for value, rest in zip(ids, parts[1:], strict=True):
             if not can_be_id(value):
-                shown = ascii(value if len(value) <= 40 else f"{value[:40]}…")
-                raise UserError(f"{shown} cannot be an id.", "Ids look like hst_… or agt_….")
+                raise UserError(
+                    f"{shorten(value, 40)!a} cannot be an id.", "Ids look like hst_… or agt_…."
+                )
             pieces += (quote(value, safe=""), rest)
         path = "".join(pieces)
         if (self.method, path) in _FIXED_PATHS:
@@ -318,4 +320,4 @@ def beginning(content: bytes) -> str:
     """Return the first characters of a body on one line, safe to print to a terminal."""
     text = content[: 4 * _FIRST_CHARACTERS].decode(errors="replace")
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= _FIRST_CHARACTERS else f"{line[:_FIRST_CHARACTERS]}…"
+    return shorten(line, _FIRST_CHARACTERS)
