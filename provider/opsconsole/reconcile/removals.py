@@ -212,7 +212,7 @@ def _refuse_deletion(
 
 def _can_delete(item: PriorInstance, providers: Providers) -> bool:
     """Return whether its console can delete an instance by itself."""
-    opened = providers.opened.get(provider_key_of(item.stored.provider))
+    opened = providers.by_key.get(provider_key_of(item.stored.provider))
     operation = RESOURCES[item.type_name].ways["delete"][0].operation
     return opened is not None and opened.session.console.has(operation)
 
