@@ -18,10 +18,10 @@ from opsconsole.drift.baseline import UNUSED, Entry, apply_baseline
 from opsconsole.drift.buckets import classify, explain_unread
 from opsconsole.drift.model import (
     BaselineProblem,
+    CheckScope,
     DriftReport,
     Finding,
     Managed,
-    Scope,
     Shard,
     ShardResult,
     console_digest,
@@ -208,7 +208,7 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
         required=tuple(name for name, definition in RESOURCES.items() if reads_whole(definition)),
         min_coverage=options.min_coverage,
         shard=_make_shard_result(shard, objects, states, problems) if shard else None,
-        scope=Scope(
+        scope=CheckScope(
             tuple(state.stack.name for state in states.read if not state.absent),
             tuple(counted_types) if listed else (),
         ),

@@ -11,10 +11,10 @@ from opsconsole.drift.baseline import UNUSED
 from opsconsole.drift.model import (
     BaselineProblem,
     Bucket,
+    CheckScope,
     DriftReport,
     Finding,
     Managed,
-    Scope,
     ShardResult,
 )
 from opsconsole.errors import UserError
@@ -55,7 +55,7 @@ def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
         seconds=sum(report.seconds for report in reports),
         required=tuple(dict.fromkeys(name for report in reports for name in report.required)),
         min_coverage=max(report.min_coverage for report in reports),
-        scope=Scope(
+        scope=CheckScope(
             tuple(dict.fromkeys(stack for report in reports for stack in report.scope.stacks)),
             tuple(sorted(set.intersection(*(set(report.scope.listed) for report in reports)))),
         ),

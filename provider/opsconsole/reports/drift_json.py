@@ -18,13 +18,13 @@ from opsconsole.document_models import what_is_wrong
 from opsconsole.drift.model import (
     BaselineProblem,
     Bucket,
+    CheckScope,
     Comparison,
     Difference,
     DriftEntry,
     DriftReport,
     Finding,
     Managed,
-    Scope,
     ShardResult,
     judge,
     read_shard,
@@ -167,7 +167,7 @@ def report_of(document: DriftDocument) -> DriftReport:
         required=tuple(coverage.required_types),
         min_coverage=coverage.minimum_percent,
         shard=_shard_of(document.shard) if document.shard else None,
-        scope=_value(Scope, document.scope) if document.scope else Scope(),
+        scope=_value(CheckScope, document.scope) if document.scope else CheckScope(),
         comparison=_comparison_of(since) if since else None,
     )
 

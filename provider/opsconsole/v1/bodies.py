@@ -89,7 +89,7 @@ _Word = Annotated[str, StringConstraints(min_length=1), _SHORTEN]
 _Id = Annotated[str, AfterValidator(_usable)]
 
 
-class Body(BaseModel):
+class AnswerBody(BaseModel):
     """One of the bodies; `title` is the document's word for it."""
 
     model_config = ConfigDict(strict=True, frozen=True)
@@ -111,7 +111,7 @@ class Body(BaseModel):
         raise WrongShape(f"no {cls.title} ({place}: {problem['msg']})")
 
 
-class FieldError(Body):
+class FieldError(AnswerBody):
     """The problem of one input."""
 
     title = "field error"
@@ -119,7 +119,7 @@ class FieldError(Body):
     message: _Word
 
 
-class ErrorBody(Body):
+class ErrorBody(AnswerBody):
     """Error. The message may be empty. Everything but code and message may be absent."""
 
     title = "error"
@@ -138,7 +138,7 @@ class ErrorBody(Body):
         )
 
 
-class ListEnvelope(Body):
+class ListEnvelope(AnswerBody):
     """List envelope. A member that is null counts as absent."""
 
     title = "list envelope"
@@ -148,7 +148,7 @@ class ListEnvelope(Body):
     total_count: int | None = None
 
 
-class RowResult(Body):
+class RowResult(AnswerBody):
     """The verdict on one row of an import; None: absent, not as documented, or no usable id."""
 
     title = "verdict"
@@ -158,7 +158,7 @@ class RowResult(Body):
     error: Annotated[_Text | None, _OrNone] = None
 
 
-class ImportResult(Body):
+class ImportResult(AnswerBody):
     """ImportResult.
 
     Attributes:
@@ -177,7 +177,7 @@ class ImportResult(Body):
     results: list[RowResult]
 
 
-class DeleteResult(Body):
+class DeleteResult(AnswerBody):
     """Delete results. An extra endpoint may answer with the resource, which has no `deleted`."""
 
     title = "delete result"

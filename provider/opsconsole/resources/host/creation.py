@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.interface import BULK_CREATES_AT_A_TIME, CreateRequest, Outcome, Report
+from opsconsole.lifecycle.interface import (
+    BULK_CREATES_AT_A_TIME,
+    CreateRequest,
+    Outcome,
+    ReportOutcomes,
+)
 from opsconsole.lifecycle.planning import creation_fields
 from opsconsole.lifecycle.session import map_limited
 from opsconsole.lifecycle.writes import unsettled_outcome
@@ -46,7 +51,7 @@ class BulkCreate:
     """
 
     def __init__(
-        self, lifecycle: BaseLifecycle, report: Report, *, rehearsal: bool = False
+        self, lifecycle: BaseLifecycle, report: ReportOutcomes, *, rehearsal: bool = False
     ) -> None:
         self._lifecycle = lifecycle
         self._report = report

@@ -96,7 +96,7 @@ class ReportedRow:
     failed: bool = False
 
 
-Report = Callable[[Sequence[ReportedRow]], None]
+ReportRows = Callable[[Sequence[ReportedRow]], None]
 
 
 @dataclass
@@ -119,7 +119,7 @@ class FileImport:
     session: ConsoleSession
     dry_run: bool
     ends_at_failure: bool
-    report: Report
+    report: ReportRows
     counts: Counter[str] = field(default_factory=Counter)
     problem: OpsconsoleError | None = None
     failed: bool = False
