@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from enum import Enum
 from typing import Any, Final
@@ -77,6 +77,7 @@ class Change:
     action: Action
     before: Values | None
     after: Values | None
+    _: KW_ONLY
     config: Values | None = None
     replace_paths: tuple[str, ...] = ()
     reason: str = ""

@@ -290,7 +290,7 @@ class Walk:
             Action.READ,
             None,
             after,
-            values,
+            config=values,
             reason=reason,
             construct_path=block.origin.path,
             provider=block.provider,
