@@ -152,11 +152,11 @@ class TryLater(UserError):
 class ConsoleError(OpsconsoleError):
     """Talking to the console failed.
 
-    `safe_to_repeat` tells whether the call certainly had no effect on the console, so that even a
+    `had_no_effect` tells whether the call certainly had no effect on the console, so that even a
     create may be repeated. `retry_after` is the seconds that the answer asks to wait.
     """
 
-    safe_to_repeat: bool = False
+    had_no_effect: bool = False
     retry_after: float | None = None
 
 
@@ -208,7 +208,7 @@ A gateway may also inspect the console's answer and replace it with its own 403,
 """
 
 
-def had_no_effect(status: int, *, documented: bool) -> bool:
+def shows_no_effect(status: int, *, documented: bool) -> bool:
     """Return whether an answer shows that its request certainly had no effect.
 
     Args:
@@ -232,7 +232,7 @@ class ApiError(ConsoleError):
         super().__init__(f"{operation}: {problem}" if operation else str(problem), remedy)
         self.problem = problem
         self.operation = operation
-        self.safe_to_repeat = had_no_effect(problem.status, documented=True)
+        self.had_no_effect = shows_no_effect(problem.status, documented=True)
 
     @property
     def cause(self) -> Cause:
@@ -276,7 +276,7 @@ class ServerError(ApiError):
 class NotSent(ConsoleError):
     """The request never left: connection refused, unknown host name, TLS failure."""
 
-    safe_to_repeat = True
+    had_no_effect = True
 
 
 class Stopped(NotSent):
@@ -291,7 +291,7 @@ class UnexpectedAnswer(ConsoleError):
     """An answer of another shape than the document shows: status, content type and a beginning.
 
     `status` is the HTTP status, if one was seen. `operation` is the call, if the message is to name
-    it. `safe_to_repeat` means that the call certainly had no effect. `without_body` means that the
+    it. `had_no_effect` means that the call certainly had no effect. `without_body` means that the
     status is a success and the body is empty.
     """
 
@@ -302,14 +302,14 @@ class UnexpectedAnswer(ConsoleError):
         *,
         operation: str = "",
         status: int | None = None,
-        safe_to_repeat: bool = False,
+        had_no_effect: bool = False,
         without_body: bool = False,
     ) -> None:
         super().__init__(f"{operation}: {message}" if operation else message, remedy)
         self._without_operation = message
         self.operation = operation
         self.status = status
-        self.safe_to_repeat = safe_to_repeat
+        self.had_no_effect = had_no_effect
         self.without_body = without_body
 
     @property

@@ -144,7 +144,7 @@ def test_report_names_the_documented_read_of_hosts(native_on, monkeypatch):
     document = json.loads((native.folder / "cdk.tf.json").read_text())
     document["provider"]["opsconsole"][0].pop("extra_endpoints")
     (native.folder / "cdk.tf.json").write_text(json.dumps(document))
-    operation = Operation("host_get", "GET", "/api/v1/hosts/{id}", repeatable=True, documented=True)
+    operation = Operation("host_get", "GET", "/api/v1/hosts/{id}", idempotent=True, documented=True)
     monkeypatch.setitem(OPERATIONS, "host_get", operation)
     for words in ((), ("--read-only",)):
         found = native.drift(*words)

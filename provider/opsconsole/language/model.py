@@ -131,7 +131,7 @@ class Block:
     provider: str
     definition: BlockDefinition = field(default=NOTHING, repr=False)
     depends_on: tuple[str, ...] = ()
-    lifecycle: LifecycleBlock = LifecycleBlock()
+    lifecycle_block: LifecycleBlock = LifecycleBlock()
     count: Json = None
     for_each: Json = None
     counted: bool = False

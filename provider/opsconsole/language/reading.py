@@ -375,7 +375,7 @@ def _read_block(mode: str, type_name: str, name: str, body: Body, schemas: Schem
         provider=_provider_key(body) or type_name.partition("_")[0],
         definition=definition,
         depends_on=_read_depends_on(body),
-        lifecycle=_read_lifecycle(body.block("lifecycle"), mode, definition),
+        lifecycle_block=_read_lifecycle_block(body.block("lifecycle"), mode, definition),
         count=body.get("count"),
         for_each=body.get("for_each"),
         counted="count" in body,
@@ -397,7 +397,7 @@ def _definition(mode: str, type_name: str, body: Body, schemas: Schemas) -> Bloc
     )
 
 
-def _read_lifecycle(body: Body, mode: str, definition: BlockDefinition) -> LifecycleBlock:
+def _read_lifecycle_block(body: Body, mode: str, definition: BlockDefinition) -> LifecycleBlock:
     if not body.fields:
         return LifecycleBlock()
     for kind in ("precondition", "postcondition", "action_trigger"):

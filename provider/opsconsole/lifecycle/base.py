@@ -363,7 +363,7 @@ class BaseLifecycle:
             prior,
             private,
             diagnostics,
-            unsettled=isinstance(problem, ConsoleError) and not problem.safe_to_repeat,
+            unsettled=isinstance(problem, ConsoleError) and not problem.had_no_effect,
         )
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:

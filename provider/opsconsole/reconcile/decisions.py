@@ -105,7 +105,7 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         planned = created.planned
         # The first plan gave the warnings already.
         diagnostics += (one for one in created.diagnostics if has_error((one,)))
-        if block.lifecycle.prevent_destroy:
+        if block.lifecycle_block.prevent_destroy:
             diagnostics.append(refuse_prevented(item.address, replaced=True))
     elif prior is not None:
         config = without_ignored(block, config, prior.value or {})
@@ -156,10 +156,10 @@ def _action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:
 
 def without_ignored(block: Block, config: Values, prior: Values) -> Values:
     """Return a declaration with what `ignore_changes` names taken from `prior`, if both have it."""
-    if block.lifecycle.ignore_all:
+    if block.lifecycle_block.ignore_all:
         return {name: prior[name] for name in config}
     merged: Any = config
-    for path in sorted(set(block.lifecycle.ignore_changes), key=str):
+    for path in sorted(set(block.lifecycle_block.ignore_changes), key=str):
         merged = _take_over(merged, prior, path)
     return cast("Values", merged)
 

@@ -93,7 +93,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
             address, deposed = instance_and_key(item.address)
             block = blocks.get(config_address(address))
             # As in core, prevent_destroy does not protect deposed objects.
-            if not deposed and block is not None and block.lifecycle.prevent_destroy:
+            if not deposed and block is not None and block.lifecycle_block.prevent_destroy:
                 walk.diagnostics.append(refuse_prevented(address).about(address))
 
 

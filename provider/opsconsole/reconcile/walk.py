@@ -89,7 +89,7 @@ class Walk:
         blocks = self.evaluator.program.blocks
         # As in core, the dependencies of such a block are created first, too. Otherwise the two
         # replacements would wait for each other.
-        own = [a for a, block in blocks.items() if block.lifecycle.create_before_destroy]
+        own = [a for a, block in blocks.items() if block.lifecycle_block.create_before_destroy]
         self._create_first = frozenset(own).union(*map(self.graph.ancestors, own))
         for level in levels(self.graph, blocks):
             groups: dict[tuple[str, str], list[PlanInput]] = {}
@@ -141,7 +141,7 @@ class Walk:
             return None
         block, reason = instance.block, ""
         evaluated = self.evaluator.config(instance)
-        if block.lifecycle.replace_triggered_by and is_triggered(
+        if block.lifecycle_block.replace_triggered_by and is_triggered(
             instance, self.evaluator, self._of_block
         ):
             reason = "replace_by_triggers"

@@ -32,7 +32,7 @@ from opsconsole.errors import (
     Unauthorized,
     UnexpectedAnswer,
     UserError,
-    had_no_effect,
+    shows_no_effect,
 )
 from opsconsole.text import shorten
 from opsconsole.v1.retry import retry_after
@@ -55,7 +55,7 @@ class Operation:
         name: Short name; calls are counted by it.
         method: HTTP method; empty where an operator must name the operation.
         path: Path template relative to the base address; `{…}` stands for one id.
-        repeatable: Whether a second call after a lost answer does no harm; false for a create.
+        idempotent: Whether a second call after a lost answer does no harm; false for a create.
         documented: Whether the API document shows it.
         nameable: Whether an operator may name it in `extra_endpoints`.
         lists: The kind of its entries, as `list_query` names it; empty: it is no list.
@@ -64,7 +64,7 @@ class Operation:
     name: str
     method: str
     path: str
-    repeatable: bool
+    idempotent: bool
     documented: bool = False
     nameable: bool = False
     lists: str = ""
@@ -300,7 +300,7 @@ def unexpected_answer(
         remedy,
         operation=str(operation),
         status=reply.status,
-        safe_to_repeat=had_no_effect(reply.status, documented=False),
+        had_no_effect=shows_no_effect(reply.status, documented=False),
         without_body=200 <= reply.status < 300 and not reply.content,
     )
 

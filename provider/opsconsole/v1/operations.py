@@ -16,18 +16,18 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.v1.exchange import Operation
 
 
-def _documented(name: str, line: str, *, repeatable: bool = True, lists: str = "") -> Operation:
+def _documented(name: str, line: str, *, idempotent: bool = True, lists: str = "") -> Operation:
     method, _, path = line.partition(" ")
-    return Operation(name, method, path, repeatable, documented=True, lists=lists)
+    return Operation(name, method, path, idempotent, documented=True, lists=lists)
 
 
 def _nameable(
-    name: str, path: str = "", line: str = "", *, repeatable: bool = True, lists: str = ""
+    name: str, path: str = "", line: str = "", *, idempotent: bool = True, lists: str = ""
 ) -> Operation:
     if line:
-        documented = _documented(name, line, repeatable=repeatable, lists=lists)
+        documented = _documented(name, line, idempotent=idempotent, lists=lists)
         return replace(documented, nameable=True)
-    return Operation(name, "", path, repeatable, nameable=True, lists=lists)
+    return Operation(name, "", path, idempotent, nameable=True, lists=lists)
 
 
 OPERATIONS: Final = {
@@ -37,15 +37,15 @@ OPERATIONS: Final = {
         _documented("blacklist_update", "POST /api/v1/blacklists/{id}"),
         _documented("host_update", "POST /api/v1/hosts/{id}"),
         _documented("host_delete", "DELETE /api/v1/hosts/{id}"),
-        # A dry run of it is repeatable, which its caller says.
-        _documented("host_import", "POST /api/v1/hosts/batch", repeatable=False),
-        _documented("agent_create", "POST /api/v1/agents", repeatable=False),
+        # A dry run of it is idempotent, which its caller says.
+        _documented("host_import", "POST /api/v1/hosts/batch", idempotent=False),
+        _documented("agent_create", "POST /api/v1/agents", idempotent=False),
         _documented("plugin_attach", "POST /api/v1/agents/{id}/plugins"),
         _documented("plugin_list", "GET /api/v1/agents/{id}/plugins", lists="plugins"),
         _documented("plugin_detach", "DELETE /api/v1/agents/{id}/plugins/{pluginId}"),
         _documented("specialty_search", "GET /api/v1/specialties/search", lists="specialties"),
         _documented("specialty_delete", "DELETE /api/v1/specialties/{id}"),
-        _nameable("specialty_create", repeatable=False),
+        _nameable("specialty_create", idempotent=False),
         _nameable("specialty_get", "{id}"),
         _nameable("specialty_update", "{id}"),
         _nameable("host_get", "{id}"),
@@ -54,7 +54,7 @@ OPERATIONS: Final = {
         _nameable("agent_update", "{id}"),
         _nameable("agent_delete", "{id}"),
         _nameable("agent_list", lists="agents"),
-        _nameable("blacklist_create", repeatable=False),
+        _nameable("blacklist_create", idempotent=False),
         _nameable("blacklist_delete", "{id}"),
         _nameable("blacklist_list", lists="blacklisted_commands"),
     )

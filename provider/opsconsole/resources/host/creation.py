@@ -129,7 +129,7 @@ class BulkCreate:
         try:
             result = await send(fields, on_error="continue", dry_run=False)
         except ConsoleError as problem:
-            if problem.safe_to_repeat:
+            if problem.had_no_effect:
                 await self._split_refused(rows, problem, self._send_import)
             else:
                 await self._settle_by_dry_run(rows, problem)
