@@ -30,7 +30,6 @@ from opsconsole.language import (
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
     Backend,
-    ConfiguredBackend,
     LocalBackend,
     Locking,
     RunOptions,
@@ -101,10 +100,9 @@ def _readable(load: Callable[[], Program]) -> list[Program]:
 
 def _of_program(args: argparse.Namespace, program: Program) -> Stack:
     """Return the stack of a program; an error in its backend is reported when the state is read."""
-    block, name = program.backend, program.stack or program.root.name
-    configured = None if block is None else ConfiguredBackend(block.type, block.settings)
+    name, options = program.stack or program.root.name, RunOptions(program.root, "drift")
     try:
-        backend: Backend = backend_for(configured, RunOptions(program.root, "drift"), given={})
+        backend: Backend = backend_for(program.backend, options, given={})
     except UserError as problem:
         backend = UnreadableBackend(name, problem)
     workspace, pending = workspace_of(program.root), args.program is not None

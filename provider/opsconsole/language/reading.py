@@ -30,7 +30,6 @@ from opsconsole.language.model import (
     NOTHING,
     REMOTE_STATE,
     REMOTE_STATE_ARGUMENTS,
-    BackendBlock,
     Block,
     BlockDefinition,
     Import,
@@ -48,7 +47,7 @@ from opsconsole.language.model import (
 from opsconsole.language.nodes import Quoted, is_name
 from opsconsole.language.parser import plain_reference
 from opsconsole.language.values import PRIMITIVES
-from opsconsole.state import Address
+from opsconsole.state import Address, ConfiguredBackend
 from opsconsole.terraform_binary import OF_OPENTOFU, engine_of
 from opsconsole.text import did_you_mean
 
@@ -249,7 +248,9 @@ class _Reader:
         if len(backends) != 1 or self.program.backend is not None:
             raise UserError(f"{body.where}: there must be one backend.", "Keep one of them.")
         names, settings = backends[0]
-        self.program.backend = BackendBlock(names[0] if names else "cloud", settings.arguments())
+        self.program.backend = ConfiguredBackend(
+            names[0] if names else "cloud", settings.arguments()
+        )
 
     def _require_providers(self, body: Body) -> None:
         if self.program.required_providers:

@@ -125,10 +125,10 @@ def only_terraform(directory: Path) -> str:
             "opsconsole"
         ):
             return f"the provider {key}"
-    if program.backend is not None and not supports_backend(program.backend.type):
-        return f"the backend {program.backend.type}"
+    if program.backend is not None and not supports_backend(program.backend.kind):
+        return f"the backend {program.backend.kind}"
     if program.backend is not None and (text := expression_in(program.backend.settings)):
-        return f"an expression in the backend {program.backend.type} ({text})"
+        return f"an expression in the backend {program.backend.kind} ({text})"
     return ""
 
 
