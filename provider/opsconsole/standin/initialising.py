@@ -169,11 +169,13 @@ def _migrate(
             return
         if not _ask_to_copy(call, old, state, there):
             return
-        _write(new, state.to_bytes())
+        with open_state(new) as copy:
+            copy.replace(state.to_bytes())
         say(f"Copied the state to {new.name}.", "")
-    if source is None:
-        # As in Terraform, the default state file is left empty, and its content is in the backup.
-        _write(old, b"")
+        if source is None:
+            # As in Terraform, the default state file is left empty, and its content is in the
+            # backup.
+            session.replace(b"")
 
 
 def _check_source(directory: Path, source: ConfiguredBackend | None) -> None:
@@ -210,14 +212,3 @@ def _ask_to_copy(call: ProgramCall, old: Backend, state: State, there: State) ->
     if answer not in ("yes", "no"):
         raise UserError("The answer is neither yes nor no.", "Nothing was changed.")
     return answer == "yes"
-
-
-def _write(backend: Backend, data: bytes) -> None:
-    """Replace the state in a backend, after a backup."""
-    backend.open()
-    try:
-        if backend.read():
-            backend.back_up()
-        backend.write(data)
-    finally:
-        backend.close()
