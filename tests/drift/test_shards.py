@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from opsconsole.diagnostics import error
 from opsconsole.drift.merging import merge_reports
-from opsconsole.drift.model import DriftReport, Shard, ShardResult, read_shard
-from opsconsole.errors import UserError
+from opsconsole.drift.model import DriftReport, Shard, ShardResult, judge, read_shard
+from opsconsole.errors import TRY_LATER, UnexpectedAnswer, UserError
+from opsconsole.reports import drift_json
 from published_schemas import follows_schema
 
 NAMES = ("alpha", "beta", "gamma", "delta")
@@ -109,6 +111,19 @@ def test_drift_of_one_shard_is_drift_of_all(states):
     assert [item["seen"] for item in json.loads(left)["since"]["open"]] == [False]
     refused = states.run("drift", "states", "--since=1.json", expect=1).text
     assert "is the report of shard" in refused
+
+
+def test_a_merge_knows_that_the_console_was_too_busy(tmp_path):
+    cause = UnexpectedAnswer("too large", status=503).cause
+    shard = ShardResult(1, 1, stacks=1)
+    report = DriftReport(
+        (), "2026-03-01T02:00:00Z", diagnostics=(error("x", cause=cause),), shard=shard
+    )
+    assert judge(report).exit_code == TRY_LATER
+    file = tmp_path / "1.json"
+    file.write_text(drift_json.render(report))
+    merged_report = merge_reports([drift_json.read_report(file)])
+    assert judge(merged_report).exit_code == TRY_LATER
 
 
 def test_merge_is_a_verb_where_it_comes_first(states):

@@ -210,10 +210,11 @@ def _cause_of(item: CauseDocument | None) -> Cause | None:
     if item is None:
         return None
     kinds = {kind.value: kind for kind in ProblemKind}
+    # A later release may have written a kind that this release does not know.
+    kind = kinds.get(item.kind, ProblemKind.OTHER)
     answer = None
-    if item.status is not None:
+    if item.status is not None and kind is not ProblemKind.UNEXPECTED_ANSWER:
         answer = Problem(
             item.status, item.code, item.message, item.request_id, details=item.details
         )
-    # A later release may have written a kind that this release does not know.
-    return Cause(kinds.get(item.kind, ProblemKind.OTHER), item.message, item.operation, answer)
+    return Cause(kind, item.message, item.operation, answer, status=item.status)
