@@ -226,7 +226,7 @@ class PrivateState(NamedTuple):
             take("removal_planned", bool, False),
             take("kept", bool, False),
             take("host_id", str, None),
-            take("dropped", dict, {}),
+            take("not_kept", dict, {}),
             take("overtaken", dict, {}),
             content,
         )
@@ -240,8 +240,7 @@ class PrivateState(NamedTuple):
             "removal_planned": self.removal_planned or None,
             "kept": self.kept or None,
             "host_id": self.host_id,
-            # The name that states hold.
-            "dropped": dict(sorted(self.not_kept.items())) or None,
+            "not_kept": dict(sorted(self.not_kept.items())) or None,
             "overtaken": dict(self.overtaken) or None,
         }
         known = {name: value for name, value in fields.items() if value is not None}
