@@ -86,7 +86,7 @@ def test_both_spellings_of_every_option_are_read(dashes):
     assert str(found.plugin_dir) == "p"
 
 
-@pytest.mark.parametrize(("command", "rest", "text"), TABLES["usage errors"])
+@pytest.mark.parametrize(*TABLES["usage errors"])
 def test_a_usage_error_names_what_is_near_and_exits_with_1(command, rest, text, capsys):
     with pytest.raises(SystemExit) as ended:
         main([*command.split()[1:], *rest])

@@ -74,7 +74,7 @@ def test_moved_block_needs_a_free_address(native):
     assert "could not move" not in native.run("plan").text
 
 
-@pytest.mark.parametrize(("declared", "pairs", "said"), ROWS["refused moves"])
+@pytest.mark.parametrize(*ROWS["refused moves"])
 def test_blocks_that_make_no_sense_are_refused(native, declared, pairs, said):
     begin(native, a={})
     removed = [] if pairs else [{"from": A, "lifecycle": {"destroy": False}}]

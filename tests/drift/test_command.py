@@ -69,7 +69,7 @@ def test_terminal_is_the_default_format_and_stdout_takes_one(drifted):
         assert ran.err == ""
 
 
-@pytest.mark.parametrize(("words", "said"), ROWS["test_wrong_options_are_refused"])
+@pytest.mark.parametrize(*ROWS["test_wrong_options_are_refused"])
 def test_wrong_options_are_refused(words, said, native, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     native.console.reset_log()

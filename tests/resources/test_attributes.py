@@ -141,10 +141,7 @@ def test_values_that_are_known_only_after_apply(project, console):
     assert len(console.rows("agents")) == 2
 
 
-@pytest.mark.parametrize(
-    ("type_name", "declared", "said"),
-    ROWS["test_rules_hold_for_values_that_are_known_only_after_apply"],
-)
+@pytest.mark.parametrize(*ROWS["test_rules_hold_for_values_that_are_known_only_after_apply"])
 def test_rules_hold_for_values_that_are_known_only_after_apply(native, type_name, declared, said):
     before = native.console.row("blacklists", "blk_format")
     resources: dict[str, Any] = {"opsconsole_host": {"a": {"name": "a"}}}
