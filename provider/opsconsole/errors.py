@@ -318,3 +318,25 @@ class UnexpectedAnswer(ConsoleError):
         return Cause(
             self.kind, self._without_operation, self.operation, text=str(self), status=self.status
         )
+
+
+_EXTRAS: Final = {
+    "cdktf": ("cdktf",),
+    "cdktn": ("cdktn",),
+    "emulator": ("httptools", "starlette", "uvicorn"),
+    "prometheus": ("prometheus_client",),
+    "terraform": ("cryptography", "google", "grpclib", "h2", "msgpack"),
+}
+"""Extra to the import packages that only this extra installs; backends of a state name theirs."""
+
+
+def missing_package(error: ModuleNotFoundError) -> UserError | None:
+    """Return the error to show in place of `error`, or None if no extra brings the package."""
+    package = (error.name or "").partition(".")[0]
+    for extra, packages in _EXTRAS.items():
+        if package in packages:
+            return UserError(
+                f"This needs the package {package}, which is not installed.",
+                f"Install the extra: pip install 'opsconsole[{extra}]'.",
+            )
+    return None

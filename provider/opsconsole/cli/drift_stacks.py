@@ -18,7 +18,6 @@ from opsconsole.cli.opening import is_synthesised, program_form, variables_of, w
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift.stack import Stack
 from opsconsole.errors import UserError
-from opsconsole.journal_files import WORKSPACES_FOLDER
 from opsconsole.language import (
     Program,
     find_output,
@@ -38,6 +37,7 @@ from opsconsole.state import (
     workspace_of,
 )
 from opsconsole.text import plural
+from opsconsole.working_directory import WORKSPACES_FOLDER
 
 _SUFFIX: Final = ".tfstate"
 # Only root may read `lost+found`, so a check of a whole file system would fail there.

@@ -16,7 +16,6 @@ from typing import NoReturn
 from opsconsole import resources
 from opsconsole.address import SOURCE
 from opsconsole.errors import UserError
-from opsconsole.journal_files import data_directory
 from opsconsole.standin.command_line import ProgramCall
 from opsconsole.terraform_binary import (
     FALLBACK,
@@ -26,6 +25,7 @@ from opsconsole.terraform_binary import (
     engine_of,
     real_terraform,
 )
+from opsconsole.working_directory import data_directory
 
 ENGINE = "OPSCONSOLE_ENGINE"
 """The variable that forces one engine: `native` or `terraform`."""

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from opsconsole import resources
 from opsconsole.errors import UserError
-from opsconsole.journal_files import WORKSPACES_FOLDER, ConfiguredBackend, noted_backend
 from opsconsole.language import load_directory, read_backend_options
 from opsconsole.standin.backend_note import (
     SETTINGS,
@@ -36,6 +35,7 @@ from opsconsole.state import (
 )
 from opsconsole.terraform_binary import engine_of
 from opsconsole.text import plural
+from opsconsole.working_directory import WORKSPACES_FOLDER, ConfiguredBackend, noted_backend
 
 _QUESTION = """\
 Do you want to copy existing state to the new backend?
