@@ -170,7 +170,7 @@ class OutputChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class ChangeCounts:
     """How many resource instances are imported, adopted, added, changed, destroyed, forgotten."""
 
     add: int = 0
@@ -223,11 +223,11 @@ class Plan:
         return (change for change in self.changes if change.acts)
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> ChangeCounts:
         """The counts of the summary line, as Terraform counts them."""
         actions = [change.action for change in self.changes]
         replaced = actions.count(Action.REPLACE)
-        return Counts(
+        return ChangeCounts(
             add=actions.count(Action.CREATE) + replaced,
             change=actions.count(Action.UPDATE),
             destroy=actions.count(Action.DELETE) + replaced,

@@ -27,7 +27,7 @@ from opsconsole.text import (
 
 if TYPE_CHECKING:
     from opsconsole.reconcile.executor import ApplyResult
-    from opsconsole.reconcile.plan import Counts
+    from opsconsole.reconcile.plan import ChangeCounts
     from opsconsole.reports.view import Row, View
     from opsconsole.state import StateOutput
 
@@ -111,7 +111,7 @@ def _one(item: Diagnostic, pen: Pen) -> str:
     return f"{pen.paint('╷', style)}\n{text}\n{pen.paint('╵', style)}\n"
 
 
-def apply_summary(counts: Counts, operation: str = "apply", complete: bool = True) -> str:
+def apply_summary(counts: ChangeCounts, operation: str = "apply", complete: bool = True) -> str:
     """Return `Apply complete! Resources: 1 added, 0 changed, 0 destroyed.`
 
     Args:

@@ -20,7 +20,7 @@ from opsconsole.lifecycle.interface import NOT_PERMITTED, ReadOutcome, ReadReque
 from opsconsole.lifecycle.missing import refused_read
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import AGENT, HOST
-from opsconsole.text import first_items
+from opsconsole.text import first_items, join_words
 from opsconsole.v1.console import Listing
 from opsconsole.values import Values
 
@@ -182,8 +182,7 @@ def near_ids(name: str, names: Names) -> str:
     phrases: dict[str, str] = {}
     for spelling in near:
         phrases.setdefault(*spellings[spelling])
-    *others, last = [*phrases.values()][:3] or [""]
-    return f"{', '.join(others)} or {last}" if others else last
+    return join_words([*phrases.values()][:3], "or")
 
 
 def _plain(text: str) -> str:
