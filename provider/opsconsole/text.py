@@ -17,6 +17,8 @@ KNOWN_AFTER_APPLY: Final = "(known after apply)"
 SENSITIVE: Final = "(sensitive value)"
 _DIGITS: Final = re.compile(r"(\d{1,4000})")
 """No more digits than `int` takes at once."""
+LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""Half a character, which JSON can spell and no encoding can write."""
 _ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 """The short escapes of Terraform's language, which has fewer of them than JSON and Python."""
 _ESCAPING: Final = str.maketrans(_ESCAPES)

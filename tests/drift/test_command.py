@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from opsconsole.v1.exchange import Operation
-from opsconsole.v1.operations import OPERATIONS
+from opsconsole.v1.operations import OPERATIONS, Operation
 from published_schemas import follows_schema
 from text_groups import read_rows
 

@@ -18,8 +18,7 @@ from opsconsole.emulator.document import DOCUMENTED
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import LIFECYCLES
-from opsconsole.v1.exchange import Operation
-from opsconsole.v1.operations import NAMEABLE, OPERATIONS
+from opsconsole.v1.operations import NAMEABLE, OPERATIONS, Operation
 
 SCHEDULE = ResourceDefinition(
     name="schedule",

@@ -11,7 +11,7 @@ import zlib
 import pytest
 
 from opsconsole.errors import AnswerLost, BadRequest, UnexpectedAnswer
-from opsconsole.v1.exchange import NotJson, Reply, beginning, json_object
+from opsconsole.v1.answers import NotJson, Reply, beginning, json_object
 from opsconsole.v1.limiter import LargeAnswerSlot
 from opsconsole.v1.transport import TooLong, WrongCoding, whole_body
 

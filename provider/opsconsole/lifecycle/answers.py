@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from opsconsole.definition import Attribute, Kind, ResourceDefinition
 from opsconsole.errors import UnexpectedAnswer
 from opsconsole.text import shorten
-from opsconsole.v1.exchange import WrongShape
+from opsconsole.v1.answers import WrongShape
 from opsconsole.v1.operations import documented_for
 from opsconsole.values import Value, Values, changed_fields, normalise_set, satisfies
 

@@ -27,7 +27,8 @@ from pydantic import (
 
 from opsconsole.errors import Problem
 from opsconsole.text import shorten
-from opsconsole.v1.exchange import WrongShape, can_be_id
+from opsconsole.v1.answers import WrongShape
+from opsconsole.v1.operations import can_be_id
 
 _MAX_TEXT_LENGTH = 2000
 """Characters of one text, or of one detail as JSON, that is kept: each resource may have its own

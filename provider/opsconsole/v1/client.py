@@ -18,8 +18,9 @@ from urllib.parse import urlencode
 from opsconsole import __version__
 from opsconsole.errors import ConsoleError, Stopped, TooManyRequests, Unauthorized, UserError
 from opsconsole.redaction import Redaction
-from opsconsole.v1.exchange import Operation, Reply, WrongShape, decode_object, unexpected_answer
+from opsconsole.v1.answers import Reply, WrongShape, decode_object, unexpected_answer
 from opsconsole.v1.limiter import HeldBack, LargeAnswerSlot, Limiter, shared_limiter
+from opsconsole.v1.operations import Operation
 from opsconsole.v1.retry import (
     LONGEST_OBEYED,
     REST,

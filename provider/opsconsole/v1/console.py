@@ -12,9 +12,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from opsconsole.errors import ConfigurationError
+from opsconsole.v1.answers import WrongShape
 from opsconsole.v1.client import Client
-from opsconsole.v1.exchange import Operation, WrongShape, can_be_id
-from opsconsole.v1.operations import OPERATIONS
+from opsconsole.v1.operations import OPERATIONS, Operation, can_be_id
 from opsconsole.v1.settings import Settings
 
 if TYPE_CHECKING:

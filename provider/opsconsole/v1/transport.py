@@ -21,7 +21,7 @@ import httpx
 from httpx_aiohttp import AiohttpTransport
 
 from opsconsole.errors import AnswerLost, ConsoleError, NotSent, UnexpectedAnswer
-from opsconsole.v1.exchange import Reply
+from opsconsole.v1.answers import Reply
 from opsconsole.v1.limiter import LargeAnswerSlot
 from opsconsole.v1.retry import NotReachable
 from opsconsole.v1.settings import Settings

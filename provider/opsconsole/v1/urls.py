@@ -15,7 +15,8 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from opsconsole.errors import ConfigurationError, UnexpectedAnswer, shows_no_effect
 
 if TYPE_CHECKING:
-    from opsconsole.v1.exchange import Operation, Reply
+    from opsconsole.v1.answers import Reply
+    from opsconsole.v1.operations import Operation
 
 _SETTING = "base_url"
 _EXAMPLE = "It looks like https://console.example.com."
