@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, cast
 
 from opsconsole.diagnostics import AttributePath, Diagnostic, error, has_error, leading_names
@@ -59,6 +59,7 @@ class PlanInput:
     address: str
     block: Block
     config: Values
+    _: KW_ONLY
     sensitive: frozenset[AttributePath]
     prior: PriorInstance | None
     dependencies: tuple[str, ...]

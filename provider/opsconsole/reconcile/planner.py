@@ -117,11 +117,11 @@ class Planner:
             self._evaluator,
             stack.graph,
             self.providers,
-            self._targets,
-            known,
-            self._values,
-            self._data_for_imports,
-            options.replace,
+            targets=self._targets,
+            known=known,
+            values=self._values,
+            data_for_imports=self._data_for_imports,
+            requested=options.replace,
         )
         changes = await self._plan_changes(walk)
         return self._result(changes, known, walk)
