@@ -19,7 +19,7 @@ from opsconsole.errors import UnexpectedAnswer
 from opsconsole.text import shorten
 from opsconsole.v1.answers import WrongShape
 from opsconsole.v1.operations import documented_for
-from opsconsole.values import Value, Values, changed_fields, normalise_set, satisfies
+from opsconsole.values import Value, Values, normalise_set, same, satisfies
 
 if TYPE_CHECKING:
     from opsconsole.v1.bodies import DeleteResult
@@ -76,7 +76,7 @@ def _check_type(attribute: Attribute, value: Any) -> Value:
 
 def compose(text: str) -> str:
     """Return text with composed characters (NFC): Terraform and the native engine hold no other."""
-    return unicodedata.normalize("NFC", text)
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def _object(attribute: Attribute, entry: Any) -> dict[str, Value]:
@@ -331,13 +331,15 @@ def merge_answer(
 
 def ignore_volatile(attributes: Iterable[Attribute], prior: Values, state: Values) -> Values:
     """Return `prior` where only volatile attributes differ from it, else `state`."""
-    steady = [attribute.name for attribute in attributes if not attribute.volatile]
-    volatile = [attribute.name for attribute in attributes if attribute.volatile]
-    # A value that is not in state yet is seen for the first time, not changed.
-    if any(prior.get(name) is None and state.get(name) is not None for name in volatile):
-        return state
-    # Otherwise a console that stamps `updated_at` at each read would always show a difference.
-    return state if changed_fields(prior, state, steady) else prior
+    for attribute in attributes:
+        before, after = prior.get(attribute.name), state.get(attribute.name)
+        # A console that stamps `updated_at` at each read would otherwise always show a difference.
+        # A value that is not in state yet is seen for the first time, not changed.
+        if before is not after and (
+            before is None if attribute.volatile else not same(before, after)
+        ):
+            return state
+    return prior
 
 
 _SENTINEL: Final = "outcome-unknown/"

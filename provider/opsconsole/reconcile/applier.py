@@ -14,7 +14,12 @@ from opsconsole.reconcile.executor import ApplyListener, ApplyResult, Executor
 from opsconsole.reconcile.order import order_steps
 from opsconsole.reconcile.plan import Action, Change, Plan
 from opsconsole.reconcile.prior import Identity, read_prior, report_unsettled
-from opsconsole.reconcile.providers import OpenedStack, Providers, provider_in_state
+from opsconsole.reconcile.providers import (
+    OpenedStack,
+    Providers,
+    provider_in_state,
+    provider_key_of,
+)
 from opsconsole.reconcile.step_worker import StepWorker
 from opsconsole.state import InstanceObject, State, instance_and_key
 
@@ -120,11 +125,16 @@ async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) ->
 def _introduce_state(worker: StepWorker) -> None:
     """Tell every provider which objects of its console are in state."""
     providers = worker.providers
-    for item in read_prior(worker.state_session.state).values():
-        console = providers.console_holding(item)
+    state = worker.state_session.state
+    for address in state.addresses():
+        stored = state.get(address) if address.mode == "managed" else None
+        if stored is None:
+            continue
+        console = providers.console_of(provider_key_of(stored.provider))
         for key, provider in providers.by_key.items():
             if providers.console_of(key) == console:
-                provider.resources[item.type_name].note_existing(item.before, item.address)
+                lifecycle = provider.resources[address.type]
+                lifecycle.note_existing(stored.attributes, str(address))
 
 
 def _take_answers(worker: StepWorker) -> None:

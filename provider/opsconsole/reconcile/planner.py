@@ -11,7 +11,7 @@ from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, Seen
 from opsconsole.reconcile.decisions import output_changes
-from opsconsole.reconcile.order import order_steps
+from opsconsole.reconcile.order import sort_steps
 from opsconsole.reconcile.plan import (
     Action,
     Change,
@@ -154,7 +154,7 @@ class Planner:
 
     def _in_order(self, changes: list[Change]) -> list[Change]:
         rank: dict[str, int] = {}
-        for step in order_steps(changes, self.providers.console_of).list_unfinished():
+        for step in sort_steps(changes, self.providers.console_of):
             # Of the two steps of a replacement, the first one counts.
             rank.setdefault(step.change.address, len(rank))
         return sorted(changes, key=lambda change: rank.get(change.address, len(rank)))

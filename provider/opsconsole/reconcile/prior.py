@@ -213,10 +213,10 @@ def from_state(
         UserError: An attribute is of another shape than its definition says.
     """
     value = definition.empty()
-    for attribute in definition:
-        given = attributes.get(attribute.name)
+    for attribute_name, given in attributes.items():
+        attribute = definition.by_name.get(attribute_name)
         # Most attributes are null.
-        if given is None:
+        if given is None or attribute is None:
             continue
         if not has_shape(given, attribute):
             raise UserError(

@@ -34,7 +34,9 @@ async def remove_undeclared(walk: Walk, *, destroy: bool) -> list[Change]:
     await _remove(walk, destroy=destroy)
     cascade = walk.cascade()
     changes = [
-        replace(item, cascade=cascade.owner_of(known[item.address])) if item.removes else item
+        replace(item, cascade=owner)
+        if item.removes and (owner := cascade.owner_of(known[item.address]))
+        else item
         for item in walk.changes.values()
     ]
     walk.diagnostics += _refuse_taking_along(changes, cascade, known.values())

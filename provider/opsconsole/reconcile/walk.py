@@ -169,8 +169,11 @@ class Walk:
         """Return an instance to plan with the effects of a cascade on its object."""
         if item.prior is None:
             return item
+        removal = cascade.removal_of(item.prior)
         goes_first = self._goes_first(item, cascade.owner_of(item.prior))
-        return replace(item, removal=cascade.removal_of(item.prior), owner_first=goes_first)
+        if removal is item.removal and not goes_first:
+            return item
+        return replace(item, removal=removal, owner_first=goes_first)
 
     def _goes_first(self, item: PlanInput, owner: str) -> bool:
         """Return whether the owner of an instance may be deleted before its update can begin."""

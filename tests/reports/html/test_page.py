@@ -10,6 +10,13 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+
+from fleet_reports import make_report
+from opsconsole.diagnostics import error
+from opsconsole.drift.model import Bucket, Difference, DriftReport, Finding
+from opsconsole.reconcile.plan import Action, Change, Plan
+from opsconsole.reports import drift_view, plan_view
+from opsconsole.reports.html import page
 from opsconsole.reports.html.diagram import (
     HEIGHT,
     ROOM,
@@ -19,13 +26,6 @@ from opsconsole.reports.html.diagram import (
     draw,
     merge_alike,
 )
-
-from fleet_reports import make_report
-from opsconsole.diagnostics import error
-from opsconsole.drift.model import Bucket, Difference, DriftReport, Finding
-from opsconsole.reconcile.plan import Action, Change, Plan
-from opsconsole.reports import drift_view, plan_view
-from opsconsole.reports.html import page
 from opsconsole.reports.view import ELSEWHERE, SAME, GraphItem
 from opsconsole.values import UNKNOWN
 
