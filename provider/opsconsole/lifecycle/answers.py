@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from opsconsole.definition import Attribute, Kind, ResourceDefinition
 from opsconsole.errors import UnexpectedAnswer
-from opsconsole.v1.exchange import WrongShape
+from opsconsole.text import shorten
+from opsconsole.v1.answers import WrongShape
 from opsconsole.v1.operations import documented_for
 from opsconsole.values import Value, Values, normalise_set, same, satisfies
 
@@ -90,8 +91,7 @@ def _object(attribute: Attribute, entry: Any) -> dict[str, Value]:
 
 def quote_value(value: Any) -> str:
     """Return a value as messages quote it."""
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:197]}..."
+    return shorten(repr(value), 200)
 
 
 def confirm_deleted(
@@ -228,7 +228,7 @@ class PrivateState(NamedTuple):
             take("removal_planned", bool, False),
             take("kept", bool, False),
             take("host_id", str, None),
-            take("dropped", dict, {}),
+            take("not_kept", dict, {}),
             take("overtaken", dict, {}),
             content,
         )
@@ -242,8 +242,7 @@ class PrivateState(NamedTuple):
             "removal_planned": self.removal_planned or None,
             "kept": self.kept or None,
             "host_id": self.host_id,
-            # The name that states hold.
-            "dropped": dict(sorted(self.not_kept.items())) or None,
+            "not_kept": dict(sorted(self.not_kept.items())) or None,
             "overtaken": dict(self.overtaken) or None,
         }
         known = {name: value for name, value in fields.items() if value is not None}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Final
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
@@ -20,8 +19,7 @@ from opsconsole.reconcile.providers import Providers, provider_key_of
 from opsconsole.reconcile.walk import Walk
 from opsconsole.resources import RESOURCES, blockers_of, owner_of
 from opsconsole.state import Address, config_address, instance_and_key, instance_of
-
-_SHOWN: Final = 10
+from opsconsole.text import first_lines
 
 
 async def remove_undeclared(walk: Walk, *, destroy: bool) -> list[Change]:
@@ -97,7 +95,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
             address, deposed = instance_and_key(item.address)
             block = blocks.get(config_address(address))
             # As in core, prevent_destroy does not protect deposed objects.
-            if not deposed and block is not None and block.lifecycle.prevent_destroy:
+            if not deposed and block is not None and block.lifecycle_block.prevent_destroy:
                 walk.diagnostics.append(refuse_prevented(address).about(address))
 
 
@@ -216,7 +214,7 @@ def _refuse_deletion(
 
 def _can_delete(item: PriorInstance, providers: Providers) -> bool:
     """Return whether its console can delete an instance by itself."""
-    opened = providers.opened.get(provider_key_of(item.stored.provider))
+    opened = providers.by_key.get(provider_key_of(item.stored.provider))
     operation = RESOURCES[item.type_name].ways["delete"][0].operation
     return opened is not None and opened.session.console.has(operation)
 
@@ -278,13 +276,12 @@ def warn_apparent_moves(
         if len(pairs) == 1
         else f"{len(pairs):,} {plural} look as if they had moved"
     )
-    shown = "\n\n".join(_moved_block(old, new) for old, new in pairs[:_SHOWN])
-    more = f"\n\nand {len(pairs) - _SHOWN:,} more." if len(pairs) > _SHOWN else ""
+    shown = "\n\n".join(first_lines([_moved_block(old, new) for old, new in pairs], 10))
     yield warning(
         what,
         "They have the same name. The old one is deleted with all that belongs to it, then the new "
         "one is created. If they are the same, declare the move, and nothing is "
-        f"deleted:\n\n{shown}{more}",
+        f"deleted:\n\n{shown}",
     )
 
 
