@@ -228,7 +228,7 @@ class PrivateState(NamedTuple):
             take("removal_planned", bool, False),
             take("kept", bool, False),
             take("host_id", str, None),
-            take("not_kept", dict, {}),
+            take("dropped", dict, {}),
             take("overtaken", dict, {}),
             content,
         )
@@ -242,7 +242,8 @@ class PrivateState(NamedTuple):
             "removal_planned": self.removal_planned or None,
             "kept": self.kept or None,
             "host_id": self.host_id,
-            "not_kept": dict(sorted(self.not_kept.items())) or None,
+            # The name that states hold.
+            "dropped": dict(sorted(self.not_kept.items())) or None,
             "overtaken": dict(self.overtaken) or None,
         }
         known = {name: value for name, value in fields.items() if value is not None}
