@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from opsconsole.cli.main import main
-from opsconsole.cli.parser import Parser, build_parser
+from opsconsole.cli.parser import CommandParser, build_parser
 from opsconsole.cli.table import HELP, PROFILES
 from opsconsole.emulator import profiles
 from text_groups import read_rows
@@ -19,8 +19,8 @@ GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
 
 
 def parsers(
-    parser: Parser, words: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], Parser]]:
+    parser: CommandParser, words: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], CommandParser]]:
     yield words, parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -86,7 +86,7 @@ def test_both_spellings_of_every_option_are_read(dashes):
     assert str(found.plugin_dir) == "p"
 
 
-@pytest.mark.parametrize(("command", "rest", "text"), TABLES["usage errors"])
+@pytest.mark.parametrize(*TABLES["usage errors"])
 def test_a_usage_error_names_what_is_near_and_exits_with_1(command, rest, text, capsys):
     with pytest.raises(SystemExit) as ended:
         main([*command.split()[1:], *rest])

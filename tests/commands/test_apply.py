@@ -68,7 +68,7 @@ def test_options_take_one_dash_or_two(native, dashes):
     assert [row["name"] for row in native.console.rows("hosts")] == ["box"]
 
 
-@pytest.mark.parametrize(("answer", "words", "code", "said"), ROWS["test_apply_asks"])
+@pytest.mark.parametrize(*ROWS["test_apply_asks"])
 def test_apply_asks(native, answer, words, code, said):
     native.write({"opsconsole_host": {"a": {"name": "a"}}})
     assert said in native.run("apply", *words, answer=answer, expect=code).text

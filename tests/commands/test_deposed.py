@@ -214,6 +214,6 @@ def test_host_that_a_crashed_run_created_beside_another(native):
     assert native.run("plan", "-detailed-exitcode").code == 0
 
 
-@pytest.mark.parametrize(("text", "parts"), ROWS["test_names_of_deposed_objects"])
+@pytest.mark.parametrize(*ROWS["test_names_of_deposed_objects"])
 def test_names_of_deposed_objects(text, parts):
     assert [*instance_and_key(text)] == parts

@@ -230,7 +230,7 @@ def test_a_plan_that_cannot_be_written_or_has_errors_is_not_saved(native):
 WHOLE = host_with_agent() | {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}
 
 
-@pytest.mark.parametrize(("path", "value"), ROWS["test_a_plan_of_another_shape_is_damaged"])
+@pytest.mark.parametrize(*ROWS["test_a_plan_of_another_shape_is_damaged"])
 def test_a_plan_of_another_shape_is_damaged(native, path, value):
     native.apply({"opsconsole_host": WHOLE["opsconsole_host"]})
     [row] = native.console.rows("hosts")

@@ -61,6 +61,6 @@ def test_a_saved_plan_of_each_stack_is_applied(app):
     assert [row["name"] for row in app.console.rows("hosts")] == ["alpha"]
 
 
-@pytest.mark.parametrize(("words", "part"), ROWS["refused shards"])
+@pytest.mark.parametrize(*ROWS["refused shards"])
 def test_options_of_one_stack_and_wrong_shards_are_refused(words, part, app):
     assert part in app.run("plan", *words, expect=1).text

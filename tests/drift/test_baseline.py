@@ -36,7 +36,7 @@ def finding(bucket: Bucket = Bucket.CHANGED, *names: str, **facts: Any) -> Findi
     return Finding(**{**defaults, "bucket": bucket, "differences": differences, **facts})
 
 
-@pytest.mark.parametrize(("pattern", "text", "fit"), ROWS["test_patterns_of_baseline_entries"])
+@pytest.mark.parametrize(*ROWS["test_patterns_of_baseline_entries"])
 def test_patterns_of_baseline_entries(pattern, text, fit):
     assert fits(pattern, text) is fit
 

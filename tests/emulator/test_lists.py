@@ -39,9 +39,7 @@ def test_pages_lead_to_the_end(make: Make, name: str, parameter: str, field: str
 WHOLE = {"object": "list", "has_more": False, "total_count": 6}
 
 
-@pytest.mark.parametrize(
-    ("switches", "query", "shown", "count"), TABLES["test_list_envelope_follows_the_switches"]
-)
+@pytest.mark.parametrize(*TABLES["test_list_envelope_follows_the_switches"])
 def test_list_envelope_follows_the_switches(
     make: Make, switches: dict[str, Any], query: str, shown: dict[str, Any], count: int
 ) -> None:

@@ -14,7 +14,7 @@ from consoles import CONSOLES
 from opsconsole.emulator import serve
 from parity_cases import Case, Step, cases, declared, happen, prepare, whole
 from sampling import EVERYTHING
-from worlds import World, actions
+from shared_stack import SharedStack, actions
 
 BATCHES = 15 if EVERYTHING else 1
 CASES = 40 if EVERYTHING else 20
@@ -62,26 +62,26 @@ def test_both_engines_agree(profile, terraform):
     @given(st.lists(cases(), min_size=CASES, max_size=CASES))
     def run(batch: list[Case]) -> None:
         with serve(CONSOLES[profile]) as left, serve(CONSOLES[profile]) as right:
-            worlds = [World(console, terraform({}, console)) for console in (left, right)]
-            live(worlds, {f"c{number}": case for number, case in enumerate(batch)})
+            stacks = [SharedStack(console, terraform({}, console)) for console in (left, right)]
+            live(stacks, {f"c{number}": case for number, case in enumerate(batch)})
 
     run()
 
 
-def live(worlds: list[World], batch: dict[str, Case]) -> None:
-    """Let both worlds live through every step of every case."""
-    for world in worlds:
+def live(stacks: list[SharedStack], batch: dict[str, Case]) -> None:
+    """Apply every step of every case to both stacks."""
+    for stack in stacks:
         for prefix in batch:
-            prepare(world, prefix)
+            prepare(stack, prefix)
     for number in range(len(next(iter(batch.values())).steps)):
         steps = {prefix: case.steps[number] for prefix, case in batch.items()}
-        for world in worlds:
+        for stack in stacks:
             for prefix, step in steps.items():
                 for event in step.behind:
-                    happen(world, prefix, event)
-            world.write(with_outputs(whole(steps)))
-            compare_plans(world, steps)
-        ours, theirs = worlds
+                    happen(stack, prefix, event)
+            stack.write(with_outputs(whole(steps)))
+            compare_plans(stack, steps)
+        ours, theirs = stacks
         ours.native.apply()
         theirs.terraform.apply()
         assert ours.terraform.plan_run().code == 0, "Terraform finds what the native engine left"
@@ -89,11 +89,11 @@ def live(worlds: list[World], batch: dict[str, Case]) -> None:
         compare_states(ours, theirs)
 
 
-def compare_plans(world: World, steps: dict[str, Step]) -> None:
+def compare_plans(stack: SharedStack, steps: dict[str, Step]) -> None:
     """Both engines plan the same actions; the message names the case that they differ about."""
-    native, judge = world.native.plan(), world.terraform.plan()
+    native, judge = stack.native.plan(), stack.terraform.plan()
     ours, theirs = actions(native), judge.actions
-    if world.console.profile.name == "default":
+    if stack.console.profile.name == "default":
         told = list(differences(comparable(native.json), comparable(judge.json)))
         assert told == [], "native and Terraform:\n" + "\n".join(told[:40])
     for address in sorted({*ours, *theirs}):
@@ -120,7 +120,7 @@ def read_before_its_host(address: str, prefix: str, step: Step) -> bool:
     return gone and address.startswith(along) and address not in declared_here
 
 
-def compare_states(ours: World, theirs: World) -> None:
+def compare_states(ours: SharedStack, theirs: SharedStack) -> None:
     """Both engines left the same in state, but for ids and times."""
     left, right = ours.normalised_state(), theirs.normalised_state()
     for address in sorted({*left, *right}):

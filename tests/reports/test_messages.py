@@ -9,7 +9,7 @@ import pytest
 
 from engines import Terraform
 from opsconsole.diagnostics import warning
-from opsconsole.reconcile.plan import Action, Change, Counts, Drift, OutputChange, Plan
+from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, OutputChange, Plan
 from opsconsole.reports import messages
 from opsconsole.state import StateOutput
 
@@ -127,7 +127,7 @@ def _ours(message: dict[str, Any]) -> dict[str, Any]:
         return _planned(message["change"])
     if kind == "change_summary":
         counts = message["changes"]
-        found = Counts(counts["add"], counts["change"], counts["remove"], counts["import"])
+        found = ChangeCounts(counts["add"], counts["change"], counts["remove"], counts["import"])
         return messages.change_summary(found, counts["operation"])
     if kind == "outputs":
         return _outputs(message["outputs"])

@@ -10,7 +10,7 @@ from fleet_reports import make_creation
 from opsconsole.diagnostics import warning
 from opsconsole.reconcile.executor import ApplyResult
 from opsconsole.reconcile.order import Step, StepKind
-from opsconsole.reconcile.plan import Action, Change, Counts, OutputChange, Plan
+from opsconsole.reconcile.plan import Action, Change, ChangeCounts, OutputChange, Plan
 from opsconsole.reports import plan_parts, plan_text, terminal
 from opsconsole.state import StateOutput
 from opsconsole.text import Pen, natural_order
@@ -28,7 +28,7 @@ def test_summary_line_counts_as_terraform_does(plan: Plan) -> None:
     assert "Plan: 1 to import, 6 to add, 4 to change, 6 to destroy." in text
     assert "3 of them go with their host, without a call. 1 to leave management." in text
     along = [replace(item, cascade="opsconsole_agent.a") for item in plan.changes if item.cascade]
-    assert plan_parts.plan_summary(Counts(), along[:1]).endswith(
+    assert plan_parts.plan_summary(ChangeCounts(), along[:1]).endswith(
         "1 of them goes with its agent, without a call."
     )
 
@@ -151,7 +151,7 @@ def test_the_end_of_an_apply() -> None:
     assert "1 left management." in text
     assert 'ids = [\n    "a",\n]' in text
     assert "hush" not in text
-    ended = terminal.apply_summary(Counts(destroy=4), "destroy")
+    ended = terminal.apply_summary(ChangeCounts(destroy=4), "destroy")
     assert ended == "Destroy complete! Resources: 4 destroyed."
 
 

@@ -27,7 +27,7 @@ def elsewhere(standin, fake_terraform):
     return make
 
 
-@pytest.mark.parametrize(("program", "named"), ROWS["programs for terraform"])
+@pytest.mark.parametrize(*ROWS["programs for terraform"])
 def test_a_program_for_terraform_goes_there_with_every_verb(elsewhere, program, named) -> None:
     engine = elsewhere(program)
     for verb in VERBS:
@@ -42,7 +42,7 @@ def _host(**arguments):
     return {"resource": {"opsconsole_host": {"web": {"name": "web", **arguments}}}}
 
 
-@pytest.mark.parametrize(("program", "named"), ROWS["test_newer_language_is_not_a_mistake"])
+@pytest.mark.parametrize(*ROWS["test_newer_language_is_not_a_mistake"])
 def test_newer_language_is_not_a_mistake(elsewhere, program, named) -> None:
     engine = elsewhere(program)
     for verb in ("validate", "state list"):
@@ -153,7 +153,7 @@ def test_real_terraform_takes_over(standin, terraform_binary) -> None:
     assert engine.run("state", "list").out == "terraform_data.d\n"
 
 
-@pytest.mark.parametrize("words", ROWS["test_a_flag_of_another_release_goes_to_it_with_all_others"])
+@pytest.mark.parametrize(*ROWS["test_a_flag_of_another_release_goes_to_it_with_all_others"])
 def test_a_flag_of_another_release_goes_to_it_with_all_others(elsewhere, words) -> None:
     engine = elsewhere(HOST)
     run = engine.run(*words, expect={7})
@@ -170,7 +170,7 @@ def test_a_flag_of_another_release_goes_to_it_with_all_others(elsewhere, words) 
 LOCKED = 'provider "registry.{}.org/opsconsole/opsconsole" {{\n  version = "0.1.0"\n}}\n'
 
 
-@pytest.mark.parametrize(("files", "wanted"), ROWS["initialised folders"])
+@pytest.mark.parametrize(*ROWS["initialised folders"])
 def test_the_engine_that_initialised_a_folder_takes_over(
     standin, fake_terraform, plain_path, files, wanted
 ) -> None:

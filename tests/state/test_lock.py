@@ -16,12 +16,12 @@ from subprocess import Popen
 import pytest
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import journal_of
 from opsconsole.state import lock
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.lock import LockInfo, info_file
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.session import StateSession
+from opsconsole.working_directory import journal_of
 from patience import PATIENCE
 
 Host = Callable[..., InstanceObject]

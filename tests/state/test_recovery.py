@@ -301,7 +301,7 @@ def test_two_journals_are_one_where_a_run_wrote_both(story, host):
 def test_a_journal_without_its_first_record_is_refused_and_names_some(story):
     for place in range(30):
         story.state.put(f"opsconsole_host.h{place}", story.host(place))
-    for changes, end in ((story.pending[:20], "."), (story.pending[20:], ", ….")):
+    for changes, end in ((story.pending[:20], "."), (story.pending[20:], " and 10 more.")):
         story.records.append(Changes(tuple(changes)))
         with pytest.raises(UserError, match=f"lost its first record.*h19{end} Nothing") as caught:
             after(story.records[1:], story.before)

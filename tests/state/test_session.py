@@ -13,7 +13,6 @@ from typing import NoReturn
 import pytest
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import journal_of
 from opsconsole.state import session as session_module
 from opsconsole.state.backend import RunOptions
 from opsconsole.state.backends.base import LockLost
@@ -23,6 +22,7 @@ from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state
 from opsconsole.state.session import Cadence, StateSession
+from opsconsole.working_directory import journal_of
 from shared_place import InMemory, Place, ids_of
 
 Host = Callable[..., InstanceObject]

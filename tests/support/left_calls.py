@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from opsconsole.journal_files import journal_of
 from opsconsole.state import Intent, State
 from opsconsole.state.journal import Base, decode_lines, encode_records, open_intents
+from opsconsole.working_directory import journal_of
 
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
 

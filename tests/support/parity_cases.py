@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from worlds import World
+from shared_stack import SharedStack
 
 Program = dict[str, Any]
 
@@ -233,35 +233,35 @@ def whole(prefixed: dict[str, Step]) -> Program:
     return {"resource": resources} if resources else {}
 
 
-def prepare(world: World, prefix: str) -> None:
+def prepare(stack: SharedStack, prefix: str) -> None:
     """Make the rows that a case adopts."""
-    world.console.create("blacklists", id=f"blk_{prefix}", pattern="first*", org_id="org_main")
-    world.console.create(
+    stack.console.create("blacklists", id=f"blk_{prefix}", pattern="first*", org_id="org_main")
+    stack.console.create(
         "specialties", id=f"spc_{prefix}", key=f"key-{prefix}", name=f"Specialty {prefix}"
     )
 
 
-def happen(world: World, prefix: str, event: Behind) -> None:
+def happen(stack: SharedStack, prefix: str, event: Behind) -> None:
     """Let something happen behind the engines' backs, by the API or in the console itself."""
     if event.what == "row":
-        world.console.change("blacklists", f"blk_{prefix}", **{event.field: event.value})
+        stack.console.change("blacklists", f"blk_{prefix}", **{event.field: event.value})
         return
-    host = world.find("hosts", f"{prefix}-{event.host}")
+    host = stack.find("hosts", f"{prefix}-{event.host}")
     if host is None:
         return
     if event.what == "change":
-        world.call("POST", f"/api/v1/hosts/{host['id']}", {event.field: event.value})
+        stack.call("POST", f"/api/v1/hosts/{host['id']}", {event.field: event.value})
     elif event.what == "external":
-        world.console.change("hosts", host["id"], external_id="moved")
+        stack.console.change("hosts", host["id"], external_id="moved")
     elif event.what == "delete":
-        world.call("DELETE", f"/api/v1/hosts/{host['id']}")
+        stack.call("DELETE", f"/api/v1/hosts/{host['id']}")
     else:
-        detach_all(world, host["id"])
+        detach_all(stack, host["id"])
 
 
-def detach_all(world: World, host_id: str) -> None:
+def detach_all(stack: SharedStack, host_id: str) -> None:
     """Detach every plugin of the host's agents."""
-    agents = {row["id"] for row in world.console.rows("agents") if row.get("host_id") == host_id}
-    for row in world.console.rows("attachments"):
+    agents = {row["id"] for row in stack.console.rows("agents") if row.get("host_id") == host_id}
+    for row in stack.console.rows("attachments"):
         if row["agent_id"] in agents:
-            world.console.delete("attachments", row["id"])
+            stack.console.delete("attachments", row["id"])

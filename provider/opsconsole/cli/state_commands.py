@@ -131,14 +131,10 @@ def push(args: argparse.Namespace) -> int:
     except OSError as error:
         raise UserError(f"{args.file}: {error.strerror}.", "Check the path.") from error
     pushed = State.parse(data, args.file)
-    backend = opening.state_backend(args, "state push")
-    with open_state(backend) as session:
-        stored = session.state
+    with open_state(opening.state_backend(args, "state push")) as session:
         if not args.force:
-            _check_succession(stored, pushed)
-        if stored.serial or not stored.empty:
-            backend.back_up()
-        backend.write(pushed.to_bytes())
+            _check_succession(session.state, pushed)
+        session.replace(pushed.to_bytes())
     return 0
 
 

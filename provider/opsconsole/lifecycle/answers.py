@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from opsconsole.definition import Attribute, Kind, ResourceDefinition
 from opsconsole.errors import UnexpectedAnswer
-from opsconsole.v1.exchange import WrongShape
+from opsconsole.text import shorten
+from opsconsole.v1.answers import WrongShape
 from opsconsole.v1.operations import documented_for
 from opsconsole.values import Value, Values, normalise_set, same, satisfies
 
@@ -90,8 +91,7 @@ def _object(attribute: Attribute, entry: Any) -> dict[str, Value]:
 
 def quote_value(value: Any) -> str:
     """Return a value as messages quote it."""
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:197]}..."
+    return shorten(repr(value), 200)
 
 
 def confirm_deleted(
@@ -119,6 +119,8 @@ def confirm_deleted(
 Known = TypeVar("Known")
 Missing = TypeVar("Missing")
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+# `json.dumps` would make an encoder for each call.
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 # States hold places in this list: append names at its end, and never move or remove one.
 _LISTED: Final = """
@@ -246,7 +248,7 @@ class PrivateState(NamedTuple):
         }
         known = {name: value for name, value in fields.items() if value is not None}
         content = {**self.extra, **known}
-        return json.dumps(content, separators=(",", ":")).encode() if content else b""
+        return _encode(content).encode() if content else b""
 
     def with_observed(self, names: Iterable[str]) -> PrivateState:
         """Return this state with `names` observed too; the same object if it has them already."""

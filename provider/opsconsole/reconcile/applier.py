@@ -112,7 +112,7 @@ async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) ->
         providers.of(key).session.before_write = worker.note_intents
     # This precedes every creation, as no creation may get an object that is in state.
     _introduce_state(worker)
-    limits = (item.session.settings.max_concurrency for item in providers.opened.values())
+    limits = (item.session.settings.max_concurrency for item in providers.opened)
     ordered = order_steps(plan.changes, providers.console_of)
     applied = await Executor(ordered, worker, listener, min(limits, default=1)).run()
     if applied.rerouted and not providers.stopped:
@@ -135,7 +135,7 @@ def _introduce_state(worker: StepWorker) -> None:
             continue
         name = deposed_name(str(address), deposed)
         console = providers.console_of(provider_key_of(stored.provider))
-        for key, provider in providers.opened.items():
+        for key, provider in providers.by_key.items():
             if providers.console_of(key) == console:
                 lifecycle = provider.resources[address.type]
                 lifecycle.note_existing(stored.attributes, name)
@@ -146,7 +146,7 @@ def _take_answers(worker: StepWorker) -> None:
     providers = worker.providers
     answers = {
         (providers.console_of(key), *identity): (provider, answer)
-        for key, provider in providers.opened.items()
+        for key, provider in providers.by_key.items()
         for identity, answer in provider.session.answered_beside.items()
     }
     for item in read_prior(worker.state_session.state).values() if answers else ():
@@ -187,7 +187,7 @@ async def _read_rerouted(worker: StepWorker, rerouted: Collection[Identity]) -> 
 
 def _report_unguarded(providers: Providers) -> list[Diagnostic]:
     """Fail a run whose dry runs were ignored."""
-    if not any(item.session.dry_runs.ignored for item in providers.opened.values()):
+    if not any(item.session.dry_runs.ignored for item in providers.opened):
         return []
     # The error is about the run and names no host: on a host it would taint what exists.
     diagnostic = error(

@@ -36,6 +36,9 @@ class StepKind(Enum):
     KEEP = "keep"
     """State alone changes: a moved address, an import, a forgotten instance."""
 
+    # Enum hashes the name, in Python, and an order looks up its steps by their kind.
+    __hash__ = object.__hash__
+
 
 @dataclass(frozen=True, slots=True)
 class Step:

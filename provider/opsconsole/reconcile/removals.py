@@ -20,8 +20,8 @@ from opsconsole.reconcile.providers import Providers, provider_key_of
 from opsconsole.reconcile.walk import Walk
 from opsconsole.resources import RESOURCES, blockers_of, owner_of
 from opsconsole.state import Address, config_address, instance_and_key, instance_of
+from opsconsole.text import first_lines
 
-_SHOWN: Final = 10
 _KEPT_DEPOSED: Final = (
     "The program declares no deposed object, so it cannot change this. To leave it on the console, "
     "forget both objects with `opsconsole state rm '{0}'`, and import the other one as {0} again."
@@ -107,7 +107,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
             walk.add_decision(Decision(change, diagnostics))
             block = blocks.get(config_address(address))
             # As in core, prevent_destroy does not protect deposed objects.
-            if not deposed and block is not None and block.lifecycle.prevent_destroy:
+            if not deposed and block is not None and block.lifecycle_block.prevent_destroy:
                 walk.diagnostics.append(refuse_prevented(address).about(address))
 
 
@@ -226,7 +226,7 @@ def _refuse_deletion(
 
 def _can_delete(item: PriorInstance, providers: Providers) -> bool:
     """Return whether its console can delete an instance by itself."""
-    opened = providers.opened.get(provider_key_of(item.stored.provider))
+    opened = providers.by_key.get(provider_key_of(item.stored.provider))
     operation = RESOURCES[item.type_name].ways["delete"][0].operation
     return opened is not None and opened.session.console.has(operation)
 
@@ -290,13 +290,12 @@ def warn_apparent_moves(
         if len(pairs) == 1
         else f"{len(pairs):,} {plural} look as if they had moved"
     )
-    shown = "\n\n".join(_moved_block(old, new) for old, new in pairs[:_SHOWN])
-    more = f"\n\nand {len(pairs) - _SHOWN:,} more." if len(pairs) > _SHOWN else ""
+    shown = "\n\n".join(first_lines([_moved_block(old, new) for old, new in pairs], 10))
     yield warning(
         what,
         "They have the same name. The old one is deleted with all that belongs to it, then the new "
         "one is created. If they are the same, declare the move, and nothing is "
-        f"deleted:\n\n{shown}{more}",
+        f"deleted:\n\n{shown}",
     )
 
 

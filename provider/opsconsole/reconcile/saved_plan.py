@@ -34,6 +34,7 @@ from opsconsole.reconcile.prior import PriorInstance, has_shape
 from opsconsole.reconcile.providers import OnStop, OpenedStack, provider_in_state
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import InstanceObject, State, decode, encode, instance_and_key, lay_out
+from opsconsole.text import first_lines
 from opsconsole.values import UNKNOWN, Values, changed_fields
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ _BYTES_KEY = "\0bytes"
 """The member name in a JSON object that stands for bytes."""
 _CREDENTIALS = ("api_key", "session_cookie")
 _VALUES = "saved-values.json"
-_SHOWN = 20
 _OF_THE_OWNER = 0o600
 """The mode of a plan file."""
 
@@ -412,10 +412,9 @@ async def compare_with_console(stack: OpenedStack, plan: Plan, on_stop: OnStop) 
     ]
     moved = [text for item in refreshed.values() if (text := _difference(item))]
     if moved:
-        shown = "\n".join(f"  {text}" for text in sorted(moved)[:_SHOWN])
-        more = f"\n  and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else ""
+        shown = "\n".join(first_lines([f"  {text}" for text in sorted(moved)]))
         summary = "The console has changed since the plan was made"
-        differing = f"These differ from what the plan read:\n{shown}{more}"
+        differing = f"These differ from what the plan read:\n{shown}"
         failed.append(error(summary, f"{differing}\nNothing was changed. Plan again."))
     return failed
 

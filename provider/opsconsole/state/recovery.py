@@ -29,9 +29,7 @@ from opsconsole.state.journal import (
 )
 from opsconsole.state.model import State
 from opsconsole.state.objects import StateChange, object_id, short_digest, with_fields
-
-_NAMED = 20
-"""How many addresses an error lists."""
+from opsconsole.text import first_items
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +123,10 @@ def _first_record(records: Sequence[Record], source: str) -> Base:
     changed = dict.fromkeys(change.address for change in changes_of(records))
     called = dict.fromkeys(intent.address for intent in open_intents(records))
     named = list(changed | called)
-    listed = ", ".join(named[:_NAMED]) + (", …" if len(named) > _NAMED else "")
     raise UserError(
         f"The journal of {source} has lost its first record, which says to which state the other "
-        f"{len(records)} belong. They concern {listed or 'no resource'}. Nothing was changed, and "
-        "the journal is kept.",
+        f"{len(records)} belong. They concern {first_items(named) or 'no resource'}. "
+        "Nothing was changed, and the journal is kept.",
         "Restore the journal. Without one, move it away and check these resources: bring those "
         "that the console has and the state lacks into state by import.",
     )

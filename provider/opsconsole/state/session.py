@@ -132,6 +132,15 @@ class StateSession:
         with held_signals():
             self._open_journal().flush_now()
 
+    def replace(self, data: bytes) -> None:
+        """Replace the whole stored state, after a backup; nothing else is done in this session.
+
+        Raises:
+            UserError: The state cannot be written.
+        """
+        self._backend.back_up()
+        self._backend.write(data)
+
     def finish_recovery(self) -> None:
         """Write recovered changes, and make earlier writes durable.
 

@@ -16,7 +16,7 @@ from typing import Any
 import aiohttp
 
 from opsconsole.errors import AnswerLost, ConsoleError, NotSent, UnexpectedAnswer
-from opsconsole.v1.exchange import Reply
+from opsconsole.v1.answers import Reply
 from opsconsole.v1.limiter import LargeAnswerSlot
 from opsconsole.v1.retry import NotReachable
 from opsconsole.v1.settings import Settings

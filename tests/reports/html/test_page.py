@@ -1,4 +1,4 @@
-"""The pages as documents: escaping, policy, masks; and the graph as a value."""
+"""The pages as documents: escaping, policy, masks; and the diagram as a value."""
 
 import base64
 import hashlib
@@ -17,7 +17,15 @@ from opsconsole.drift.model import Bucket, Difference, DriftReport, Finding
 from opsconsole.reconcile.plan import Action, Change, Plan
 from opsconsole.reports import drift_view, plan_view
 from opsconsole.reports.html import page
-from opsconsole.reports.html.graph import HEIGHT, ROOM, Column, Graph, draw, graph_of, merge_alike
+from opsconsole.reports.html.diagram import (
+    HEIGHT,
+    ROOM,
+    Column,
+    Diagram,
+    diagram_of,
+    draw,
+    merge_alike,
+)
 from opsconsole.reports.view import ELSEWHERE, SAME, GraphItem
 from opsconsole.values import UNKNOWN
 
@@ -142,8 +150,8 @@ def test_sensitive_values_stay_out_even_of_the_graph() -> None:
     assert "hush" not in page.render(drift_view.make_view(DriftReport((finding,), "")))
 
 
-def ties(graph: Graph) -> set[tuple[str, str]]:
-    return {(tie.source.title, tie.target.title) for tie in graph.ties}
+def ties(diagram: Diagram) -> set[tuple[str, str]]:
+    return {(tie.source.title, tie.target.title) for tie in diagram.ties}
 
 
 def item(kind: str, name: str, **facts: Any) -> GraphItem:
@@ -161,7 +169,7 @@ def item(kind: str, name: str, **facts: Any) -> GraphItem:
 
 
 def test_ties_by_id() -> None:
-    graph = graph_of(
+    diagram = diagram_of(
         [
             item("host", "jump"),
             item("host", "web", values={"jump_host_ids": ["jump", "elsewhere"]}),
@@ -174,7 +182,7 @@ def test_ties_by_id() -> None:
             item("agent_plugin", "a/disk", values={"agent_id": "a", "plugin_id": "disk"}),
         ]
     )
-    assert ties(graph) == {
+    assert ties(diagram) == {
         ("jump", "web"),
         ("elsewhere", "web"),
         ("web", "a"),
@@ -182,7 +190,7 @@ def test_ties_by_id() -> None:
         ("a", "disk"),
         ("a", "logs"),
     }
-    columns = {box.title: box.column for box in graph.boxes}
+    columns = {box.title: box.column for box in diagram.boxes}
     assert columns["jump"] is Column.JUMP_HOSTS
     assert columns["elsewhere"] is Column.JUMP_HOSTS
     assert columns["web"] is Column.HOSTS
@@ -191,7 +199,7 @@ def test_ties_by_id() -> None:
 def test_ties_across_stacks() -> None:
     """A jump host, an agent's host and specialty of one stack, which others refer to."""
     values = {"host_id": "web", "specialty_id": "linux"}
-    graph = graph_of(
+    diagram = diagram_of(
         [
             item("host", "web", stack="b", values={"jump_host_ids": ["jump"]}),
             item("host", "other", stack="c", values={"jump_host_ids": ["jump", "away"]}),
@@ -201,7 +209,7 @@ def test_ties_across_stacks() -> None:
             item("host", "third", stack="d", values={"jump_host_ids": ["away"]}),
         ]
     )
-    assert ties(graph) == {
+    assert ties(diagram) == {
         ("jump", "web"),
         ("jump", "other"),
         ("away", "other"),
@@ -209,9 +217,9 @@ def test_ties_across_stacks() -> None:
         ("web", "a"),
         ("a", "linux"),
     }
-    unmanaged = [box.title for box in graph.boxes if box.style is ELSEWHERE]
+    unmanaged = [box.title for box in diagram.boxes if box.style is ELSEWHERE]
     assert unmanaged == ["away"]
-    jumps = {box.title for box in graph.boxes if box.column is Column.JUMP_HOSTS}
+    jumps = {box.title for box in diagram.boxes if box.column is Column.JUMP_HOSTS}
     assert jumps == {"jump", "away"}
 
 
@@ -219,7 +227,7 @@ def test_ties_by_dependency_where_ids_are_not_known_yet() -> None:
     jump, web, many = ((f"opsconsole_host.{name}",) for name in ("jump", "web", "many"))
     behind = {"jump_host_ids": [UNKNOWN]}
     on = {"host_id": UNKNOWN}
-    graph = graph_of(
+    diagram = diagram_of(
         [
             item("host", "jump", id=""),
             item("host", "web", id="", values=behind, depends_on=jump),
@@ -229,7 +237,7 @@ def test_ties_by_dependency_where_ids_are_not_known_yet() -> None:
             item("agent", 'each["k"]', id="", values=on, depends_on=many),
         ]
     )
-    assert ties(graph) == {("jump", "web"), ("web", "a"), ('many["k"]', 'each["k"]')}
+    assert ties(diagram) == {("jump", "web"), ("web", "a"), ('many["k"]', 'each["k"]')}
 
 
 def test_blocks_of_thousands_cost_a_bounded_number_of_steps_each() -> None:
@@ -250,10 +258,10 @@ def test_blocks_of_thousands_cost_a_bounded_number_of_steps_each() -> None:
 
     sys.setprofile(count)
     try:
-        graph = graph_of(items)
+        diagram = diagram_of(items)
     finally:
         sys.setprofile(None)
-    assert len(ties(graph)) == 2 * many
+    assert len(ties(diagram)) == 2 * many
     assert calls < 300 * len(items)
 
 
@@ -263,7 +271,7 @@ def test_the_plan_page_ties_what_it_creates(plan: Plan) -> None:
         ("app-ams-90001", "app-ams-90001-windows-server"),
         ("app-ams-90001-windows-server", "Metrics"),
         ("app-ams-90001-windows-server", "windows-server"),
-    } <= ties(graph_of(plan_view.make_view(plan).items))
+    } <= ties(diagram_of(plan_view.make_view(plan).items))
 
 
 def test_large_graphs_collapse_and_lose_no_one() -> None:
@@ -273,22 +281,22 @@ def test_large_graphs_collapse_and_lose_no_one() -> None:
         values = {"jump_host_ids": [f"jump{number % 60}"]}
         style = changed if number % 500 == 0 else SAME
         items.append(item("host", f"web{number}", values=values, style=style))
-    graph = graph_of(items)
-    small = merge_alike(graph)
+    diagram = diagram_of(items)
+    small = merge_alike(diagram)
     assert max(Counter(box.column for box in small.boxes).values()) <= ROOM
-    assert sum(box.count for box in small.boxes) == len(graph.boxes)
+    assert sum(box.count for box in small.boxes) == len(diagram.boxes)
     alone = [box for box in small.boxes if box.style is changed]
     assert len(alone) == 6
     assert all(box.count == 1 for box in alone)
-    assert sum(tie.count for tie in small.ties) == len(graph.ties)
+    assert sum(tie.count for tie in small.ties) == len(diagram.ties)
 
 
 def test_boxes_do_not_overlap(plan: Plan) -> None:
-    graph = draw(plan_view.make_view(plan).items)
-    assert graph is not None
-    for box in graph.boxes:
-        assert 0 <= box.y <= graph.height - HEIGHT
-        for other in graph.boxes:
+    diagram = draw(plan_view.make_view(plan).items)
+    assert diagram is not None
+    for box in diagram.boxes:
+        assert 0 <= box.y <= diagram.height - HEIGHT
+        for other in diagram.boxes:
             if other is not box and other.x == box.x:
                 assert abs(other.y - box.y) > HEIGHT
 
