@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,6 @@ def sts(action: str) -> str:
     return f'<{action}Response xmlns="{name}">{inner}</{action}Response>'
 
 
-Ready = Callable[[Clouds, Path, pytest.MonkeyPatch], dict[str, Any]]
 STS = ("sts.eu-central-1.amazonaws.com", "/")
 
 
@@ -173,7 +172,7 @@ def s3_machine(clouds: Clouds, home: Path, patch: pytest.MonkeyPatch) -> dict[st
         s3_machine,
     ],
 )
-def test_s3(ready: Ready, clouds: Clouds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_s3(ready, clouds, tmp_path, monkeypatch):
     block = {**S3, **ready(clouds, tmp_path, monkeypatch)}
     expected = "FROMPROFILE" if ready is s3_profile else "ASSUMED"
     assert f"Credential={expected}/" in read_as("s3", block, clouds)
@@ -205,13 +204,7 @@ def robot() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("form", ["text", "file", "environment"])
-def test_gcs_by_the_key_of_a_service_account(
-    form: str,
-    robot: dict[str, str],
-    clouds: Clouds,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_gcs_by_the_key_of_a_service_account(form, robot, clouds, tmp_path, monkeypatch):
     clouds.answers[OAUTH] = TOKEN
     file = write(tmp_path / "key.json", robot)
     block = {"text": {"credentials": json.dumps(robot)}, "file": {"credentials": file}}
@@ -220,16 +213,14 @@ def test_gcs_by_the_key_of_a_service_account(
     assert read_as("gcs", {**GCS, **block.get(form, {})}, clouds) == "Bearer got"
 
 
-def test_gcs_by_a_user_who_logged_in(clouds: Clouds, tmp_path: Path) -> None:
+def test_gcs_by_a_user_who_logged_in(clouds, tmp_path):
     clouds.answers[OAUTH] = TOKEN
     write(tmp_path / ".config/gcloud/application_default_credentials.json", USER)
     assert read_as("gcs", GCS, clouds) == "Bearer got"
     assert all("refresh_token=r" in asked.body for asked in clouds.asked(OAUTH[0]))
 
 
-def test_gcs_by_a_workload_of_another_cloud(
-    clouds: Clouds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gcs_by_a_workload_of_another_cloud(clouds, tmp_path, monkeypatch):
     issued = "urn:ietf:params:oauth:token-type:access_token"
     clouds.answers["sts.googleapis.com", "/v1/token"] = {**TOKEN, "issued_token_type": issued}
     workload = {
@@ -245,7 +236,7 @@ def test_gcs_by_a_workload_of_another_cloud(
     assert "web-token" in clouds.asked("sts.googleapis.com")[0].body
 
 
-def test_gcs_by_the_machine(clouds: Clouds, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gcs_by_the_machine(clouds, monkeypatch):
     address = clouds.plain.removeprefix("http://")
     monkeypatch.setenv("GCE_METADATA_IP", address)
     monkeypatch.setattr(_metadata, "_GCE_METADATA_HOST", address)
@@ -260,7 +251,7 @@ def test_gcs_by_the_machine(clouds: Clouds, monkeypatch: pytest.MonkeyPatch) -> 
     assert read_as("gcs", GCS, clouds) == "Bearer got"
 
 
-def test_gcs_as_another_account(clouds: Clouds) -> None:
+def test_gcs_as_another_account(clouds):
     target = "robot@project.iam.gserviceaccount.com"
     path = f"/v1/projects/-/serviceAccounts/{target}:generateAccessToken"
     given = {"accessToken": "of-the-robot", "expireTime": LATER}
@@ -318,9 +309,7 @@ def azurerm_workload(clouds: Clouds, home: Path, patch: pytest.MonkeyPatch) -> d
     "ready",
     [azurerm_secret, azurerm_token_in_a_file, azurerm_token_of_the_pipeline, azurerm_workload],
 )
-def test_azurerm_by_entra_id(
-    ready: Ready, clouds: Clouds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_azurerm_by_entra_id(ready, clouds, tmp_path, monkeypatch):
     entra(clouds)
     block = {**AZURERM, **ready(clouds, tmp_path, monkeypatch)}
     assert read_as("azurerm", block, clouds) == "Bearer got"
@@ -330,9 +319,7 @@ def test_azurerm_by_entra_id(
 
 
 @pytest.mark.parametrize("asked_for", [True, False])
-def test_azurerm_by_az(
-    asked_for: bool, clouds: Clouds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_azurerm_by_az(asked_for, clouds, tmp_path, monkeypatch):
     times = {"expires_on": 4_000_000_000, "expiresOn": "2096-10-02 07:06:40"}
     given = {"accessToken": "of-az", **times}
     program = tmp_path / "bin" / "az"
@@ -343,7 +330,7 @@ def test_azurerm_by_az(
     assert read_as("azurerm", block, clouds) == "Bearer of-az"
 
 
-def test_azurerm_by_a_managed_identity(clouds: Clouds, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_azurerm_by_a_managed_identity(clouds, monkeypatch):
     monkeypatch.setenv("IDENTITY_ENDPOINT", f"{clouds.plain}/msi")
     monkeypatch.setenv("IDENTITY_HEADER", "header")
     given = {**TOKEN, "expires_on": "4000000000", "resource": "https://storage.azure.com"}
@@ -351,7 +338,7 @@ def test_azurerm_by_a_managed_identity(clouds: Clouds, monkeypatch: pytest.Monke
     assert read_as("azurerm", {**AZURERM, "use_msi": True}, clouds) == "Bearer got"
 
 
-def test_azurerm_by_the_key_that_an_identity_may_look_up(clouds: Clouds) -> None:
+def test_azurerm_by_the_key_that_an_identity_may_look_up(clouds):
     entra(clouds)
     path = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Storage/storageAccounts/account"
     clouds.answers["management.azure.com", f"{path}/listKeys"] = {"keys": [{"value": "a2V5"}]}

@@ -1,9 +1,7 @@
 """What a run says where its state cannot be reached, and that it loses nothing by that."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -14,8 +12,6 @@ from opsconsole.state.lock import LockInfo
 from opsconsole.state.objects import InstanceObject
 from sampling import EVERYTHING
 from spoilt_places import cells, recording, spoilt
-
-Make = Callable[[str], Place]
 
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
 HOST = {"opsconsole_host": {"h": {"name": "web"}}}
@@ -47,9 +43,7 @@ def leave_journal(place: Place, folder: Path, knowledge: str = "") -> Path:
 
 
 @pytest.mark.parametrize(("kind", "fault"), cells() if EVERYTHING else SAMPLE)
-def test_one_message_with_a_remedy_and_the_journal_intact(
-    kind: str, fault: str, app: Any, make_place: Make
-) -> None:
+def test_one_message_with_a_remedy_and_the_journal_intact(kind, fault, app, make_place):
     place = make_place(kind)
     app.write("only", place, resource=HOST)
     folder = app.folder / "cdktf.out/stacks/only"
@@ -75,7 +69,7 @@ def test_one_message_with_a_remedy_and_the_journal_intact(
 
 
 @on("gcs", among=["gcs"])
-def test_only_the_lock_of_this_run_is_deleted(kind: str, make_place: Make) -> None:
+def test_only_the_lock_of_this_run_is_deleted(kind, make_place):
     """The server of the tests deletes whatever the condition: the request shows it.
 
     Those of the other kinds refuse by themselves, which `test_storage` shows.
@@ -89,7 +83,6 @@ def test_only_the_lock_of_this_run_is_deleted(kind: str, make_place: Make) -> No
             storage = replace(place, block=block).storage()
             storage.lock(LockInfo.own("apply", ""))
             holder = storage.holder()
-            assert holder is not None
             if forced:
                 storage.force_unlock(holder.id)
             else:
@@ -100,9 +93,7 @@ def test_only_the_lock_of_this_run_is_deleted(kind: str, make_place: Make) -> No
             assert parse_qs(deleted.query)["ifGenerationMatch"] == [holder.id]
 
 
-def test_a_state_that_the_server_finds_too_large_stays_in_the_journal(
-    make_place: Make, tmp_path: Path
-) -> None:
+def test_a_state_that_the_server_finds_too_large_stays_in_the_journal(make_place, tmp_path):
     place = make_place("http")
     place.server.largest = 10_000
     session = place.session(tmp_path)
@@ -120,7 +111,7 @@ def test_a_state_that_the_server_finds_too_large_stays_in_the_journal(
         assert "opsconsole_host.a" in again.state
 
 
-def test_a_write_whose_answer_is_an_error_is_no_foreign_one(make_place: Make) -> None:
+def test_a_write_whose_answer_is_an_error_is_no_foreign_one(make_place):
     place = make_place("http")
     storage = replace(place, block={**place.block, "retry_max": 0}).storage()
     storage.lock(LockInfo.own("apply", ""))
@@ -132,9 +123,7 @@ def test_a_write_whose_answer_is_an_error_is_no_foreign_one(make_place: Make) ->
     storage.write(b'{"version": 4, "serial": 2}')
 
 
-def test_a_lock_that_cannot_be_released_is_reported_with_the_remedy(
-    make_place: Make, tmp_path: Path
-) -> None:
+def test_a_lock_that_cannot_be_released_is_reported_with_the_remedy(make_place, tmp_path):
     place = make_place("http")
     session = place.session(tmp_path)
     place.server.failing = 500
@@ -143,7 +132,7 @@ def test_a_lock_that_cannot_be_released_is_reported_with_the_remedy(
 
 
 @on("pg")
-def test_a_large_state_is_kept(place: Place, tmp_path: Path) -> None:
+def test_a_large_state_is_kept(place, tmp_path):
     """Its journal, which is as large, is taken in as well."""
     left = leave_journal(place, tmp_path, "x" * SIZE)
     with place.session(tmp_path) as session:

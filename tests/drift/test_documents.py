@@ -38,7 +38,7 @@ def test_commands_on_the_page_are_parsed(line):
     assert build_parser("drift").parse_args(line.partition("#")[0].split()[1:]).command == "drift"
 
 
-def test_every_option_is_on_the_page() -> None:
+def test_every_option_is_on_the_page():
     parser = build_parser("drift")
     [commands] = [
         action for action in parser._actions if isinstance(action, argparse._SubParsersAction)

@@ -4,14 +4,13 @@ import itertools
 import json
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from declarations import write_stacks
-from forked_runs import Forks
 
 PLANS = (
     ("opsconsole", "plan", "-json"),
@@ -59,13 +58,8 @@ def meant(words: Sequence[str], parts: Sequence[str]) -> str:
 
 @pytest.mark.parametrize("parts", FOLDERS, ids=" ".join)
 def test_a_command_means_one_program(
-    forked_commands: Forks,
-    plain_path: str,
-    cli_environment: Callable[..., dict[str, str]],
-    console_of: Any,
-    tmp_path: Path,
-    parts: tuple[str, ...],
-) -> None:
+    forked_commands, plain_path, cli_environment, console_of, tmp_path, parts
+):
     environment = cli_environment(console_of("default")) | {"PATH": plain_path}
     has_both = {"files", "app"} <= {*parts}
     for words in (*PLANS, ("opsconsole", "validate"), ("opsconsole", "drift")):

@@ -38,7 +38,7 @@ def answered(engine, verb: str, *keys: str) -> str:
 
 
 @pytest.mark.real_client
-def test_the_fleet_without_terraform(fork, deployer, real_terraform) -> None:
+def test_the_fleet_without_terraform(fork, deployer, real_terraform):
     with serve() as console:
         engine = deployer(console)
         fleet(engine, fork)
@@ -67,7 +67,7 @@ def test_the_fleet_without_terraform(fork, deployer, real_terraform) -> None:
 
 @pytest.mark.real_client
 @pytest.mark.cdktn
-def test_the_fleet_by_cdktn_through_terraform(cdktn_cli) -> None:
+def test_the_fleet_by_cdktn_through_terraform(cdktn_cli):
     with serve() as console:
         engine = cdktn_cli(console)
         fleet(engine, "cdktn")

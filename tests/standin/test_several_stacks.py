@@ -42,7 +42,7 @@ app.synth()
 
 
 @pytest.mark.real_client
-def test_stacks_and_an_interrupt(fork, deployer, real_terraform) -> None:
+def test_stacks_and_an_interrupt(fork, deployer, real_terraform):
     with serve() as console:
         engine = deployer(console)
         source = rename(APP) if fork == "cdktn" else APP

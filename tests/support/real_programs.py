@@ -98,7 +98,6 @@ def cdktf_binary() -> Path:
 def newer_node(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that holds the Node of PyPI's package, and not the npm beside it."""
     node = packaged_node()
-    assert node is not None
     folder = tmp_path_factory.mktemp("node")
     (folder / "node").symlink_to(node)
     return folder
