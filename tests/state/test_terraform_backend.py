@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from backend_places import running_postgres
 from opsconsole.errors import UserError
 from opsconsole.state import ConfiguredBackend
 from opsconsole.state.backend import RunOptions
@@ -24,7 +25,6 @@ from opsconsole.state.objects import StateOutput
 from opsconsole.state.opening import backend_for, open_state, read_foreign, read_state
 from opsconsole.state.session import StateSession
 from opsconsole.state.terraform_backend import TerraformBackend, _same_objects
-from postgres_server import running_postgres
 
 pytestmark = pytest.mark.terraform
 
