@@ -3,7 +3,6 @@
 import itertools
 import json
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -38,13 +37,9 @@ def write(folder: Path, part: str) -> None:
         case "output":
             write_stacks(folder, {"one": program("output")})
         case "app":
-            (folder / "cdktf.json").write_text(json.dumps({"app": f"{sys.executable} app.py"}))
-            support = Path(__file__).parents[1] / "support"
-            (folder / "app.py").write_text(
-                f"import pathlib, sys\nsys.path.insert(0, {str(support)!r})\n"
-                "from declarations import write_stacks\n"
-                f"write_stacks(pathlib.Path(), {{'one': {program('app')}}})\n"
-            )
+            write_stacks(folder / "made", {"one": program("app")})
+            copy = '/bin/cp -r made/cdktf.out/. "$CDKTF_OUTDIR"'
+            (folder / "cdktf.json").write_text(json.dumps({"app": copy}))
 
 
 def meant(words: Sequence[str], parts: Sequence[str]) -> str:
