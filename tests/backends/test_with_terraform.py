@@ -142,7 +142,7 @@ def test_a_state_begun_natively_is_gone_on_with(place, terraform_at, tmp_path):
         assert [call.address for call in session.open_intents] == ["opsconsole_agent.a"]
 
 
-@on("s3-file", among=SEVERAL_OBJECTS)
+@on("gcs", among=SEVERAL_OBJECTS)
 def test_workspaces_are_the_same_for_both(place, terraform_at, tmp_path, monkeypatch):
     engine = terraform_at(place, one="x")
     engine.run("workspace", "new", "blue")
