@@ -251,6 +251,14 @@ def test_a_move_needs_no_terraform(app, monkeypatch, tmp_path):
     assert load_program(app(body), resources).moved
 
 
+def test_a_context_is_passed_on(tmp_path, monkeypatch):
+    monkeypatch.setenv("CDKTF_CONTEXT_JSON", '{"own": 0.1}')
+    config = tmp_path / "cdktf.json"
+    config.write_text('{"app": "true", "context": {"timeout": 1.5, "own": 2, "deep": [1e-7]}}')
+    context = json.loads(app_environment(read_app(config))["CDKTF_CONTEXT_JSON"])
+    assert context == {"timeout": 1.5, "own": 0.1, "deep": [1e-7]}
+
+
 def test_node_is_found_and_keeps_quiet(app, monkeypatch):
     monkeypatch.delenv("JSII_NODE", raising=False)
     node, major = find_node()

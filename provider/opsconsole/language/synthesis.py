@@ -279,7 +279,7 @@ def app_environment(app: App) -> dict[str, str]:
         context = None
     if not isinstance(context, dict):
         raise UserError("CDKTF_CONTEXT_JSON is not a JSON object.", "Correct it, or unset it.")
-    environment["CDKTF_CONTEXT_JSON"] = json.dumps({**app.context, **context})
+    environment["CDKTF_CONTEXT_JSON"] = json.dumps({**app.context, **context}, default=float)
     environment["CDKTF_OUTDIR"] = str(app.output.absolute())
     # With this variable, the manifest holds all errors of constructs, and `load_stack` reports
     # them. Without it, the app fails with the errors.
