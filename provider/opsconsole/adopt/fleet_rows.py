@@ -12,15 +12,15 @@ from opsconsole.text import escape_template
 
 Row = dict[str, Any]
 
-_OF_TOKENS: Final = re.compile(
+_TOKEN_SIGNS: Final = re.compile(
     r"[$#]+(?=\{TfToken\[)|(?:[$%]+|(?<![-|\d.+$%]))-(?=[\d.]+e\+?\d{3}(?!\d))"
     r"|\A[SA](?=(?:tring|ny) Map Token Value\Z)"
 )
-"""The indispensable parts of cdktf's tokens: the signs before a key, the sign of a number near
+"""What makes cdktf read a text as a token: the signs before a key, the sign of a number near
 -1e298 (an id may contain 4e298), and the first letter of two texts that stand for maps."""
 
 _REFERENCES: Final = ("jump_host_ids", "host_id", "specialty_id")
-_OF_AGENT: Final = frozenset(
+_AGENT_COLUMNS: Final = frozenset(
     {
         "org_id",
         "name",
@@ -84,7 +84,7 @@ def _fits_agent(item: AdoptedObject) -> bool:
         and bool(host.item.place)
         and (by_key or by_id)
         and bool(item.values.get("name"))
-        and item.values.keys() <= _OF_AGENT
+        and item.values.keys() <= _AGENT_COLUMNS
         and _is_plain(item, "host_id", "specialty_id")
     )
 
@@ -138,7 +138,7 @@ def literal(value: Any) -> Any:
     """
     if isinstance(value, str):
         text, begin = "", 0
-        for sign in _OF_TOKENS.finditer(value):
+        for sign in _TOKEN_SIGNS.finditer(value):
             # `${TfToken[TOKEN.0]}` becomes `${"$"}{TfToken[TOKEN.0]}`: escaped as `$${…`, the
             # framework would still see its token.
             text += f'{escape_template(value[begin : sign.start()])}${{"{sign[0]}"}}'
