@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 
 import pytest
 
@@ -206,6 +207,9 @@ def test_what_to_do_next_is_reported(adopt, tmp_path, native):
     ran = adopt("--output", "app/two.py", host)
     assert "app/two.py declares them: synthesise it to plan the imports." in ran.err
     assert "one.py" in app.read_text()
+    (tmp_path / "hcl").mkdir()
+    ran = adopt("--hcl", "--output", "hcl/x.tf", host)
+    assert re.search("hcl/x.tf declares them: `(terraform|tofu) plan` in hcl shows", ran.err)
 
 
 @pytest.mark.parametrize(
@@ -226,10 +230,11 @@ def test_a_folder_that_holds_a_program_is_given_no_other(
     (tmp_path / "app" / held).parent.mkdir(parents=True)
     (tmp_path / "app" / held).write_text("{}")
     native.console.reset_log()
-    ran = adopt("--output", "app/adopted.x", *words, host, expect=None)
+    file = "app/adopted.tf" if words else "app/adopted.py"
+    ran = adopt("--output", file, *words, host, expect=None)
     assert (ran.code == 1) == refused, ran.err
     assert (f"app/{held}: there is a program" in ran.err) == refused
-    assert (tmp_path / "app/adopted.x").exists() != refused
+    assert (tmp_path / file).exists() != refused
     assert (tmp_path / "app/cdktf.json").exists() == (held == "cdktf.json")
     assert bool(native.console.request_counts()) != refused
 
@@ -250,10 +255,42 @@ def test_a_fleet_has_a_file_of_its_own(adopt, tmp_path, native):
     assert program.count("ManagedHost(") == 2
     assert ').with_name("adopted.json")' in program
     for words, said in (
-        (["--output", "adopted.txt"], "adopted.json exists already."),
+        (["--output", "adopted.py"], "adopted.py exists already."),
+        (["--output", "rows.py"], "rows.json exists already."),
         (["--hcl", "--output", "x.tf"], "--hcl leaves no place"),
+        (["--output", "cdktf.py"], "rows to cdktf.json, and a file of that name is read as a"),
+        (["--output", "main.tf.py"], "rows to main.tf.json, and a file of that name is read as a"),
     ):
+        (tmp_path / "rows.json").touch()
         assert said in adopt("--fleet", *words, web, expect=1).err
+
+
+@pytest.mark.parametrize(
+    ("words", "language", "suffix"),
+    [
+        (["--output", "cdktf.json"], "Python", ".py"),
+        (["--output", "x.tf"], "Python", ".py"),
+        (["--fleet", "--output", "x.json"], "Python", ".py"),
+        (["--hcl", "--output", "main.tf.json"], "HCL", ".tf or .tofu"),
+        (["--hcl", "--output", "x"], "HCL", ".tf or .tofu"),
+    ],
+)
+def test_a_file_is_named_after_its_language(words, language, suffix, adopt, tmp_path, native):
+    host = native.console.create("hosts", name="web")["id"]
+    native.console.reset_log()
+    ran = adopt(*words, host, expect=1)
+    assert f"{words[-1]} would hold {language}, and its name does not end in {suffix}." in ran.err
+    assert not list(tmp_path.glob("*.json"))
+    assert not native.console.request_counts()
+
+
+def test_headings_quote_tags_and_names_as_they_are(adopt, native):
+    jump = native.console.create("hosts", name="JumpBox", tags=["Role:WEB"])["id"]
+    behind = native.console.create("hosts", name="web", jump_host_ids=[jump])["id"]
+    for form in ((), ("--hcl",)):
+        program = adopt(jump, behind, *form).out
+        assert "# Hosts with the tag Role:WEB\n" in program
+        assert "# Hosts behind JumpBox\n" in program
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)

@@ -67,7 +67,7 @@ def python_program(
     for item in items:
         if item.group != group:
             group = item.group
-            body += [*([""] if body and body[-1] else []), f"# {_one_line(group.capitalize())}"]
+            body += [*([""] if body and body[-1] else []), _heading(group)]
         body += _declaration(item, variables)
     body += ["", *remarks] if remarks else []
     text = "\n".join(body).strip("\n")
@@ -95,6 +95,11 @@ def python_program(
             "",
         ]
     )
+
+
+def _heading(group: str) -> str:
+    # `capitalize` would also lower the letters of a tag or a name.
+    return f"# {_one_line(group[:1].upper() + group[1:])}"
 
 
 def _imports_of(package: str, names: Sequence[str]) -> str:
@@ -225,7 +230,7 @@ def hcl_program(items: Sequence[AdoptedObject], remarks: Sequence[str], origin: 
     ]
     group = ""
     for item in items:
-        lead = f"# {_one_line(item.group.capitalize())}\n\n" if item.group != group else ""
+        lead = f"{_heading(item.group)}\n\n" if item.group != group else ""
         group = item.group
         blocks.append(lead + _resource(item))
     return "\n\n".join([*blocks, *(["\n".join(remarks)] if remarks else [])]) + "\n"

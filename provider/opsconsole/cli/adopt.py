@@ -41,6 +41,7 @@ from opsconsole.v1.settings import Settings
 def run(args: argparse.Namespace) -> int:
     """Read the objects and write the program; return the exit code."""
     path = args.output or Path("adopted.tf" if args.hcl else "adopted.py")
+    _check_suffix(path, hcl=args.hcl)
     data = _rows_file(args, path)
     for file in (path, data):
         if file is not None and str(file) != "-" and file.exists():
@@ -94,6 +95,20 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _check_suffix(path: Path, *, hcl: bool) -> None:
+    """Refuse a file whose name says that it holds another language.
+
+    Raises:
+        UserError: The suffix is not that of the program.
+    """
+    program, suffixes = ("HCL", (".tf", ".tofu")) if hcl else ("Python", (".py",))
+    if str(path) != "-" and path.suffix not in suffixes:
+        raise UserError(
+            f"{path} would hold {program}, and its name does not end in {' or '.join(suffixes)}.",
+            "Name another file with --output.",
+        )
+
+
 def _rows_file(args: argparse.Namespace, path: Path) -> Path | None:
     """Return the file of rows that goes with a program, or None.
 
@@ -109,12 +124,13 @@ def _rows_file(args: argparse.Namespace, path: Path) -> Path | None:
             "for the file.",
             "Give one of the two.",
         )
-    if path.suffix == ".json":
+    rows = path.with_suffix(".json")
+    if rows.name == "cdktf.json" or rows.name.endswith(".tf.json"):
         raise UserError(
-            f"--fleet writes its rows to {path}, and the program would be the same file.",
-            "Name a file with --output that ends in .py.",
+            f"--fleet writes its rows to {rows}, and a file of that name is read as a program.",
+            "Name another file with --output.",
         )
-    return path.with_suffix(".json")
+    return rows
 
 
 def _refuse_second_program(folder: Path, *, hcl: bool) -> None:
@@ -139,14 +155,15 @@ def _refuse_second_program(folder: Path, *, hcl: bool) -> None:
 def _next(args: argparse.Namespace, path: Path) -> str:
     """Return the next step for the user; write a missing cdktf.json for a Python program."""
     app = path.with_name("cdktf.json")
+    where = "" if path.parent == Path() else f" in {path.parent}"
     if args.hcl:
-        return f"{path} declares them: `{engine_of(path.parent).command} plan` shows the imports.\n"
+        plan = f"`{engine_of(path.parent).command} plan`{where}"
+        return f"{path} declares them: {plan} shows the imports.\n"
     if app.exists():
         return f"{path} declares them: synthesise it to plan the imports.\n"
     write_named(
         app, json.dumps({"language": "python", "app": f"python {shlex.quote(path.name)}"}) + "\n"
     )
-    where = "" if path.parent == Path() else f" in {path.parent}"
     return f"{path} declares them, and {app} runs it: `opsconsole plan`{where} shows the imports.\n"
 
 
