@@ -57,11 +57,23 @@ def test_emulator_that_cannot_start_prints_one_line(capfd, arguments, said):
     assert len(captured.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("arguments", [["--port", "70000"], ["--port", "x"], ["--profile", "x"]])
-def test_wrong_arguments_exit_with_1(arguments):
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--port", "70000"], "'70000' is not a port"),
+        (["--port", "x"], "'x' is not a port"),
+        (["--profile", "x"], '"x" is not one of its values'),
+        (["--latency=-1"], "'-1' is not a number from 0"),
+        (["--seconds", "nan"], "'nan' is not a number from 0"),
+        (["--api-key", "bad"], "the key is not of the form svc_ak_…"),
+        (["--api-key", "svc_ak_a b"], "the key is not of the form svc_ak_…"),
+    ],
+)
+def test_wrong_arguments_exit_with_1(capfd, arguments, said):
     with pytest.raises(SystemExit) as stopped:
         run(*arguments)
     assert stopped.value.code == 1
+    assert said in capfd.readouterr().err
 
 
 def test_a_port_that_is_taken(capfd, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -62,6 +63,30 @@ def read_port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port; write a number from 0 to 65535")
     return int(text)
+
+
+def read_amount(text: str) -> float:
+    """Read a number that is not negative, without a unit.
+
+    Raises:
+        ArgumentTypeError: The text is not such a number.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0")
+    return value
+
+
+def read_api_key(text: str) -> str:
+    from opsconsole.v1.settings import API_KEY
+
+    # The value is not shown, because it may be a key with something around it.
+    if API_KEY.fullmatch(text) is None:
+        raise argparse.ArgumentTypeError("the key is not of the form svc_ak_…")
+    return text
 
 
 def read_day(text: str) -> date:

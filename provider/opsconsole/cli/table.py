@@ -34,6 +34,8 @@ from opsconsole.cli.options import (
     WORKSPACES,
     Group,
     Option,
+    read_amount,
+    read_api_key,
     read_port,
 )
 from opsconsole.errors import TRY_LATER
@@ -458,13 +460,13 @@ HELP: Final = {
             ),
             "--profiles  list the profiles and stop",
             "--switch NAME=VALUE…  turn one switch of the profile; the value is JSON, or a word",
-            Option("--seconds N  stop after N seconds", type=float),
+            Option("--seconds N  stop after N seconds", type=read_amount),
             Option(
                 "--seed SEED  first rows: starter, empty, fleet, fleet:HOSTS, or a JSON file",
                 default="starter",
             ),
-            "--api-key KEY  the key that it accepts",
-            Option("--latency MS  milliseconds that answers wait", type=float, default=0.0),
+            Option("--api-key KEY  the key that it accepts: svc_ak_…", type=read_api_key),
+            Option("--latency MS  milliseconds that answers wait", type=read_amount, default=0.0),
             "--background  serve in a process of its own, for an hour unless --seconds says "
             'otherwise; print what a shell evaluates: eval "$(opsconsole emulator --background)"',
             Option("--exit-with-parent", help=argparse.SUPPRESS),

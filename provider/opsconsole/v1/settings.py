@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 _CREDENTIALS = frozenset({"api_key", "session_cookie"})
-_KEY = re.compile(r"svc_ak_[!-~]+")
+API_KEY = re.compile(r"svc_ak_[!-~]+")
 _COOKIE = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+=[!-+\--:<-~]+")
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _ENDPOINT_PATH = re.compile(r"/[A-Za-z0-9\-._~!$&'()*+,;=:@%/{}]*")
@@ -245,7 +245,7 @@ def _check_credentials(key: str | None, cookie: str | None) -> None:
             "provider's configuration. Keys are minted in the console's API Keys settings.",
             "api_key",
         )
-    elif _KEY.fullmatch(key) is None:
+    elif API_KEY.fullmatch(key) is None:
         raise ConfigurationError(*KEY_FORM, "api_key")
 
 
