@@ -78,6 +78,8 @@ def test_an_unknown_verb_goes_to_terraform(elsewhere):
     run = elsewhere(HOST).run("-chdir=.", "console", "-x", expect={7})
     assert run.out == "called: -chdir=. console -x\n"
     assert "because of the verb `console`" in run.err
+    for words in ("fmt -help", "-help bogus"):
+        assert elsewhere(HOST).run(*words.split(), expect={7}).out == f"called: {words}\n"
 
 
 def test_a_directory_without_plugins_is_reported(elsewhere):

@@ -115,7 +115,11 @@ def test_what_cannot_be_asked_for_is_one_clear_error(standin):
     for words, said in (
         (("plan", "-out"), "-out needs a value."),
         (("plan", "-lock=perhaps"), "-lock is on or off, not 'perhaps'."),
-        (("apply", "a", "b"), "`apply` takes 0 to 1 arguments, not 2."),
+        (("apply", "a", "b"), "`apply` takes at most 1 argument, not 2."),
+        (("state", "show"), "`state show` takes 1 argument, not 0."),
+        (("state", "rm"), "`state rm` takes at least 1 argument, not 0."),
+        (("import", "--", "a"), "`import` takes 2 arguments, not 1."),
+        (("state", "show", "--", "-x", "a"), "`state show` takes 1 argument, not 2."),
         (("-chdir=nowhere", "plan"), "-chdir: there is no directory nowhere."),
     ):
         run = engine.run(*words, expect={1})

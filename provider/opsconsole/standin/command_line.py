@@ -126,6 +126,9 @@ def _read_flags(
     waiting = list(words)
     while waiting:
         word = waiting.pop(0)
+        if word == "--":
+            operands += waiting
+            break
         match = re.fullmatch("--?([a-z][a-z0-9-]*)(?:=(.*))?", word, re.DOTALL)
         if match is None:
             operands.append(word)
@@ -141,8 +144,8 @@ def _read_flags(
                 raise UserError(f"-{name} needs a value.", f"Write -{name}=VALUE.")
             value = waiting.pop(0)
         flag_values.append((name, value if flag.valued else _switch(name, value)))
-        if flag.use not in ("pass", "own", "ignore"):
-            foreign = foreign or f"the flag -{name} ({flag.use})"
+        if flag.use == "foreign":
+            foreign = foreign or f"the flag -{name} ({flag.reason})"
     return tuple(flag_values), tuple(operands), foreign
 
 

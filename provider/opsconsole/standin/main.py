@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from opsconsole.cli.standard_streams import OutputStream, open_descriptors, text_stream
 from opsconsole.errors import TRY_LATER, UserError
-from opsconsole.standin.command_line import FALSE, ProgramCall, read_call
+from opsconsole.standin.command_line import FALSE, GROUPS, ProgramCall, read_call
 from opsconsole.standin.verbs import VERBS, Verb
+from opsconsole.text import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -27,6 +28,7 @@ _GLOBAL = (
     ("-help", "show this, or the flags of a verb"),
     ("-version", "the same as the verb version"),
 )
+_REMARKS = {"ignore": "changes nothing here", "foreign": "only Terraform has it"}
 _VARIABLES = (
     ("OPSCONSOLE_ENGINE", "native or terraform: force the native or the real engine"),
     ("OPSCONSOLE_TERRAFORM_FALLBACK", "the real engine; else terraform or tofu on PATH"),
@@ -67,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     call = read_call(words, os.environ)
     verb = call.verb
-    if call.help or call.name in ("", "help"):
+    known = verb is not None or call.name in GROUPS
+    if call.name in ("", "help") or (call.help and known):
         sys.stdout.write(help_text(call.name))
         # Terraform exits with 127 if no verb is given.
         return 0 if call.help or call.name else 127
@@ -157,9 +160,13 @@ def _directory(call: ProgramCall) -> Path:
 def _check_operands(name: str, verb: Verb, count: int) -> None:
     least, most = verb.operands
     if count < least or (most >= 0 and count > most):
-        wanted = str(least) if least == most else f"{least} to {most if most >= 0 else 'any'}"
+        wanted = plural(least, "argument")
+        if most < 0:
+            wanted = f"at least {wanted}"
+        elif most > least:
+            wanted = f"at most {plural(most, 'argument')}"
         raise UserError(
-            f"`{name}` takes {wanted} arguments, not {count}.",
+            f"`{name}` takes {wanted}, not {count}.",
             f"`opsconsole-terraform {name} -help` says more. Write flags as -NAME=VALUE.",
         )
 
@@ -174,10 +181,7 @@ def help_text(name: str) -> str:
         lines += ["", "Flags:"]
     for flag, facts in sorted(verb.flags.items()):
         shown = f"-{flag}=VALUE" if facts.valued else f"-{flag}"
-        remark = {"pass": "", "own": "", "ignore": "changes nothing here"}.get(
-            facts.use, "only Terraform has it"
-        )
-        lines.append(f"  {shown:28}{remark}".rstrip())
+        lines.append(f"  {shown:28}{_REMARKS.get(facts.use, '')}".rstrip())
     return "\n".join([*lines, ""])
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +17,13 @@ class Flag:
     Attributes:
         valued: Whether the flag takes a value; otherwise it is on or off.
         use: `pass` if the engine's command has the same flag; `own` if the verb itself reads the
-            flag; `ignore` if the flag has no effect here; otherwise the reason why only Terraform
-            supports the flag.
+            flag; `ignore` if the flag has no effect here; `foreign` if only Terraform supports it.
+        reason: Why only Terraform supports the flag.
     """
 
     valued: bool
-    use: str = "pass"
+    use: Literal["pass", "own", "ignore", "foreign"] = "pass"
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +52,14 @@ class Verb:
     needs_backend: bool = True
 
 
-def _flags(use: str, names: str) -> dict[str, Flag]:
+def _flags(use: Literal["pass", "own", "ignore"], names: str) -> dict[str, Flag]:
     """Return flags of one use; those that take a value end with `=`."""
     return {name.rstrip("="): Flag(name.endswith("="), use) for name in names.split()}
+
+
+def _foreign(name: str, reason: str) -> dict[str, Flag]:
+    """Return a flag with a value that only Terraform supports."""
+    return {name: Flag(True, "foreign", reason)}
 
 
 _COLOUR = _flags("pass", "no-color")
@@ -61,7 +68,7 @@ _STATE = _flags("pass", "state= journal=")
 _LOCKING = _flags("pass", "lock lock-timeout=")
 _VARIABLES = _flags("pass", "var= var-file=")
 _REMOTE = _flags("ignore", "ignore-remote-version")
-_ELSEWHERE = _flags("the engine writes state where it is read", "state-out=")
+_ELSEWHERE = _foreign("state-out", "the engine writes state where it is read")
 _BACKUP = _flags("ignore", "backup=")
 _TESTS = _flags("ignore", "test-directory=")
 _LENGTH = _flags("pass", "compact full")
@@ -89,7 +96,7 @@ VERBS: Mapping[str, Verb] = {
         | _flags("own", "backend-config= lock-timeout=")
         | _flags("ignore", "get upgrade no-color ignore-remote-version")
         | _flags("ignore", "plugin-dir= lockfile= test-directory= var= var-file=")
-        | _flags("a module is copied into the directory", "from-module="),
+        | _foreign("from-module", "a module is copied into the directory"),
         run="initialising:run",
     ),
     "validate": Verb(
@@ -167,7 +174,7 @@ VERBS: Mapping[str, Verb] = {
         | _COLOUR
         | _VARIABLES
         | _flags("pass", "input parallelism=")
-        | _flags("the program is read from the working directory", "config="),
+        | _foreign("config", "the program is read from the working directory"),
         (2, 2),
     ),
     "graph": Verb(
