@@ -186,10 +186,11 @@ def _make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
 def _check_targets(targets: Sequence[OutputTarget]) -> None:
     for item in targets:
         FORMATS[item.format].load()
-    places = [None if item.file is None else item.file.absolute() for item in targets]
+    # `resolve` raises an error at a loop of links.
+    places = [None if item.file is None else os.path.realpath(item.file) for item in targets]
     for place in places:
         if places.count(place) > 1:
-            name = "stdout" if place is None else str(place)
+            name = "stdout" if place is None else place
             raise UserError(
                 f"Two formats would go to {name}.", "Give each a file: --format FORMAT=FILE."
             )
