@@ -170,9 +170,13 @@ def test_csv_has_a_verdict_for_each_row(native):
     # Neither the console nor the verdicts count the empty line.
     (native.folder / "hosts.csv").write_text("name,tags\none,a:b;c:d\n\ntwo,wrong\nthree,\n")
     words = ("hosts", "import", "hosts.csv", "--on-error=stop")
+    (native.folder / "hosts.json").write_text('[{"name": "one"}]')
+    parameter = "--on-error-parameter=on_error"
+    refused = native.run("hosts", "import", "hosts.json", parameter, expect=1)
+    assert "--on-error-parameter is for CSV, and hosts.json is JSON" in refused.err
     unnamed = native.run(*words, expect=1)
     assert "does not name the query parameter" in unnamed.err
-    result = native.run(*words, "--on-error-parameter=on_error", expect=None)
+    result = native.run(*words, parameter, expect=None)
     assert [line.split()[:3] for line in result.out.splitlines()[1:3]] == [
         ["1", "one", "created"],
         ["2", "two", "failed"],

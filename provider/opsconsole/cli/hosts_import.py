@@ -39,6 +39,11 @@ def run(args: argparse.Namespace) -> int:
             "row that fails, and CSV has no other place for it.",
             "Name it with --on-error-parameter, leave --on-error out, or import JSON rows.",
         )
+    if args.on_error_parameter and not rows.is_csv:
+        raise UserError(
+            f"--on-error-parameter is for CSV, and {args.file} is JSON, whose body has `on_error`.",
+            "Leave it out.",
+        )
     warn_of_override(args.file, "dry_run", rows.dry_run, args.dry_run)
     if args.dry_run is None:
         args.dry_run = bool(rows.dry_run)
