@@ -73,7 +73,7 @@ def test_options_of_accept_are_checked(words, text, native):
 def test_an_address_that_did_not_drift_is_refused(drifted):
     words = ["--accept", "opsconsole_host.db", "--reason", "x"]
     refused = drifted.run("drift", *words, expect=1).err
-    assert "opsconsole_host.db names no drift. Nothing was accepted.\n" in refused
+    assert 'No drift is called "opsconsole_host.db". Nothing was accepted.\n' in refused
     assert WEB in refused
     assert not (drifted.folder / BASELINE_FILE).exists()
 

@@ -48,7 +48,7 @@ def select_findings(report: DriftReport, addresses: Sequence[str]) -> list[Findi
         if not named:
             shown = first_items(sorted({item.address for item in drifted}))
             raise UserError(
-                f"{address} names no drift. Nothing was accepted.",
+                f'No drift is called "{address}". Nothing was accepted.',
                 f"These drifted: {shown}." if shown else "No resource drifted.",
             )
         selected.update((id(item), item) for item in named)
