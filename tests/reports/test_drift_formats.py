@@ -18,6 +18,7 @@ from opsconsole.drift.model import (
     Difference,
     DriftReport,
     Finding,
+    ShardResult,
     judge,
     percent,
 )
@@ -101,6 +102,12 @@ UNDER = {"required": ("opsconsole_host",), "min_coverage": 100.0}
             "8 resources drifted. 1 accepted.",
         ),
         ({"findings": ()}, CheckOutcome.CLEAN, "State is empty."),
+        (
+            {"findings": (), "shard": ShardResult(1, 2)},
+            CheckOutcome.CLEAN,
+            "No stack belongs to this shard. This is shard 1/2: unmanaged objects count once "
+            "`opsconsole drift merge` has the reports of all shards.",
+        ),
     ],
 )
 def test_verdicts(report, facts, outcome, explanation):

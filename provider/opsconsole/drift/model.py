@@ -245,7 +245,7 @@ class DriftReport:
     Attributes:
         findings: One for each resource, grouped by stack in the order of the state; then unmanaged
             objects and pending resources.
-        checked_at: The time of the check, in ISO 8601 and UTC.
+        checked_at: When the check ended, in ISO 8601 and UTC.
         read_only: Whether nothing but GET was sent.
         method: How hosts were read, in one sentence for each method.
         diagnostics: Everything that could not be checked, with the reasons.
@@ -424,7 +424,10 @@ def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
     unchecked = in_state.count(Bucket.UNCHECKED)
     part = f"{len(in_state) - unchecked:,} of " if unchecked else ""
     text = f"{part}{plural(len(in_state), 'resource')} in state checked."
-    return CheckOutcome.CLEAN, "No drift", f"{text if in_state else 'State is empty.'}{note}"
+    if not in_state:
+        alone = report.shard is not None and not report.shard.stacks
+        text = "No stack belongs to this shard." if alone else "State is empty."
+    return CheckOutcome.CLEAN, "No drift", f"{text}{note}"
 
 
 def percent(value: float) -> str:
