@@ -161,7 +161,12 @@ def _explain_problem(problem: Any) -> str:
         return f"{field}: missing"
     if problem["type"] == "value_error":
         return f"{field}: {problem['ctx']['error']}"
-    if problem["type"] == "literal_error":
+    # An empty cell and an empty text are None by now.
+    if problem["input"] is None:
+        return f"{field}: must not be empty"
+    if problem["type"] == "model_type":
+        text = f"must be a mapping or a {problem['ctx']['class_name']}"
+    elif problem["type"] == "literal_error":
         text = f"must be {problem['ctx']['expected']}"
     else:
         text = problem["msg"].partition(",")[0].replace("Input should be", "must be")
