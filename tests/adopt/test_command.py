@@ -326,4 +326,4 @@ def test_an_agent_whose_texts_a_row_would_change_is_a_statement(org, is_row):
     values = {"org_id": org, "name": "ops", **ties}
     agent = AdoptedObject("opsconsole_agent", "agt_1", "ops", values)
     [row] = fleet_rows([host, agent])
-    assert (bool(agent.place), "agents" in row) == (is_row, is_row)
+    assert (bool(agent.expression), "agents" in row) == (is_row, is_row)

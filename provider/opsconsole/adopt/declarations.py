@@ -48,7 +48,7 @@ class AdoptedObject:
         values: The declared values: literals, references, lists of either.
         group: The object under which it is shown, or empty.
         unmarked: Whether it is a jump host of other hosts without being declared as a jump host.
-        place: Its expression in Python, if something else declares it, else empty; set by
+        expression: Its expression in Python, if something else declares it, else empty; set by
             `fleet_rows`.
         comments: Its comments: attributes that are not declared, and why.
     """
@@ -59,14 +59,14 @@ class AdoptedObject:
     values: Mapping[str, Any]
     group: str = ""
     unmarked: bool = False
-    place: str = ""
+    expression: str = ""
     comments: tuple[str, ...] = ()
 
     @property
     def variable(self) -> str:
-        """The name of its variable, or its place."""
-        if self.place:
-            return self.place
+        """The name of its variable, or its expression."""
+        if self.expression:
+            return self.expression
         name = _variable(self.name)
         return f"{name}_" if keyword.iskeyword(name) or name in _VARIABLES else name
 

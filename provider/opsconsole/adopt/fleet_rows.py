@@ -36,7 +36,7 @@ _AGENT_COLUMNS: Final = frozenset(
 
 
 def fleet_rows(items: Iterable[AdoptedObject]) -> list[Row]:
-    """Return the rows of a fleet; set the place of each item that a row declares.
+    """Return the rows of a fleet; set the expression of each item that a row declares.
 
     Items that a row cannot express exactly stay statements.
     """
@@ -48,18 +48,18 @@ def fleet_rows(items: Iterable[AdoptedObject]) -> list[Row]:
         if type_name == HOST.type_name and _fits_host(item):
             rows[import_id] = _host_row(item)
             hosts.append(rows[import_id])
-            item.place = f'hosts["{item.name}"]'
+            item.expression = f'hosts["{item.name}"]'
         elif type_name == AGENT.type_name and _fits_agent(item):
             # Owners come before the objects that they own, so the host's row exists already.
             host = item.values["host_id"].item
             rows[import_id] = _agent_row(item)
             rows[host.import_id].setdefault("agents", []).append(rows[import_id])
-            item.place = f'{host.place}.agents["{item.name}"]'
+            item.expression = f'{host.expression}.agents["{item.name}"]'
         elif type_name == AGENT_PLUGIN.type_name and _fits_attachment(item):
             agent = item.values["agent_id"].item
             plugin = {"plugin_id": literal(item.values["plugin_id"]), "import_id": import_id}
             rows[agent.import_id].setdefault("attachments", []).append(plugin)
-            item.place = f"an attachment of {agent.place}"
+            item.expression = f"an attachment of {agent.expression}"
     return hosts
 
 
@@ -81,7 +81,7 @@ def _fits_agent(item: AdoptedObject) -> bool:
     by_id = isinstance(specialty, str) and specialty.startswith("spc_")
     return (
         isinstance(host, ObjectReference)
-        and bool(host.item.place)
+        and bool(host.item.expression)
         and (by_key or by_id)
         and bool(item.values.get("name"))
         and item.values.keys() <= _AGENT_COLUMNS
@@ -91,7 +91,7 @@ def _fits_agent(item: AdoptedObject) -> bool:
 
 def _fits_attachment(item: AdoptedObject) -> bool:
     agent = item.values.get("agent_id")
-    return isinstance(agent, ObjectReference) and bool(agent.item.place) and _is_plain(item)
+    return isinstance(agent, ObjectReference) and bool(agent.item.expression) and _is_plain(item)
 
 
 def _is_plain(item: AdoptedObject, *apart: str) -> bool:
@@ -122,7 +122,7 @@ def _host_row(item: AdoptedObject) -> Row:
 def _key(jump: Any) -> str:
     if not isinstance(jump, ObjectReference):
         return str(jump)
-    return jump.item.name if jump.item.place else jump.item.import_id
+    return jump.item.name if jump.item.expression else jump.item.import_id
 
 
 def _agent_row(item: AdoptedObject) -> Row:

@@ -51,10 +51,10 @@ def python_program(
         remarks: Comments that end the program.
         origin: The console's address, for the first line.
         framework: `cdktf` or `cdktn`.
-        rows: The name of the fleet file that declares the items with a place; empty if there is no
-            such file.
+        rows: The name of the fleet file that declares the items with an expression; empty if
+            there is no such file.
     """
-    items = [item for item in items if not item.place]
+    items = [item for item in items if not item.expression]
     variables = _variables(items)
     body: list[str] = []
     if rows:
@@ -116,7 +116,7 @@ def _variables(items: Sequence[AdoptedObject]) -> dict[str, str]:
         for item in items
         for value in item.values.values()
         for one in (value if isinstance(value, list) else [value])
-        if isinstance(one, ObjectReference) and not one.item.place
+        if isinstance(one, ObjectReference) and not one.item.expression
     ]
     # Their declaration continues with `behind`, so `import_from` is a statement of its own.
     behind = [item for item in items if _jumps(item)]

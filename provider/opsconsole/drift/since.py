@@ -35,7 +35,7 @@ def compare(report: DriftReport, earlier: DriftReport | None) -> DriftReport:
                 parts = (replace(entry, what=(what,), seen=True) for what in entry.what)
                 before = {_key(part): part for part in parts} | before
     by_address = {
-        _place(item.stack, item.address, item.bucket.value): item for item in report.findings
+        _finding_key(item.stack, item.address, item.bucket.value): item for item in report.findings
     }
     gone = [
         (part, _is_resolved(part, report, by_address))
@@ -74,7 +74,7 @@ def _is_resolved(
         return False
     if part.stack not in report.scope.stacks:
         return None
-    finding = by_address.get(_place(part.stack, part.address, what))
+    finding = by_address.get(_finding_key(part.stack, part.address, what))
     if finding is None:
         # A resource without a finding has left state. An unmanaged object may only be hidden by a
         # list that was not read to its end.
@@ -100,10 +100,10 @@ def _entries(findings: Iterable[Finding]) -> dict[_Key, DriftEntry]:
 
 def _key(part: DriftEntry) -> _Key:
     [what] = part.what
-    return (*_place(part.stack, part.address, what), what)
+    return (*_finding_key(part.stack, part.address, what), what)
 
 
-def _place(stack: str, address: str, what: str) -> tuple[str, str]:
+def _finding_key(stack: str, address: str, what: str) -> tuple[str, str]:
     # An unmanaged object is shown under any stack of its console, and that stack may change.
     return "" if what == Bucket.UNMANAGED.value else stack, address
 

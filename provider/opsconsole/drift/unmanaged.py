@@ -84,12 +84,12 @@ async def find_unmanaged(
     """
     findings: dict[tuple[str, str, str], Finding] = {}
     unlisted: list[Diagnostic] = []
-    cut: list[Diagnostic] = []
+    incomplete: list[Diagnostic] = []
     for provider in filter(None, dict.fromkeys(item.provider for item in objects)):
         session, base_url = provider.session, provider.session.settings.base_url
         listed, problems = await read_inventory(session, counted_types)
         unlisted += problems
-        cut += _report_incomplete_lists(session, counted_types, listed)
+        incomplete += _report_incomplete_lists(session, counted_types, listed)
         # An object whose console is not known may belong to this one.
         managed = [item for item in objects if item.base_url in (base_url, "")]
         on_console = [item for item in objects if item.provider is provider]
@@ -98,7 +98,7 @@ async def find_unmanaged(
             # The object may have been found already, under other settings of the same console.
             what = (base_url, finding.type_name, finding.id)
             findings.setdefault(what, replace(finding, undecided=sharded, console=where))
-    return list(findings.values()), [*unlisted, *cut]
+    return list(findings.values()), [*unlisted, *incomplete]
 
 
 def lists_were_read(objects: Iterable[StateObject]) -> bool:
@@ -151,7 +151,7 @@ def _report_incomplete_lists(
             continue
         shown = f"The list shows {len(listing.entries)}."
         kind = RESOURCES[type_name].plural
-        why = explain_gap(kind, listing)[1]
+        why = explain_gap(kind, listing).detail
         # An operator asked for this list: "nothing unmanaged" would be a false claim.
         yield error(f"Not all {kind} may have been seen: some may be unmanaged", f"{shown} {why}")
     partial = [item for item in session.lists_read("plugin_list").values() if not item.complete]
@@ -160,7 +160,7 @@ def _report_incomplete_lists(
         # Plugins count by default, so a truncated list of plugins does not fail a check.
         yield warning(
             f"{which} more plugins than the list shows: some may be unmanaged",
-            explain_gap("the agent's plugins", partial[0])[1],
+            explain_gap("the agent's plugins", partial[0]).detail,
         )
 
 

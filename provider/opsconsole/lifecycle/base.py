@@ -50,7 +50,7 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
     WriteRequest,
 )
-from opsconsole.lifecycle.missing import missing, warn_abandoned
+from opsconsole.lifecycle.missing import outcome_of_missing, warn_abandoned
 from opsconsole.lifecycle.planning import (
     DeletionCount,
     Proposal,
@@ -281,7 +281,7 @@ class BaseLifecycle:
         try:
             outcome = await self._read(request)
         except NotFound as problem:
-            outcome = missing(self, request, problem=problem)
+            outcome = outcome_of_missing(self, request, problem=problem)
         except Stopped as problem:
             return request.leave_unchecked(str(problem), begun=False)
         except Exception as problem:

@@ -10,7 +10,7 @@ just found gone. An error would forbid every destroy.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from opsconsole.diagnostics import Diagnostic, Severity, error, warning
 from opsconsole.errors import ApiError, Cause, NotFound
@@ -39,7 +39,7 @@ _WAY_OUT = (
 _UNSEEN = "deleted, or not visible to this key"
 
 
-def missing(
+def outcome_of_missing(
     lifecycle: BaseLifecycle,
     request: ReadRequest,
     how: str = BY_404,
@@ -153,11 +153,23 @@ def refusal(what: str, reason: str, problem: ApiError) -> Diagnostic:
     )
 
 
-def explain_gap(listed: str, listing: Listing) -> tuple[str, str]:
-    """Return why a list may not be whole, as part of a sentence, and with what can be done."""
+class GapExplanation(NamedTuple):
+    """Why a list may not be whole.
+
+    Attributes:
+        reason: The part of a sentence.
+        detail: The sentence, and what can be done.
+    """
+
+    reason: str
+    detail: str
+
+
+def explain_gap(listed: str, listing: Listing) -> GapExplanation:
+    """Return why a list may not be whole."""
     assert listing.gap is not None
     reason = f"the list of {listed} may not be whole: {listing.gap.value}"
-    return reason, f"{reason[0].upper()}{reason[1:]}. {listing.gap.remedy}"
+    return GapExplanation(reason, f"{reason[0].upper()}{reason[1:]}. {listing.gap.remedy}")
 
 
 def warn_abandoned(name: str, remains: str = "it stays on the console") -> Diagnostic:

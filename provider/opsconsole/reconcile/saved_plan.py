@@ -47,7 +47,7 @@ _BYTES_KEY = "\0bytes"
 """The member name in a JSON object that stands for bytes."""
 _CREDENTIALS = ("api_key", "session_cookie")
 _VALUES = "saved-values.json"
-_OF_THE_OWNER = 0o600
+_OWNER_ONLY = 0o600
 """The mode of a plan file."""
 
 
@@ -112,12 +112,12 @@ def write_plan(path: Path, saved: SavedPlan) -> None:
     text = json.dumps(saved, default=_to_json, separators=(",", ":"))
     packed = zlib.compress(text.encode(), zlib.Z_BEST_SPEED)
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _OF_THE_OWNER)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _OWNER_ONLY)
         with os.fdopen(descriptor, "wb") as file:
             # The mode given to `open` is for a new file only. A device such as /dev/stdout keeps
             # its own.
             if stat.S_ISREG(os.fstat(descriptor).st_mode):
-                os.fchmod(descriptor, _OF_THE_OWNER)
+                os.fchmod(descriptor, _OWNER_ONLY)
             file.write(_MAGIC + packed)
     except OSError as problem:
         raise UserError(f"Cannot write the plan to {path}: {problem.strerror}.") from problem

@@ -33,7 +33,7 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
 from opsconsole.lifecycle.missing import (
-    missing,
+    outcome_of_missing,
     unchecked_by_list,
 )
 from opsconsole.lifecycle.planning import Proposal, fill_unknown, propose_creation, request_of
@@ -185,7 +185,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         try:
             listing = await self._known.plugins(agent_id)
         except NotFound as problem:
-            outcome = missing(self, request, _NO_AGENT, problem)
+            outcome = outcome_of_missing(self, request, _NO_AGENT, problem)
             if outcome.state is None:
                 self.session.gone[AGENT.name].add(agent_id)
             return outcome
@@ -195,7 +195,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         if entry is not None:
             return self._present(request, entry)
         if listing.complete:
-            return missing(self, request, _NOT_LISTED)
+            return outcome_of_missing(self, request, _NOT_LISTED)
         return unchecked_by_list(self, request, "the agent's plugins", listing)
 
     def _present(self, request: ReadRequest, entry: Mapping[str, Any]) -> ReadOutcome:

@@ -26,7 +26,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.missing import (
     explain_gap,
-    missing,
+    outcome_of_missing,
     plan_gone,
     unchecked_by_list,
 )
@@ -110,7 +110,7 @@ class SpecialtyLifecycle(BaseLifecycle):
                 return self.outcome_of_read(prior, request.private, entry)
         if listing.complete:
             how = "The search shows every specialty, and this one is not among them."
-            return missing(self, request, how)
+            return outcome_of_missing(self, request, how)
         return unchecked_by_list(self, request, "specialties", listing)
 
     async def _create(self, request: CreateRequest) -> Outcome:
@@ -187,7 +187,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         if any(entry["id"] == object_id for entry in listing.entries):
             return True
         if not listing.complete:
-            raise ConsoleError(explain_gap("specialties", listing)[0])
+            raise ConsoleError(explain_gap("specialties", listing).reason)
         return False
 
     def _refuse_carried(self, prior: Values, problem: Conflict) -> Diagnostic:
@@ -271,7 +271,7 @@ async def find_specialty(
         )
     if not listing.complete:
         summary = f"Cannot tell whether there is one specialty with the {asked}"
-        return error(summary, explain_gap("specialties", listing)[1], path)
+        return error(summary, explain_gap("specialties", listing).detail, path)
     near = ""
     for name in ("key", "name"):
         if name in selectors:
