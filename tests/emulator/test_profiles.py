@@ -93,9 +93,3 @@ def test_a_wrong_switch_is_refused_by_name(name, value):
 @pytest.mark.parametrize("name", [*profiles(), *SWITCHES, *EXTRA])
 def test_guide_names_every_profile_switch_and_endpoint(name):
     assert f"`{name}`" in DOCS.read_text("utf-8")
-
-
-def test_a_profile_cannot_be_changed():
-    with pytest.raises(ValueError):
-        profiles()["default"].trims = True  # type: ignore[misc]  # that is the test
-    assert isinstance(profiles()["default"], Profile)
