@@ -197,7 +197,7 @@ def test_a_run_whose_machine_is_gone_loses_nothing_that_is_five_seconds_old(kind
     assert len(app.console.rows("hosts")) == 200
     names = [row["name"] for row in app.console.rows("agents")]
     assert len(names) == len(set(names))
-    # The eleven operations cannot tell which agents in flight came to be: the run names them.
+    # The documented operations cannot tell which agents in flight came to be: the run names them.
     unknown = re.findall(
         r"Error: It is not known whether opsconsole_agent\.(\S+) was created", told
     )

@@ -28,7 +28,7 @@ from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.drift.stack import state_objects
 from opsconsole.errors import UserError
 from opsconsole.named_files import write_named
-from opsconsole.resources import HOST, RESOURCES
+from opsconsole.resources import RESOURCES
 from opsconsole.resources.host.file_import import Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import read_state
@@ -207,8 +207,7 @@ def _announce(provider: ConfiguredProvider, wanted: Iterable[ObjectId]) -> None:
         definition = RESOURCES[type_name]
         endpoint = operation_to_name(definition, "read")
         call = endpoint if console.has(endpoint) else str(documented_for(definition, "read"))
-        empty = ", with an empty body, which changes nothing" if type_name == HOST.type_name else ""
-        note = empty if call.startswith("POST") else ""
+        note = ", with an empty body, which changes nothing" if call.startswith("POST") else ""
         sys.stderr.write(f"Reading {_counts([type_name] * count)} by {call}{note}.\n")
 
 
