@@ -4,29 +4,33 @@ import pytest
 
 from declarations import kind_of, value
 from opsconsole.definition import Attribute, ChangeRule, Kind
-from opsconsole.emulator.document import FIELDS, HOST_SETS, ONLY_AT_CREATION, TABLES
+from opsconsole.emulator.document import FIELDS, HOST_SETS, KINDS, ONLY_AT_CREATION
 from opsconsole.resources import AGENT_PLUGIN, HOST, RESOURCES
 
-KINDS = {kind_of(item): item for item in RESOURCES.values() if item is not AGENT_PLUGIN}
+RESOURCES_BY_KIND = {kind_of(item): item for item in RESOURCES.values() if item is not AGENT_PLUGIN}
 WRITE_ONLY = {"plugin_ids"}
 
 
 def on_the_wire(kind: str) -> list[Attribute]:
-    return [item for item in KINDS[kind] if not item.local and item.name not in WRITE_ONLY]
+    return [
+        item for item in RESOURCES_BY_KIND[kind] if not item.local and item.name not in WRITE_ONLY
+    ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", RESOURCES_BY_KIND)
 def test_emulator_and_provider_have_the_same_fields(kind):
     assert {item.name for item in on_the_wire(kind)} == {*FIELDS[kind]}
 
 
-@pytest.mark.parametrize("kind", [name for name, item in KINDS.items() if item.owner == "host_id"])
+@pytest.mark.parametrize(
+    "kind", [name for name, item in RESOURCES_BY_KIND.items() if item.owner == "host_id"]
+)
 def test_objects_of_a_host_go_with_it(make, kind):
     ask = make()
     host = ask.host()["id"]
-    row = ask.store.add(TABLES[kind], {"name": "owned", "host_id": host})
+    row = ask.store.add(KINDS[kind].collection, {"name": "owned", "host_id": host})
     assert ask("DELETE", f"/api/v1/hosts/{host}")[0] == 200
-    left = ask.store.tables[TABLES[kind]].get(row["id"])
+    left = ask.store.tables[KINDS[kind].collection].get(row["id"])
     assert left is None or left.get("status") == "archived"
 
 

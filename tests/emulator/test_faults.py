@@ -16,8 +16,8 @@ import pytest
 
 from opsconsole.emulator import ControlError, Emulator, serve, spawn
 from opsconsole.emulator.bodies import BadBody
-from opsconsole.emulator.document import DOCUMENTED, EXTRA, TABLES
-from opsconsole.emulator.faults import KINDS, read_fault
+from opsconsole.emulator.document import DOCUMENTED, EXTRA, KINDS
+from opsconsole.emulator.faults import FAULT_KINDS, read_fault
 from patience import until
 
 HOST = "/api/v1/hosts/hst_fleet00002"
@@ -26,12 +26,14 @@ DONE_FIRST = {"reset_after", "cut_answer", "late_answer", "late_effect", "gzip_b
 
 
 def effect(kind: str) -> bool:
-    members = KINDS[kind]
+    members = FAULT_KINDS[kind]
     answers = ("answer", "ids", "garbage")
     return kind in DONE_FIRST or "handled" in members or any(name in members for name in answers)
 
 
-@pytest.mark.parametrize("kind", [name for name in KINDS if name not in ("gzip_bomb", "endless")])
+@pytest.mark.parametrize(
+    "kind", [name for name in FAULT_KINDS if name not in ("gzip_bomb", "endless")]
+)
 def test_a_kind_does_what_was_asked_or_does_not(served, call, kind):
     served.fault(kind=kind, operation="host_update", answer_delay=0.0, delay=0.0)
     with contextlib.suppress(*LOST):
@@ -118,7 +120,7 @@ def everything(whole: Emulator) -> Emulator:
 def test_another_object_is_answered_by_every_operation(everything, call, operation):
     host = everything.create("hosts", name="mine")
     held = {"host_id": host["id"], "specialty_id": "spc_linux"}
-    ids = {name: everything.create(name, key="mine", **held)["id"] for name in TABLES.values()}
+    ids = {name: everything.create(name, key="mine", **held)["id"] for name, _ in KINDS.values()}
     method, template = (DOCUMENTED | EXTRA)[operation].split(" ")
     kind = template.split("/")[3]
     path = template.replace("{id}", ids[kind]).replace("{pluginId}", "plg_disk")

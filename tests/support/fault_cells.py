@@ -14,7 +14,7 @@ from declarations import attributes_in
 from engines import run_command
 from fault_scenes import ADOPTED, KEY, SCENES, Declared, Scene, Target
 from opsconsole.emulator import Emulator, serve
-from opsconsole.emulator.faults import KINDS
+from opsconsole.emulator.faults import FAULT_KINDS
 from opsconsole.lifecycle.answers import is_sentinel
 from patience import until
 
@@ -206,7 +206,7 @@ _BOMB = 256 << 20
 _COUNTED = {"host_list": "hosts", "agent_list": "agents", "blacklist_list": "blacklisted_commands"}
 """What drift counts, to the list that it asks for then."""
 
-ALL_KINDS = ("refused", *KINDS)
+ALL_KINDS = ("refused", *FAULT_KINDS)
 
 
 @dataclass

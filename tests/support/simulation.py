@@ -37,7 +37,7 @@ from opsconsole.cli.main import main
 from opsconsole.emulator import API_KEY
 from opsconsole.emulator.application import Application
 from opsconsole.emulator.console import EmulatedConsole
-from opsconsole.emulator.faults import KINDS, Fault
+from opsconsole.emulator.faults import FAULT_KINDS, Fault
 from opsconsole.emulator.profiles import SWITCHES, Profile
 from opsconsole.emulator.seed import seed_store
 from opsconsole.emulator.store import Row, Store, Table
@@ -438,7 +438,7 @@ class World:
             skip = self.random.randrange(3)
             self.story.append(f"           {times} {fault} of {operation}, after {skip}")
             self.application.faults.waiting.append(
-                Fault(**KINDS[fault], operation=operation, skip=skip, times=times)
+                Fault(**FAULT_KINDS[fault], operation=operation, skip=skip, times=times)
             )
 
     def _at_some_request(self, act: Callable[[], object]) -> None:

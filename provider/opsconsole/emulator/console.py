@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
 from opsconsole.emulator.bodies import Bodies, Refusal, bad_request, not_found, unauthorized
-from opsconsole.emulator.document import CREDENTIAL_FIELDS, FIELDS, HOST_SETS, LISTS, TABLES
+from opsconsole.emulator.document import CREDENTIAL_FIELDS, FIELDS, HOST_SETS, KINDS, LISTS
 from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.store import MAIN_ORG, Row, Store
 
@@ -91,7 +91,7 @@ class EmulatedConsole:
     def get_visible(self, kind: str, request: ConsoleRequest) -> Row:
         """Return the row that the path names; 404 if the caller can see no such row."""
         row_id = request.ids[0]
-        row = self.store.tables[TABLES[kind]].get(row_id)
+        row = self.store.tables[KINDS[kind].collection].get(row_id)
         if row is not None and request.caller.sees(row):
             return row
         # The document says 404 for the blacklist, and does not show the status for the others.
@@ -110,7 +110,7 @@ class EmulatedConsole:
         """Change fields of a row; if none differs, the profile decides about `updated_at`."""
         differs = any(row.get(name) != value for name, value in fields.items())
         if differs or self.profile.idle_update_bumps:
-            return self.store.change(TABLES[kind], row["id"], fields)
+            return self.store.change(KINDS[kind].collection, row["id"], fields)
         return row
 
     def show(self, kind: str, row: Row, status: int | None = None) -> Answer:
@@ -213,7 +213,7 @@ def list_all(kind: str) -> Rule:
     """Return the rule that lists the caller's visible objects of a kind, archived ones included."""
 
     def rule(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
-        rows = filter(request.caller.sees, console.store.tables[TABLES[kind]])
+        rows = filter(request.caller.sees, console.store.tables[KINDS[kind].collection])
         return Answer(page(console, kind, list(rows), request.query))
 
     return rule

@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from opsconsole.emulator.bodies import BadBody, ControlBody, read, with_switches
 from opsconsole.emulator.catalogue import text_hash
-from opsconsole.emulator.document import TABLES
+from opsconsole.emulator.document import KINDS
 from opsconsole.emulator.faults import read_fault
 from opsconsole.emulator.profiles import SWITCHES, Profile
 from opsconsole.emulator.store import COLLECTIONS, MAIN_ORG, Row, check_row
@@ -175,7 +175,7 @@ class Control:
         return row
 
     def _add(self, collection: str, fields: dict[str, Any]) -> dict[str, Any]:
-        if collection in TABLES.values():
+        if any(collection == kind.collection for kind in KINDS.values()):
             fields = {"org_id": MAIN_ORG, **fields}
         if collection == "blacklists" and isinstance(fields.get("pattern"), str):
             fields.setdefault("text_hash", text_hash(fields["pattern"]))

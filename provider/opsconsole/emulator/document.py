@@ -6,7 +6,7 @@ shared definitions would share their mistakes. A test compares the two.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -41,16 +41,21 @@ EXTRA: dict[str, str] = {
 }
 """Operations that the document does not show but a profile may have."""
 
-KINDS = {
-    "host": ("hosts", "hst"),
-    "agent": ("agents", "agt"),
-    "plugin": ("plugins", "plg"),
-    "specialty": ("specialties", "spc"),
-    "blacklist": ("blacklists", "blk"),
-}
-"""The collection of each kind of object, and the prefix of its ids."""
 
-TABLES = {kind: collection for kind, (collection, _) in KINDS.items()}
+class ObjectKind(NamedTuple):
+    """The collection of a kind of object, and the prefix of its ids."""
+
+    collection: str
+    id_prefix: str
+
+
+KINDS = {
+    "host": ObjectKind("hosts", "hst"),
+    "agent": ObjectKind("agents", "agt"),
+    "plugin": ObjectKind("plugins", "plg"),
+    "specialty": ObjectKind("specialties", "spc"),
+    "blacklist": ObjectKind("blacklists", "blk"),
+}
 
 
 class CredentialConfig(BaseModel):

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, Field
 
 from opsconsole.emulator.bodies import BadBody, ControlBody, Refusal, read
 from opsconsole.emulator.console import EmulatedConsole
-from opsconsole.emulator.document import DOCUMENTED, EXTRA, TABLES
+from opsconsole.emulator.document import DOCUMENTED, EXTRA, KINDS
 
 Ids = Literal["null", "number", "dots", "empty", "huge", "crossed"]
 """The value of every id in an answer; `crossed` hands the ids of a list round by one."""
@@ -37,7 +37,7 @@ _FAILURES: Mapping[str, Mapping[str, Any]] = {
 }
 """A console or a proxy may answer this, before or after the console acted."""
 
-KINDS: Mapping[str, Mapping[str, Any]] = {
+FAULT_KINDS: Mapping[str, Mapping[str, Any]] = {
     # The connection.
     "reset_before": {"cut": "before"},
     "reset_after": {"cut": "after"},
@@ -182,9 +182,9 @@ def read_fault(fields: Any) -> Fault:
         BadBody: A member is unknown, or of the wrong kind.
     """
     if isinstance(fields, dict) and (kind := fields.get("kind")) is not None:
-        if not isinstance(kind, str) or kind not in KINDS:
-            raise BadBody(f"fault: kind: one of {', '.join(KINDS)}, not {kind!r}")
-        fields = {**KINDS[kind], **fields}
+        if not isinstance(kind, str) or kind not in FAULT_KINDS:
+            raise BadBody(f"fault: kind: one of {', '.join(FAULT_KINDS)}, not {kind!r}")
+        fields = {**FAULT_KINDS[kind], **fields}
     return read("fault", Fault.model_validate, fields)
 
 
@@ -253,8 +253,8 @@ def _other(console: EmulatedConsole, operation: str, body: Any) -> Any:
     """Return the answer about another object of the same kind."""
     kind, _, verb = operation.partition("_")
     kind = "agent" if kind == "plugin" else kind
-    if kind in TABLES and verb in _OF_ONE:
-        for row in console.store.tables[TABLES[kind]]:
+    if kind in KINDS and verb in _OF_ONE:
+        for row in console.store.tables[KINDS[kind].collection]:
             if row["id"] != body.get("id"):
                 return console.rendering.render(kind, row)
         another = {name: f"{body[name]}-other" for name in _TELLING if body.get(name)}
@@ -267,7 +267,7 @@ def _other(console: EmulatedConsole, operation: str, body: Any) -> Any:
         return {**body, "results": results}
     if isinstance(body.get("data"), list):
         other = "specialty" if operation == "plugin_list" else "plugin"
-        rows = console.store.tables[TABLES[other]]
+        rows = console.store.tables[KINDS[other].collection]
         return {**body, "data": [console.rendering.render(other, row) for row in rows]}
     return {**body, "id": f"{body.get('id')}-other"}
 
