@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from declarations import hosts
+from opsconsole.state.backend import LocalBackend
+from opsconsole.state.opening import open_state
 from text_groups import read_rows
 
 ROWS = read_rows(__file__)
@@ -80,15 +82,36 @@ def test_mv_gives_a_new_address_and_the_plan_is_empty(native, fleet):
 
 
 def test_state_mv_refuses_wrong_addresses(native, fleet):
-    native.apply(fleet(2, agents=False))
+    web = fleet(2)["opsconsole_host"]["web"]
+    native.apply(hosts(web=web, taken=web | {"name": "taken-${count.index}"}))
+    native.run("state", "rm", "opsconsole_host.taken[0]")
+    before = native.state_file.read_bytes()
     for source, target, text in (
+        ("opsconsole_host.web", "opsconsole_host.taken", "taken[1] is in the state already"),
         ("opsconsole_host.web", "opsconsole_agent.web", "of different types"),
         ("opsconsole_host.web", "opsconsole_host.one[0]", "names 2 instances"),
         ("opsconsole_host.web[0]", "opsconsole_host.web[1]", "is in the state already"),
         ("opsconsole_host.no", "opsconsole_host.one", "names nothing in the state"),
     ):
-        assert text in native.run("state", "mv", source, target, expect=1).err
-    assert native.addresses() == ["opsconsole_host.web[0]", "opsconsole_host.web[1]"]
+        for words in (["mv"], ["mv", "--dry-run"]):
+            assert text in native.run("state", *words, source, target, expect=1).err
+    assert native.state_file.read_bytes() == before
+
+
+def test_a_deposed_object_moves_with_its_instance(native, fleet):
+    native.apply(fleet(2, agents=False))
+    with open_state(LocalBackend(native.state_file)) as session:
+        key = session.state.depose("opsconsole_host.web[1]")
+    refused = native.run("state", "show", "opsconsole_host.web[1]", expect=1).err
+    assert f"no current object, only opsconsole_host.web[1] (deposed {key})" in refused
+    # An address that holds only a deposed object is taken, as for Terraform.
+    taken = ("opsconsole_host.web[0]", "opsconsole_host.web[1]")
+    assert "is in the state already" in native.run("state", "mv", *taken, expect=1).err
+    native.run("state", "mv", "opsconsole_host.web", "opsconsole_host.gate")
+    native.run("state", "mv", "opsconsole_host.gate[1]", "opsconsole_host.one")
+    assert native.addresses() == ["opsconsole_host.gate[0]", "opsconsole_host.one"]
+    [_, one] = native.state["resources"]
+    assert one["instances"][0]["deposed"] == key
 
 
 def test_a_state_is_pulled_and_pushed(native):

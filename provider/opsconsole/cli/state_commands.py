@@ -45,6 +45,12 @@ def show(args: argparse.Namespace) -> int:
     state = read_state(opening.state_backend(args, "state show"))
     address = Address.parse(args.address)
     if address not in state:
+        if deposed := state.deposed_keys(address):
+            names = ", ".join(deposed_name(str(address), key) for key in deposed)
+            raise UserError(
+                f"{address} has no current object, only {names}.",
+                "`opsconsole show` prints deposed objects too.",
+            )
         raise UserError(f"{address} is not in the state.", _near(state, args.address))
     sys.stdout.write(state_formats.instance(state, address, pen_for(args)))
     return 0
@@ -87,10 +93,18 @@ def move(args: argparse.Namespace) -> int:
     with open_state(opening.state_backend(args, "state mv")) as session:
         opening.report_folded(session)
         pairs = _pairs(session.state, args.source, Address.parse(args.target))
+        # All are checked first, so that a refusal moves none.
+        taken = {*session.state.addresses()}
         for old, new in pairs:
-            if not args.dry_run:
+            if new in taken:
+                raise UserError(
+                    f"{new} is in the state already, so {old} cannot move there.",
+                    "Nothing was moved.",
+                )
+        if not args.dry_run:
+            for old, new in pairs:
                 session.state.move(old, new)
-                session.record()
+            session.record()
         asyncio.run(session.checkpoint())
     word = "Would move" if args.dry_run else "Move"
     sys.stdout.writelines(f'{word} "{old}" to "{new}"\n' for old, new in pairs)
