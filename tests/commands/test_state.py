@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from declarations import hosts
+from opsconsole.errors import UserError
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.opening import open_state
 from text_groups import read_rows
@@ -54,6 +55,16 @@ def test_rm_forgets_and_the_console_keeps(native, fleet, words):
     assert len(native.console.rows("hosts")) == 3
     if not dry:
         assert "names nothing in the state" in native.run("state", *words, "x.y", expect=1).err
+
+
+def test_rm_says_nothing_of_what_cannot_be_written(native):
+    native.apply(HOST)
+    native.monkeypatch.setattr(LocalBackend, "back_up", refuse)
+    assert native.run("state", "rm", "opsconsole_host.a", expect=1).out == ""
+
+
+def refuse(_: object) -> None:
+    raise UserError("The disk is full.")
 
 
 def test_an_address_that_is_almost_right_is_answered_with_the_right_one(native):

@@ -58,16 +58,17 @@ def show(args: argparse.Namespace) -> int:
 
 def remove(args: argparse.Namespace) -> int:
     verb = "Would remove" if args.dry_run else "Removed"
+    lines = []
     with open_state(opening.state_backend(args, "state rm")) as session:
         opening.report_folded(session)
         addresses = match_addresses(session.state, args.addresses)
         for address in addresses:
-            sys.stdout.write(f"{verb} {address}\n")
+            lines.append(f"{verb} {address}\n")
             deposed = session.state.deposed_keys(address)
             if _is_unsettled(session.state, address):
                 # Only the create is given up. The deposed objects exist, and nothing would ever
                 # delete them if they left the state too.
-                sys.stdout.writelines(f"Kept {deposed_name(str(address), k)}\n" for k in deposed)
+                lines += [f"Kept {deposed_name(str(address), k)}\n" for k in deposed]
                 deposed = ()
             if args.dry_run:
                 continue
@@ -79,6 +80,7 @@ def remove(args: argparse.Namespace) -> int:
             asyncio.run(session.checkpoint())
             session.mark_settled(call.id for call in session.open_intents if call.address in done)
     count = plural(len(addresses), "resource instance")
+    sys.stdout.writelines(lines)
     sys.stdout.write(f"{verb} {count}. The console was not touched.\n")
     return 0
 
