@@ -6,9 +6,15 @@ from typing import Any
 import pytest
 
 from declarations import hosts
+from left_calls import calls_left
 from opsconsole.errors import UserError
+from opsconsole.state import Intent, State
 from opsconsole.state.backend import LocalBackend
+from opsconsole.state.journal import Changes, encode_records
+from opsconsole.state.objects import StateChange
 from opsconsole.state.opening import open_state
+from opsconsole.state.recovery import base_of
+from opsconsole.working_directory import journal_of
 from text_groups import read_rows
 
 ROWS = read_rows(__file__)
@@ -140,7 +146,51 @@ def test_a_state_is_pulled_and_pushed(native):
     assert native.addresses() == ["opsconsole_host.a"]
     mine.write_text(json.dumps(json.loads(pulled) | {"lineage": "another"}))
     assert "lineage" in native.run("state", "push", "mine", expect=1).err
+    mine.write_text(json.dumps(native.state | {"outputs": {}, "resources": []}))
+    assert "other content: neither is newer" in native.run("state", "push", "mine", expect=1).err
     assert "Check the path" in native.run("state", "push", "none", expect=1).err
+
+
+def test_a_push_discards_nothing_of_an_interrupted_run_without_a_word(native):
+    native.apply(hosts(a={}, new={}))
+    created = native.id_of("opsconsole_host.new")
+    other = native.folder / "other"
+
+    def interrupt() -> None:
+        """Leave the journal of a run that created a host and ended before it wrote the state."""
+        state = State.parse(native.state_file.read_bytes())
+        item = state.get("opsconsole_host.new")
+        state.remove("opsconsole_host.new")
+        state.serial += 1
+        other.write_text(json.dumps(json.loads(state.to_bytes()) | {"serial": state.serial + 9}))
+        native.state_file.write_bytes(state.to_bytes())
+        base, changes = base_of("crashed", state), list[StateChange]()
+        state.on_change = changes.append
+        state.put("opsconsole_host.new", item)
+        call = Intent("crashed-9", "opsconsole_host.b", "POST /api/v1/hosts", {}, "now")
+        journal_of(native.state_file).write_bytes(
+            encode_records([base, Changes(tuple(changes)), call])
+        )
+
+    interrupt()
+    named = f"opsconsole_host.new = {created}"
+    push = ("state", "push", "other")
+    refused = native.run(*push, expect=1).err
+    assert f"does not hold what an interrupted run did: {named}." in refused
+    assert native.addresses() == ["opsconsole_host.a", "opsconsole_host.new"]
+
+    interrupt()
+    assert (
+        f"no longer holds what an interrupted run did: {named}." in native.run(*push, "--force").err
+    )
+    assert native.addresses() == ["opsconsole_host.a"]
+    # The state is of the same lineage, so the next plan can still ask about the open call.
+    assert [call.id for call in calls_left(native.state_file)] == ["crashed-9"]
+
+    other.write_text(json.dumps(native.state | {"lineage": "another"}))
+    said = native.run(*push, "--force").err
+    assert "opsconsole_host.b (POST /api/v1/hosts)" in said
+    assert (native.addresses(), calls_left(native.state_file)) == (["opsconsole_host.a"], [])
 
 
 def test_a_program_for_opentofu_or_terraform_alone_is_served_by_its_state(native):

@@ -141,16 +141,34 @@ def pull(args: argparse.Namespace) -> int:
 
 
 def push(args: argparse.Namespace) -> int:
-    """Replace the state by a file, which must be later and of the same lineage unless forced."""
+    """Replace the state by a file, which must be its successor unless forced."""
     try:
         data = sys.stdin.buffer.read() if args.file == "-" else read_named(Path(args.file))
     except OSError as error:
         raise UserError(f"{args.file}: {error.strerror}.", "Check the path.") from error
     pushed = State.parse(data, args.file)
     with open_state(opening.state_backend(args, "state push")) as session:
+        opening.report_folded(session)
+        changes = session.name_lost_changes(pushed)
         if not args.force:
             _check_succession(session.state, pushed)
-        session.replace(pushed.to_bytes())
+            if changes:
+                raise UserError(
+                    f"The pushed state does not hold what an interrupted run did: {changes}.",
+                    "It was added to the state that is there. Compare both (`opsconsole state "
+                    "pull` prints that state) before you push again.",
+                )
+        calls = session.replace_with(pushed)
+    if changes:
+        sys.stderr.write(
+            f"Warning: The state no longer holds what an interrupted run did: {changes}. The "
+            "console was not touched.\n"
+        )
+    if calls:
+        sys.stderr.write(
+            f"Warning: It is not known whether these calls of an interrupted run took place, and "
+            f"no run will ask any more: {calls}. Look for the objects in the console.\n"
+        )
     return 0
 
 
@@ -162,9 +180,13 @@ def _check_succession(stored: State, pushed: State) -> None:
         raise UserError(
             f"The lineage of the pushed state, {pushed.lineage}, is not {stored.lineage}.", remedy
         )
-    if pushed.serial < stored.serial or (
-        pushed.serial == stored.serial and pushed.digest() != stored.digest()
-    ):
+    if pushed.serial == stored.serial and pushed.digest() != stored.digest():
+        raise UserError(
+            f"The state that is there has serial {stored.serial} too, and other content: neither "
+            "is newer.",
+            remedy,
+        )
+    if pushed.serial < stored.serial:
         raise UserError(
             f"The state that is there has serial {stored.serial}, the pushed one {pushed.serial}: "
             "it would replace a newer one.",

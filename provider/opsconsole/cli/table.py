@@ -144,7 +144,7 @@ _STATE_VERBS: Final = {
     ),
     "push": Command(
         "state_commands:push",
-        "Replace the state by a file of the same lineage and a serial that is not older.",
+        "Replace the state by a file of the same lineage and a higher serial.",
         "opsconsole state push backup.tfstate",
         Option("FILE  a state file; - is stdin", type=str),
         "--force  write it whatever its lineage and serial",
