@@ -48,6 +48,15 @@ def test_an_empty_folder_has_no_state(native):
     assert "Nothing to add" in native.run("state", "fold").out
     result = native.run("output")
     assert (result.out, "no outputs" in result.err) == ("", True)
+    for words in (
+        ("state", "list"),
+        ("state", "show", "a.b"),
+        ("state", "pull"),
+        ("show",),
+        ("output",),
+    ):
+        refused = native.run(*words, "--state", "nothere", expect=1).err
+        assert refused == "Error: There is no state nothere.\nCheck the path.\n"
 
 
 @pytest.mark.parametrize("words", [["rm"], ["rm", "-dry-run"]])

@@ -25,13 +25,12 @@ from opsconsole.state import (
     StateSession,
     deposed_name,
     open_state,
-    read_state,
 )
 from opsconsole.text import near_address, plural
 
 
 def list_addresses(args: argparse.Namespace) -> int:
-    state = read_state(opening.state_backend(args, "state list"))
+    state = opening.shown_state(args, "state list")
     addresses = (
         match_addresses(state, args.addresses) if args.addresses else list(state.addresses())
     )
@@ -42,7 +41,7 @@ def list_addresses(args: argparse.Namespace) -> int:
 def show(args: argparse.Namespace) -> int:
     from opsconsole.reports import state_formats
 
-    state = read_state(opening.state_backend(args, "state show"))
+    state = opening.shown_state(args, "state show")
     address = Address.parse(args.address)
     if address not in state:
         if deposed := state.deposed_keys(address):
@@ -134,7 +133,7 @@ def _pairs(state: State, source: str, target: Address) -> list[tuple[Address, Ad
 
 
 def pull(args: argparse.Namespace) -> int:
-    state = read_state(opening.state_backend(args, "state pull"))
+    state = opening.shown_state(args, "state pull")
     if not state.empty or state.serial:
         sys.stdout.write(state.to_bytes().decode())
     return 0
