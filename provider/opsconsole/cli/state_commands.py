@@ -147,15 +147,17 @@ def push(args: argparse.Namespace) -> int:
         raise UserError(f"{args.file}: {error.strerror}.", "Check the path.") from error
     pushed = State.parse(data, args.file)
     with open_state(opening.state_backend(args, "state push")) as session:
-        opening.report_folded(session)
+        opening.warn_of_recovery(session)
         changes = session.name_lost_changes(pushed)
         if not args.force:
             _check_succession(session.state, pushed)
             if changes:
+                # Another try is refused too, until the user folds the changes or gives --force.
+                session.leave_recovered()
                 raise UserError(
                     f"The pushed state does not hold what an interrupted run did: {changes}.",
-                    "It was added to the state that is there. Compare both (`opsconsole state "
-                    "pull` prints that state) before you push again.",
+                    "`opsconsole state fold` adds it to the state that is there, and `opsconsole "
+                    "state pull` prints the result. --force discards it.",
                 )
         calls = session.replace_with(pushed)
     if changes:

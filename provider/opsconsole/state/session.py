@@ -151,6 +151,15 @@ class StateSession:
         """Name what an interrupted run changed and another state does not hold; empty if none."""
         return _name_changes(changes_missing_from(state, self._recovered))
 
+    def leave_recovered(self) -> None:
+        """Stop now: leave what an interrupted run changed in the journal, as that run left it.
+
+        Raises:
+            UserError: The journal cannot be written.
+        """
+        self._open_journal().append(Changes(tuple(self._recovered)))
+        self.abandon()
+
     def replace_with(self, state: State) -> str:
         """Replace the whole stored state by another; see `replace`.
 
