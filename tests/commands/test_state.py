@@ -161,11 +161,11 @@ def test_a_state_is_pulled_and_pushed(native):
 
 
 def test_a_push_discards_nothing_of_an_interrupted_run_without_a_word(native):
-    native.apply(hosts(a={}, new={}))
+    native.apply(hosts(a={}, new={}, old={}))
     created = native.id_of("opsconsole_host.new")
     other = native.folder / "other"
 
-    # A run created a host and ended before it wrote the state.
+    # A run created one host, deleted another, and ended before it wrote the state.
     state = State.parse(native.state_file.read_bytes())
     item = state.get("opsconsole_host.new")
     state.remove("opsconsole_host.new")
@@ -174,26 +174,30 @@ def test_a_push_discards_nothing_of_an_interrupted_run_without_a_word(native):
     base, changes = base_of("crashed", state), list[StateChange]()
     state.on_change = changes.append
     state.put("opsconsole_host.new", item)
+    state.remove("opsconsole_host.old")
     call = Intent("crashed-9", "opsconsole_host.b", "POST /api/v1/hosts", {}, "now")
     records = encode_records([base, Changes(tuple(changes)), call])
     journal_of(native.state_file).write_bytes(records)
 
     push = ("state", "push", "other")
-    named = f"opsconsole_host.new = {created}"
+    named = f"opsconsole_host.new = {created}, opsconsole_host.old = gone"
     for _ in range(2):
         refused = native.run(*push, expect=1).err
         assert f"does not hold what an interrupted run did: {named}." in refused
         assert native.addresses() == ["opsconsole_host.a", "opsconsole_host.new"]
     forced = native.run(*push, "--force").err
     assert f"no longer holds what an interrupted run did: {named}." in forced
-    assert native.addresses() == ["opsconsole_host.a"]
+    assert native.addresses() == ["opsconsole_host.a", "opsconsole_host.old"]
     # The state is of the same lineage, so the next plan can still ask about the open call.
     assert [call.id for call in calls_left(native.state_file)] == ["crashed-9"]
 
     other.write_text(json.dumps(native.state | {"lineage": "another"}))
     said = native.run(*push, "--force").err
     assert "opsconsole_host.b (POST /api/v1/hosts)" in said
-    assert (native.addresses(), calls_left(native.state_file)) == (["opsconsole_host.a"], [])
+    assert (native.addresses(), calls_left(native.state_file)) == (
+        ["opsconsole_host.a", "opsconsole_host.old"],
+        [],
+    )
 
 
 def test_a_program_for_opentofu_or_terraform_alone_is_served_by_its_state(native):
