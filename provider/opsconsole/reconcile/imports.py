@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.errors import UserError
@@ -15,6 +16,8 @@ from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession, instance_and_key
 from opsconsole.text import near_address
 from opsconsole.values import Values
+
+_SHOWN: Final = 10
 
 
 async def read_data_for_imports(
@@ -130,6 +133,7 @@ async def import_instance(
     """
     state_session = stack.state_session
     block = _find_block(stack, address)
+    _check_declared(stack, block, address)
     _check_free(state_session, address)
     async with stack.providers() as providers:
         on_stop(providers.stop)
@@ -182,6 +186,25 @@ def _find_block(stack: OpenedStack, address: Address) -> Block:
             or "Declare it first; `opsconsole adopt` writes programs for what a console has.",
         )
     return block
+
+
+def _check_declared(stack: OpenedStack, block: Block, address: Address) -> None:
+    """Refuse an instance that the block does not have: the next apply would delete its object."""
+    values = {item.address: item.value for item in read_prior(stack.state).values()}
+    try:
+        instances = stack.evaluator(values.get).instances(block).values()
+    except UserError:
+        # `count` or `for_each` may need a data source, or what is not applied yet.
+        return
+    declared = [instance.address for instance in instances]
+    if str(address) in declared:
+        return
+    shown = ", ".join(declared[:_SHOWN]) or "none"
+    more = f" and {len(declared) - _SHOWN:,} more" if len(declared) > _SHOWN else ""
+    raise UserError(
+        f"The program declares no instance {address}.",
+        f"The next apply would delete its object. Instances of {block.address}: {shown}{more}.",
+    )
 
 
 def _check_free(state_session: StateSession, address: Address) -> None:
