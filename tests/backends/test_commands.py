@@ -27,6 +27,7 @@ from patience import until
 
 Make = Callable[[str], Place]
 HOST = {"opsconsole_host": {"h": {"name": "web"}}}
+SPECIALTY = {"opsconsole_specialty": {"s": {"key": "linux-server"}}}
 
 
 def hosts(count: int) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def test_a_whole_life_without_terraform(
 
 @on("http", "pg")
 def test_workspaces(place: Place, app: Any) -> None:
-    app.write("only", place, resource=HOST)
+    app.write("only", place, resource=HOST, data=SPECIALTY)
     if not place.has_workspaces:
         assert "has no workspaces" in app.run("workspace", "new", "blue", expect=1)
         return
@@ -62,7 +63,7 @@ def test_workspaces(place: Place, app: Any) -> None:
 
 
 def test_workspaces_of_a_local_state(app: Any) -> None:
-    app.write("only", Path("terraform.tfstate"), resource=HOST)
+    app.write("only", Path("terraform.tfstate"), resource=HOST, data=SPECIALTY)
     _workspaces(app, LocalBackend(local_path(app.folder / "cdktf.out/stacks/only", {}, "blue")))
 
 
@@ -81,13 +82,15 @@ def _workspaces(app: Any, blue: Backend) -> None:
     assert 'There is no workspace "red"' in app.run("workspace", "select", "red", expect=1)
     assert "is selected" in app.run("workspace", "delete", "blue", expect=1)
     app.run("workspace", "select", "default")
-    assert app.run("state", "list").split() == ["opsconsole_host.h"]
+    assert app.run("state", "list").split() == ["data.opsconsole_specialty.s", "opsconsole_host.h"]
     blue.open()
     delete = ("workspace", "delete", "-force", "blue")
     assert "is locked by" in app.run(*delete, expect=TRY_LATER)
     app.run(*delete, "-lock=false")
     blue.close()
     app.run("workspace", "new", "blue")
+    app.run("apply", "-auto-approve", "-target=data.opsconsole_specialty.s")
+    assert app.run("state", "list").split() == ["data.opsconsole_specialty.s"]
     app.run("workspace", "select", "default")
     assert "no option" in app.run("workspace", "delete", "-state=x.tfstate", "blue", expect=1)
     app.run("workspace", "delete", "blue")
