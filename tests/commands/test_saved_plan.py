@@ -185,6 +185,16 @@ def test_guard_holds_for_a_saved_plan(native, fleet):
     assert len(native.console.rows("hosts")) == 2
 
 
+def test_a_saved_plan_is_for_its_workspace(native):
+    native.run_plan(HOST, "-out=p")
+    native.monkeypatch.setenv("TF_WORKSPACE", "dev")
+    refused = native.run("apply", "p", expect=1).err
+    assert 'made in the workspace "default", and "dev" is selected' in refused
+    assert native.console.rows("hosts") == []
+    native.monkeypatch.delenv("TF_WORKSPACE")
+    native.run("apply", "p")
+
+
 @pytest.mark.parametrize(
     "word", ["-target=opsconsole_host.a", "-destroy", "-refresh-only", "-refresh=false"]
 )
