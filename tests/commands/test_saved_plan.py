@@ -195,6 +195,18 @@ def test_a_saved_plan_is_for_its_workspace(native):
     native.run("apply", "p")
 
 
+def test_a_saved_plan_is_for_the_place_of_its_state(native):
+    """Before the first apply, there is no lineage that tells one state from another."""
+    elsewhere = "-backend-config=path=elsewhere.tfstate"
+    native.write(HOST, terraform={"backend": {"local": {}}})
+    native.run("plan", "-out=p", elsewhere)
+    refused = native.run("apply", "p", expect=1).err
+    assert "elsewhere.tfstate, and this one is " in refused
+    native.run("apply", "p", elsewhere)
+    assert (native.folder / "elsewhere.tfstate").exists()
+    native.run("plan", "-detailed-exitcode", elsewhere)
+
+
 @pytest.mark.parametrize(
     "word", ["-target=opsconsole_host.a", "-destroy", "-refresh-only", "-refresh=false"]
 )

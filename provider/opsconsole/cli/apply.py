@@ -103,7 +103,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
     backend = opening.open_backend(args, program, args.command)
     with open_state(backend) as session, make_runner() as runner:
         opening.report_folded(session)
-        check_state(saved, session.state)
+        check_state(saved, session)
         session.begin()
         _check_checksum(args, saved.plan)
         stack = planning.opened_stack(args, program, variables, session)

@@ -36,7 +36,7 @@ from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
     InstanceObject,
-    State,
+    StateSession,
     decode,
     encode,
     instance_and_key,
@@ -71,6 +71,7 @@ class SavedPlan:
         digest: Digest of the state that the plan was made from.
         state: The state file that the user named, or empty.
         workspace: Terraform's workspace.
+        place: The name of the place of the state.
     """
 
     # An error must not quote the input, which may hold secrets.
@@ -84,6 +85,7 @@ class SavedPlan:
     digest: str
     state: str = ""
     workspace: str = DEFAULT_WORKSPACE
+    place: str = ""
 
 
 _DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, zlib.error)
@@ -254,6 +256,7 @@ def save_plan(path: Path, stack: OpenedStack, plan: Plan, state_path: Path | Non
         stack.state.digest(),
         str(state_path.absolute()) if state_path is not None else "",
         stack.workspace,
+        stack.state_session.place,
     )
     # A literal outside of the provider blocks, such as one in `locals`, was not taken out.
     if any(secret in text for secret in secrets for text in files.values()):
@@ -377,13 +380,19 @@ def check_workspace(saved: SavedPlan, workspace: str) -> None:
         )
 
 
-def check_state(saved: SavedPlan, state: State) -> None:
+def check_state(saved: SavedPlan, session: StateSession) -> None:
     """Refuse a plan that was made from another state.
 
     Raises:
-        UserError: Lineage, serial or content differ.
+        UserError: Lineage, serial or content differ, or the place of a state that does not exist
+            yet.
     """
-    plan = saved.plan
+    plan, state = saved.plan, session.state
+    if not plan.serial and not saved.state and session.place != saved.place:
+        raise UserError(
+            f"The plan was made for the state {saved.place}, and this one is {session.place}.",
+            "Give --backend-config as for the plan, or plan again.",
+        )
     # A state that does not exist yet gets a new lineage each time.
     if plan.serial and state.lineage != plan.lineage:
         raise UserError(
