@@ -199,7 +199,7 @@ def test_a_saved_plan_is_for_the_place_of_its_state(native):
     """Before the first apply, there is no lineage that tells one state from another."""
     elsewhere = "-backend-config=path=elsewhere.tfstate"
     native.write(HOST, terraform={"backend": {"local": {}}})
-    native.run("plan", "-out=p", elsewhere)
+    assert "with the same --backend-config:" in native.run("plan", "-out=p", elsewhere).err
     refused = native.run("apply", "p", expect=1).err
     assert "elsewhere.tfstate, and this one is " in refused
     native.run("apply", "p", elsewhere)

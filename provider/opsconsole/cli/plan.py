@@ -131,8 +131,10 @@ def _show(args: argparse.Namespace, plan: Plan, stack: OpenedStack) -> None:
 
 def _report_saved(args: argparse.Namespace) -> None:
     if not opening.stands_in(args):
+        # The settings themselves may be secret.
+        settings = ", with the same --backend-config" if args.backend_config else ""
         sys.stderr.write(
-            f"\nSaved the plan to {args.out}. To carry out exactly these actions:\n"
+            f"\nSaved the plan to {args.out}. To carry out exactly these actions{settings}:\n"
             f'    opsconsole apply "{args.out}"\n'
         )
     elif not args.json:
