@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,17 +22,15 @@ from benchmarks import (
 from benchmarks.figures import Figure, Section, memory, seconds, table
 
 SUBJECTS = (
-    *(
-        "startup",
-        "terraform",
-        "engines",
-        "native",
-        "calls",
-        "deploy",
-        "drift",
-        "transport",
-        "constructs",
-    ),
+    "startup",
+    "terraform",
+    "engines",
+    "native",
+    "calls",
+    "deploy",
+    "drift",
+    "transport",
+    "constructs",
 )
 
 
@@ -45,6 +44,8 @@ def main() -> None:
         "--full", action="store_true", help="the native engine with 5,000 to 50,000: ten minutes"
     )
     options = parser.parse_args()
+    # With this setting, each start would compile the modules, unlike those of an installation.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     chosen = options.only or SUBJECTS
     print(table(list(_measure(chosen, options))))
 

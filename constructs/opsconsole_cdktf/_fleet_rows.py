@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from opsconsole.text import did_you_mean
-from opsconsole_cdktf._ordering import Graph, reaches
+from opsconsole_cdktf._ordering import Edges, reaches
 from opsconsole_cdktf._placed import BadRows, Columns, Placed
 from opsconsole_cdktf._rules import TOKEN, is_token
 from opsconsole_cdktf.rows import HostRow
@@ -200,7 +200,7 @@ def _wrong_agents(row: HostRow) -> list[str]:
     )
 
 
-def _wrong_jumps(key: str, row: HostRow, rows: Mapping[str, HostRow], jumps: Graph) -> list[str]:
+def _wrong_jumps(key: str, row: HostRow, rows: Mapping[str, HostRow], jumps: Edges) -> list[str]:
     problems = []
     for name in named_jumps(row):
         if name == key:

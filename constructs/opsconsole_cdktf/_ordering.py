@@ -227,7 +227,7 @@ BLACKLISTED_COMMAND = "opsconsole_blacklisted_command"
 
 _REFERENCE = re.compile(r"(?:data\.)?[A-Za-z_][\w-]*\.[A-Za-z_][\w-]*")
 
-Graph = Mapping[str, Collection[str]]
+Edges = Mapping[str, Collection[str]]
 """Address to the addresses that it refers to: resources, data sources, modules and locals."""
 
 
@@ -251,7 +251,7 @@ def reference_graph(stack: Mapping[str, Any]) -> dict[str, set[str]]:
     }
 
 
-def reaches(graph: Graph, start: str, target: str) -> bool:
+def reaches(graph: Edges, start: str, target: str) -> bool:
     """Return whether `start` refers to `target`, directly or through others."""
     seen: set[str] = set()
     waiting = [start]
@@ -265,7 +265,7 @@ def reaches(graph: Graph, start: str, target: str) -> bool:
     return False
 
 
-def _targets(graph: Graph, agent: Mapping[str, Any], name: str, type_name: str) -> set[str]:
+def _targets(graph: Edges, agent: Mapping[str, Any], name: str, type_name: str) -> set[str]:
     text = _text(agent.get(name))
     # `each.value` stands for what `for_each` refers to.
     if "each." in text:

@@ -39,6 +39,9 @@ class Kind(Enum):
 
     terraform_type: str | tuple[str, str]
 
+    # Enum hashes the name, in Python, and values of every instance are looked up by their kind.
+    __hash__ = object.__hash__
+
     def __new__(cls, words: str, terraform_type: str | tuple[str, str]) -> Kind:
         """Make a kind whose value is its name in words."""
         kind = object.__new__(cls)
@@ -352,6 +355,16 @@ class ResourceDefinition(_Attributed):
         return tuple(attribute for attribute in self.attributes if attribute.settable)
 
     @cached_property
+    def constrained(self) -> tuple[Attribute, ...]:
+        """The settable attributes that some values of their kind do not suit."""
+        free = (Kind.STRING, Kind.BOOLEAN, Kind.NUMBER, Kind.STRING_MAP)
+        return tuple(
+            attribute
+            for attribute in self.settable
+            if attribute.kind not in free or attribute.bounds != UNBOUNDED or attribute.notation
+        )
+
+    @cached_property
     def references(self) -> tuple[Attribute, ...]:
         """The attributes that hold ids of other resources."""
         return tuple(attribute for attribute in self.attributes if attribute.refers_to)
@@ -373,7 +386,7 @@ class ResourceDefinition(_Attributed):
         """
         of_attributes = [
             problem
-            for item in self.settable
+            for item in self.constrained
             if (value := config.get(item.name)) is not None
             for problem in item.problems(value)
         ]

@@ -11,10 +11,11 @@ from typing import Any, Final
 
 from pydantic import BeforeValidator, ConfigDict, ValidationError
 
+from opsconsole.text import shorten
+
 STRICT: Final = ConfigDict(strict=True, extra="forbid", frozen=True)
 """For documents that people write: types are not converted, and unknown members are refused."""
 
-_SHOWN: Final = 60
 _WORDS: Final = {
     "model_type": "should be an object",
     "dict_type": "should be an object",
@@ -49,6 +50,5 @@ def _sentence(item: Any) -> str:
     message = _WORDS.get(item["type"]) or item["msg"].removeprefix("Value error, ").removeprefix(
         "Input "
     )
-    value = repr(item["input"])
-    shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
+    shown = shorten(repr(item["input"]), 60)
     return f"{place}: {message[:1].lower()}{message[1:]}, not {shown}"

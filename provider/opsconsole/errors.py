@@ -30,6 +30,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar, Final
 
+from opsconsole.text import shorten
+
 TRY_LATER: Final = 75
 """The exit code where nothing is wrong and nothing was done: EX_TEMPFAIL of sysexits.h."""
 
@@ -150,11 +152,11 @@ class TryLater(UserError):
 class ConsoleError(OpsconsoleError):
     """Talking to the console failed.
 
-    `safe_to_repeat` tells whether the call certainly had no effect on the console, so that even a
+    `had_no_effect` tells whether the call certainly had no effect on the console, so that even a
     create may be repeated. `retry_after` is the seconds that the answer asks to wait.
     """
 
-    safe_to_repeat: bool = False
+    had_no_effect: bool = False
     retry_after: float | None = None
 
 
@@ -174,7 +176,10 @@ class Problem:
         request = f", request id {self.request_id}" if self.request_id else ""
         code = self.code or "none"
         text = f"{self.message or 'no message'} (status {self.status}, code {code}{request})"
-        return f"{text}; details: {_shorten(self.details)}" if self.details else text
+        if not self.details:
+            return text
+        details = json.dumps(self.details, ensure_ascii=False, default=str)
+        return f"{text}; details: {shorten(details, 500)}"
 
     @property
     def texts(self) -> set[str]:
@@ -184,14 +189,6 @@ class Problem:
             listed = value if isinstance(value, list) else [value]
             texts.update(item for item in listed if isinstance(item, str))
         return texts
-
-
-_MAX_DETAILS_LENGTH = 500
-
-
-def _shorten(details: Mapping[str, Any]) -> str:
-    text = json.dumps(details, ensure_ascii=False, default=str)
-    return text if len(text) <= _MAX_DETAILS_LENGTH else f"{text[:_MAX_DETAILS_LENGTH]}…"
 
 
 _REFUSALS = frozenset({*range(400, 418), *range(421, 427), 428, 429, 431, 451}) - {408}
@@ -211,7 +208,7 @@ A gateway may also inspect the console's answer and replace it with its own 403,
 """
 
 
-def had_no_effect(status: int, *, documented: bool) -> bool:
+def shows_no_effect(status: int, *, documented: bool) -> bool:
     """Return whether an answer shows that its request certainly had no effect.
 
     Args:
@@ -235,7 +232,7 @@ class ApiError(ConsoleError):
         super().__init__(f"{operation}: {problem}" if operation else str(problem), remedy)
         self.problem = problem
         self.operation = operation
-        self.safe_to_repeat = had_no_effect(problem.status, documented=True)
+        self.had_no_effect = shows_no_effect(problem.status, documented=True)
 
     @property
     def cause(self) -> Cause:
@@ -279,7 +276,7 @@ class ServerError(ApiError):
 class NotSent(ConsoleError):
     """The request never left: connection refused, unknown host name, TLS failure."""
 
-    safe_to_repeat = True
+    had_no_effect = True
 
 
 class Stopped(NotSent):
@@ -294,7 +291,7 @@ class UnexpectedAnswer(ConsoleError):
     """An answer of another shape than the document shows: status, content type and a beginning.
 
     `status` is the HTTP status, if one was seen. `operation` is the call, if the message is to name
-    it. `safe_to_repeat` means that the call certainly had no effect. `without_body` means that the
+    it. `had_no_effect` means that the call certainly had no effect. `without_body` means that the
     status is a success and the body is empty.
     """
 
@@ -305,14 +302,14 @@ class UnexpectedAnswer(ConsoleError):
         *,
         operation: str = "",
         status: int | None = None,
-        safe_to_repeat: bool = False,
+        had_no_effect: bool = False,
         without_body: bool = False,
     ) -> None:
         super().__init__(f"{operation}: {message}" if operation else message, remedy)
         self._without_operation = message
         self.operation = operation
         self.status = status
-        self.safe_to_repeat = safe_to_repeat
+        self.had_no_effect = had_no_effect
         self.without_body = without_body
 
     @property
@@ -321,3 +318,25 @@ class UnexpectedAnswer(ConsoleError):
         return Cause(
             self.kind, self._without_operation, self.operation, text=str(self), status=self.status
         )
+
+
+_EXTRAS: Final = {
+    "cdktf": ("cdktf",),
+    "cdktn": ("cdktn",),
+    "emulator": ("httptools", "starlette", "uvicorn"),
+    "prometheus": ("prometheus_client",),
+    "terraform": ("cryptography", "google", "grpclib", "h2", "msgpack"),
+}
+"""Extra to the import packages that only this extra installs; backends of a state name theirs."""
+
+
+def missing_package(error: ModuleNotFoundError) -> UserError | None:
+    """Return the error to show in place of `error`, or None if no extra brings the package."""
+    package = (error.name or "").partition(".")[0]
+    for extra, packages in _EXTRAS.items():
+        if package in packages:
+            return UserError(
+                f"This needs the package {package}, which is not installed.",
+                f"Install the extra: pip install 'opsconsole[{extra}]'.",
+            )
+    return None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from opsconsole.address import OPENTOFU_HOST, TERRAFORM_HOST
-from opsconsole.journal_files import noted_backend
+from opsconsole.working_directory import noted_backend
 
 STANDIN = "opsconsole-terraform"
 """The console script that stands in for `terraform`."""

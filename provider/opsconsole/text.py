@@ -17,6 +17,8 @@ KNOWN_AFTER_APPLY: Final = "(known after apply)"
 SENSITIVE: Final = "(sensitive value)"
 _DIGITS: Final = re.compile(r"(\d{1,4000})")
 """No more digits than `int` takes at once."""
+LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""Half a character, which JSON can spell and no encoding can write."""
 _ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 """The short escapes of Terraform's language, which has fewer of them than JSON and Python."""
 _ESCAPING: Final = str.maketrans(_ESCAPES)
@@ -30,8 +32,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         return f'Did you mean "{near}"?'
     if not names:
         return "There is none."
-    shown = ", ".join(names[:20])
-    return f"There {'is' if len(names) == 1 else 'are'}: {shown}{', …' if len(names) > 20 else ''}."
+    return f"There {'is' if len(names) == 1 else 'are'}: {first_items(names)}."
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -65,6 +66,26 @@ def plural(count: int, noun: str) -> str:
 def join_words(words: Sequence[str], last: str = "and") -> str:
     """Return `a`, `a and b`, or `a, b and c`, with `last` before the last word."""
     return f" {last} ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def first_items(items: Sequence[str], most: int = 20) -> str:
+    """Return `a, b and 3 more`: the first items, and the number of the others."""
+    return f"{', '.join(items[:most])}{_more(items, most)}"
+
+
+def first_lines(lines: Sequence[str], most: int = 20) -> list[str]:
+    """Return the first lines, and one such as `  and 3 more` in place of the others."""
+    more = _more(lines, most)
+    return [*lines[:most], *([f" {more}"] if more else [])]
+
+
+def _more(items: Sequence[str], most: int) -> str:
+    return f" and {len(items) - most:,} more" if len(items) > most else ""
+
+
+def shorten(text: str, most: int) -> str:
+    """Return the first `most` characters of a text, with an ellipsis if there are more."""
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def short_type(type_name: str) -> str:

@@ -61,10 +61,11 @@ def unknown_names(values: Values) -> list[str]:
 
 def normalise_set(items: Sequence[Any]) -> list[Any]:
     """Return `items` sorted and without duplicates; unknown elements come last, each kept."""
-    known = {item for item in items if item is not UNKNOWN}
-    unknown = [item for item in items if item is UNKNOWN]
+    known = set(items)
+    unknown = [item for item in items if item is UNKNOWN] if UNKNOWN in known else []
     # Null cannot be compared with a text: it comes first.
-    return [*sorted(known, key=lambda item: (item is not None, item)), *unknown]
+    null = [None] if None in known else []
+    return [*null, *sorted(known.difference((None, UNKNOWN))), *unknown]
 
 
 def same(left: Value, right: Value) -> bool:

@@ -74,7 +74,7 @@ def test_a_reordered_file_changes_nothing(new_stack, synth, tmp_path):
     assert json.dumps(found[0]) == json.dumps(found[1])
 
 
-@pytest.mark.parametrize(("rows", "problems"), TABLES["test_what_is_wrong_with_a_row"])
+@pytest.mark.parametrize(*TABLES["test_what_is_wrong_with_a_row"])
 def test_what_is_wrong_with_a_row(stack, rows, problems):
     with pytest.raises(BadRows) as failure:
         Fleet(stack, "fleet", rows)

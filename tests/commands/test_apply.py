@@ -11,7 +11,7 @@ import pytest
 
 from consoles import call_api
 from declarations import agent_on, host_with_agent, hosts, write_stacks
-from left_calls import calls_left
+from native_project import calls_left
 from opsconsole import resources
 from opsconsole.language import Evaluator
 from opsconsole.language.reading import load_directory
@@ -68,7 +68,7 @@ def test_options_take_one_dash_or_two(native, dashes):
     assert [row["name"] for row in native.console.rows("hosts")] == ["box"]
 
 
-@pytest.mark.parametrize(("answer", "words", "code", "said"), ROWS["test_apply_asks"])
+@pytest.mark.parametrize(*ROWS["test_apply_asks"])
 def test_apply_asks(native, answer, words, code, said):
     native.write({"opsconsole_host": {"a": {"name": "a"}}})
     assert said in native.run("apply", *words, answer=answer, expect=code).text

@@ -1,4 +1,4 @@
-"""What an interrupted replacement put aside is deleted by the next run, as Terraform does."""
+"""What an interrupted run put aside is deleted by the next run, as Terraform does."""
 
 import json
 from collections.abc import Callable
@@ -8,8 +8,11 @@ import pytest
 
 from declarations import host_with_agent, hosts
 from engines import Terraform
+from opsconsole.lifecycle.writes import unsettled_private
 from opsconsole.state import instance_and_key
 from opsconsole.state.backend import LocalBackend
+from opsconsole.state.journal import Base, Changes, Intent, encode_records
+from opsconsole.state.objects import StateChange
 from opsconsole.state.opening import open_state
 from text_groups import read_rows
 
@@ -117,6 +120,100 @@ def test_unsettled_replacement_keeps_the_deposed_object(native):
     assert native.run("plan", "-detailed-exitcode").code == 0
 
 
-@pytest.mark.parametrize(("text", "parts"), ROWS["test_names_of_deposed_objects"])
+def unsettle(deposed: Any, address: str, sent: str = "") -> str:
+    """Put the create of the deposed host into state, as unsettled, and return the host's id."""
+    with open_state(LocalBackend(deposed.state_file)) as session:
+        held = session.state.get(HOST, KEY)
+        attributes = held.attributes | {"id": "outcome-unknown/call"}
+        private = unsettled_private("created", sent)
+        unsettled = held._replace(attributes=attributes, private=private, tainted=True)
+        session.state.put(address, unsettled, KEY if address == HOST else "")
+    return held.attributes["id"]
+
+
+@pytest.mark.parametrize(
+    ("is_there", "sent", "said"),
+    [
+        (True, "", "was created by an earlier run"),
+        (False, "2020-01-01T00:00:00Z", "was not created by an earlier run"),
+        (False, "", "the next apply takes it out of the state. Look it up in the console, and"),
+    ],
+)
+def test_unsettled_deposed_host_is_settled_and_leaves_state(deposed, is_there, sent, said):
+    made = unsettle(deposed, HOST, sent)
+    if not is_there:
+        deposed.console.delete("hosts", made)
+    assert said in deposed.run("plan").out
+    deposed.run("apply", "-auto-approve")
+    assert [row["name"] for row in deposed.console.rows("hosts")] == ["kept"]
+    assert "deposed" not in json.dumps(deposed.state)
+
+
+def test_deposed_host_is_no_outcome_of_another_create(deposed):
+    unsettle(deposed, "opsconsole_host.aside")
+    said = deposed.run_plan(hosts(kept={}, aside={})).out
+    assert "It is not known whether opsconsole_host.aside was created" in said
+    assert f"# {HOST} (deposed {KEY}) will be destroyed" in said
+
+
+def test_deposed_host_is_neither_moved_nor_adopted(deposed):
+    deposed.settings |= {"on_existing_host": "adopt", "max_retries": 0}
+    deposed.console.fault(operation="host_delete", kind="internal_error", times=None)
+    said = deposed.apply(hosts(kept={}, aside={}), expect=1).text
+    assert "moved" not in said
+    assert f"{HOST} (deposed {KEY}) in state holds it already" in said
+    deposed.console.clear_faults()
+    assert "1 added, 0 changed, 1 destroyed" in deposed.run("apply", "-auto-approve").out
+
+
+def test_deposed_agent_that_must_not_be_removed_can_be_forgotten(native):
+    native.apply(host_with_agent(deletion_policy="prevent"))
+    address = "opsconsole_agent.a"
+    with open_state(LocalBackend(native.state_file)) as session:
+        agent = session.state.get(address)
+        host_id = agent.attributes["host_id"]
+        other = native.console.create("agents", host_id=host_id, specialty_id="spc_linux")
+        attributes = agent.attributes | {"id": other["id"]}
+        session.state.put(address, agent._replace(attributes=attributes), KEY)
+    said = native.run("plan", expect=1).text
+    assert f"forget both objects with `opsconsole state rm '{address}'`" in said
+    native.run("state", "rm", address)
+    native.run("import", address, agent.attributes["id"])
+    native.run("apply", "-auto-approve")
+    assert len(native.console.rows("agents")) == 2
+
+
+def test_host_that_a_crashed_run_created_beside_another(native):
+    native.apply(hosts(kept={}, aside={}))
+    backend = LocalBackend(native.state_file)
+    with open_state(backend) as session:
+        aside = session.state.get("opsconsole_host.aside")
+        made = StateChange("instance", HOST, session.state.image("opsconsole_host.aside"))
+        session.state.remove("opsconsole_host.aside")
+    records = [
+        Base("crashed", native.state["lineage"], 0, "of another state", False),
+        Intent("crashed-1", HOST, "POST /api/v1/hosts/batch", {"verb": "create"}, "now"),
+        Changes((made._replace(provider=aside.provider),), ("crashed-1",)),
+    ]
+    backend.journal.write_bytes(encode_records(records))
+    native.write(hosts(kept={}))
+    created = aside.attributes["id"]
+    native.console.change("hosts", created, knowledge="changed")
+    [deposed] = native.drift().addresses("changed")
+    assert deposed.startswith(f"{HOST} (deposed ")
+    kept = native.attributes(HOST)["id"]
+    for command in ("state", "fold"), ("plan",):
+        backend.journal.write_bytes(encode_records(records))
+        said = native.run(*command).text
+        # The second recovery finds it in the state.
+        assert (f"Warning: {HOST} is {kept} in the state" in said) is (command[0] == "state")
+    assert f"# {deposed} will be destroyed" in said
+    assert "1 to destroy" in said
+    assert "1 destroyed" in native.run("apply", "-auto-approve").out
+    assert [row["id"] for row in native.console.rows("hosts")] == [kept]
+    assert native.run("plan", "-detailed-exitcode").code == 0
+
+
+@pytest.mark.parametrize(*ROWS["test_names_of_deposed_objects"])
 def test_names_of_deposed_objects(text, parts):
     assert [*instance_and_key(text)] == parts

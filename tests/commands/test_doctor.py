@@ -49,7 +49,7 @@ def test_a_console_that_is_away(native, monkeypatch):
     assert "key" not in found
 
 
-@pytest.mark.parametrize(("profile", "host", "agent"), ROWS["reads that doctor names"])
+@pytest.mark.parametrize(*ROWS["reads that doctor names"])
 def test_a_host_and_an_agent_are_read_as_a_plan_reads_them(profile, host, agent, native_on):
     native = native_on(profile)
     native.console.create("hosts", id="hst_1", name="one")
@@ -113,7 +113,7 @@ def answering(status: int, headers: dict[str, str], body: str) -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize(("status", "headers", "body", "check", "text", "code"), ROWS["answers"])
+@pytest.mark.parametrize(*ROWS["answers"])
 def test_doctor_judges_an_answer(
     status, headers, body, check, text, code, native, monkeypatch, tmp_path
 ):

@@ -27,7 +27,7 @@ def deployed(native: Any, fleet: Callable[..., dict[str, Any]]) -> Any:
     return native
 
 
-@pytest.mark.parametrize("words", ROWS["test_a_state_that_another_run_holds"])
+@pytest.mark.parametrize(*ROWS["test_a_state_that_another_run_holds"])
 def test_a_state_that_another_run_holds(deployed, words):
     with open_state(LocalBackend(deployed.state_file)):
         told = deployed.run(*words, expect=TRY_LATER).text

@@ -156,7 +156,7 @@ def test_envelope_is_honoured_and_options_outrank_it(native):
     assert [row["name"] for row in native.console.rows("hosts")] == ["one", "three"]
 
 
-@pytest.mark.parametrize(("name", "text"), TABLES["hosts without an org"])
+@pytest.mark.parametrize(*TABLES["hosts without an org"])
 def test_rows_without_an_org_get_that_of_the_settings(native, name, text):
     native.settings["org_id"] = "org_other"
     native.write()
@@ -180,7 +180,7 @@ def test_csv_has_a_verdict_for_each_row(native):
     assert [row["tags"] for row in native.console.rows("hosts")] == [["a:b", "c:d"]]
 
 
-@pytest.mark.parametrize(("name", "text", "said"), TABLES["test_hosts_import_refuses_a_wrong_file"])
+@pytest.mark.parametrize(*TABLES["test_hosts_import_refuses_a_wrong_file"])
 def test_hosts_import_refuses_a_wrong_file(native, name, text, said):
     if text is not None:
         (native.folder / name).write_text(text)

@@ -25,7 +25,7 @@ def test_import_is_no_change_by_others(native):
     assert native.plan().get("resource_drift", []) == []
 
 
-@pytest.mark.parametrize("block", ROWS["test_an_id_may_come_from_a_data_source"])
+@pytest.mark.parametrize(*ROWS["test_an_id_may_come_from_a_data_source"])
 def test_an_id_may_come_from_a_data_source(native, block):
     """It is read first, and once; so it works in Terraform too."""
     native.write(
@@ -67,7 +67,7 @@ def test_import_id_of_a_failed_data_source_is_no_further_error(native):
     assert "must be a known text" not in refused.text
 
 
-@pytest.mark.parametrize(("blocks", "more", "said"), ROWS["refused blocks"])
+@pytest.mark.parametrize(*ROWS["refused blocks"])
 def test_an_import_is_refused_rather_than_destroyed(native, blocks, more, said):
     imports = []
     for number, name in enumerate(blocks, 1):
@@ -91,7 +91,7 @@ def test_import_keeps_dependencies(native, fleet):
     ]
 
 
-@pytest.mark.parametrize(("address", "wanted", "said"), ROWS["test_imports_that_are_refused"])
+@pytest.mark.parametrize(*ROWS["test_imports_that_are_refused"])
 def test_imports_that_are_refused(native, address, wanted, said):
     native.apply(
         hosts(a={}, kept={}, many={"for_each": "${toset([opsconsole_host.kept.name])}"}),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.journal_files import journal_of
+from opsconsole.working_directory import journal_of
 from patience import until
 
 

@@ -57,7 +57,7 @@ def test_a_chain_is_followed_whatever_its_order(native, pairs, words):
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["as written", "turned"])
-@pytest.mark.parametrize(("before", "pairs", "after"), ROWS["moves of instances and resources"])
+@pytest.mark.parametrize(*ROWS["moves of instances and resources"])
 def test_moves_of_instances_and_resources_meet_in_any_order(native, before, pairs, after, turned):
     """As in core, where an instance without a key and its resource are two addresses."""
     begin(native, **before)
@@ -85,7 +85,7 @@ def test_moved_block_needs_a_free_address(native):
     assert "could not move" not in native.run("plan").text
 
 
-@pytest.mark.parametrize(("declared", "pairs", "said"), ROWS["refused moves"])
+@pytest.mark.parametrize(*ROWS["refused moves"])
 def test_blocks_that_make_no_sense_are_refused(native, declared, pairs, said):
     begin(native, a={})
     removed = [] if pairs else [{"from": A, "lifecycle": {"destroy": False}}]
@@ -188,14 +188,14 @@ def test_old_host_is_deleted_before_the_new_one_is_judged(native, more):
     assert "look like" not in native.run("plan", "-force").text
 
 
-@pytest.mark.parametrize(("count", "more"), [(10, ""), (12, "and 2 more.")])
+@pytest.mark.parametrize(("count", "more"), [(10, ""), (12, "  and 2 more\n")])
 def test_many_moved_hosts_are_one_warning(native, count, more):
     keys = json.dumps([f"web-{number}" for number in range(count)])
     web = {"for_each": f"${{toset({keys})}}", "name": "${each.key}", **NOTES}
     native.apply({"opsconsole_host": {"old": web}})
     said = native.run_plan({"opsconsole_host": {"new": web}}, "-force").text
     assert f"{count} hosts look as if they had moved" in said
-    assert (" more." in said, more in said, "in Python" in said) == (bool(more), True, False)
+    assert (" more\n" in said, more in said, "in Python" in said) == (bool(more), True, False)
 
 
 def test_a_name_that_is_declared_twice_and_a_plan_without_a_request_are_told(native):

@@ -31,7 +31,7 @@ def test_dev_null_is_an_empty_file(native):
     assert "1 to add" in native.run_plan(HOST, "-var-file=/dev/null").out
 
 
-@pytest.mark.parametrize("words", ROWS["test_wrong_command_line_is_one_error"])
+@pytest.mark.parametrize(*ROWS["test_wrong_command_line_is_one_error"])
 def test_wrong_command_line_is_one_error(native, words):
     native.write(HOST)
     assert native.run(*words, expect=1).err.count("Error:") == 1

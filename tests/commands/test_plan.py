@@ -79,7 +79,7 @@ def test_a_plan_is_written_as_a_page_and_as_markdown(native, fleet):
     assert native.run("plan", "--html", "nowhere/plan.html", expect=1).err.count("Error:") == 1
 
 
-@pytest.mark.parametrize(("address", "count", "said"), ROWS["replacements of nothing"])
+@pytest.mark.parametrize(*ROWS["replacements of nothing"])
 def test_a_replacement_of_nothing_is_reported(native, fleet, address, count, said):
     native.apply(fleet(count, agents=False))
     told = native.run("plan", f"-replace={address}").text
@@ -107,7 +107,7 @@ def test_each_deletion_has_terraforms_reason(native):
     }
 
 
-@pytest.mark.parametrize(("named", "replaced"), ROWS["test_a_change_of_what_is_named_replaces"])
+@pytest.mark.parametrize(*ROWS["test_a_change_of_what_is_named_replaces"])
 def test_a_change_of_what_is_named_replaces(native, named, replaced):
     jumps = [native.console.create("hosts", name=it, is_jump_host=True)["id"] for it in "jk"]
 
@@ -261,7 +261,7 @@ def ignoring(jumps: list[str] | None, ignored: Any) -> dict[str, Any]:
     return {"opsconsole_host": found}
 
 
-@pytest.mark.parametrize(("declared", "ignored", "kept"), ROWS["ignored elements"])
+@pytest.mark.parametrize(*ROWS["ignored elements"])
 def test_ignored_elements_stay_as_they_are(native, declared, ignored, kept):
     native.apply(ignoring(["one"], ignored))
     native.apply(ignoring(declared, ignored))

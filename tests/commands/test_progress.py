@@ -10,7 +10,7 @@ from rich.progress import Progress, TaskID
 from opsconsole.cli import events
 from opsconsole.cli.events import ApplyMessages
 from opsconsole.cli.progress import FEW, Lines
-from opsconsole.cli.progress_bar import Rate
+from opsconsole.cli.progress_bar import RateColumn
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reconcile.plan import Action, Change
@@ -68,7 +68,7 @@ def change_many(progress: Progress, count: int) -> str:
     """Report the ends of changes at one moment; return the rate that is shown then."""
     for _ in range(count):
         progress.update(TaskID(0), advance=1)
-    return Rate().render(progress.tasks[0]).plain
+    return RateColumn().render(progress.tasks[0]).plain
 
 
 def test_rate_needs_several_changes():

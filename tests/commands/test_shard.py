@@ -68,6 +68,6 @@ def test_a_program_of_files_has_no_shards(native, monkeypatch):
     assert f"the program is the files of {native.folder}" in refused.err
 
 
-@pytest.mark.parametrize(("words", "part"), ROWS["refused shards"])
+@pytest.mark.parametrize(*ROWS["refused shards"])
 def test_options_of_one_stack_and_wrong_shards_are_refused(words, part, app):
     assert part in app.run("plan", *words, expect=1).text

@@ -198,7 +198,7 @@ def test_new_sensitivity_is_a_change_without_a_call(native):
     assert '"k"' not in native.run_plan(hosts(jump={}, web={"knowledge": "other"})).out
 
 
-@pytest.mark.parametrize(("path", "value", "said"), ROWS["spoilt states"])
+@pytest.mark.parametrize(*ROWS["spoilt states"])
 def test_wrong_state_is_one_error_and_stays(native, path, value, said):
     native.apply(HOST)
     state = holder = native.state

@@ -27,7 +27,7 @@ def test_a_valid_program_needs_no_setting_and_sends_nothing(native, monkeypatch)
     assert native.console.traffic()["total"] == 0
 
 
-@pytest.mark.parametrize(("settings", "text"), ROWS["test_wrong_settings_are_reported"])
+@pytest.mark.parametrize(*ROWS["test_wrong_settings_are_reported"])
 def test_wrong_settings_are_reported(settings, text, native):
     native.settings.update(settings)
     native.write(HOST, variable={"key": {"type": "string"}})
@@ -188,7 +188,7 @@ def test_validate_reads_no_state_of_another_stack(native):
     assert refused.count("Error:") == refused.count("is not applied yet") == 1
 
 
-@pytest.mark.parametrize(("fields", "text"), ROWS["test_an_address_that_is_none_is_a_warning"])
+@pytest.mark.parametrize(*ROWS["test_an_address_that_is_none_is_a_warning"])
 def test_an_address_that_is_none_is_a_warning(fields, text, native):
     good = {
         "public_ip": "203.0.113.7",

@@ -64,7 +64,7 @@ def test_all_drift_is_accepted_and_the_check_is_clean(drifted):
     assert entries(drifted) == written
 
 
-@pytest.mark.parametrize(("words", "text"), ROWS["test_options_of_accept_are_checked"])
+@pytest.mark.parametrize(*ROWS["test_options_of_accept_are_checked"])
 def test_options_of_accept_are_checked(words, text, native):
     assert text in native.run("drift", *words, expect=1).err
     assert native.console.traffic()["total"] == 0

@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from opsconsole.v1.exchange import Operation
-from opsconsole.v1.operations import OPERATIONS
+from opsconsole.v1.operations import OPERATIONS, Operation
 from published_schemas import follows_schema
 from text_groups import read_rows
 
@@ -69,7 +68,7 @@ def test_terminal_is_the_default_format_and_stdout_takes_one(drifted):
         assert ran.err == ""
 
 
-@pytest.mark.parametrize(("words", "said"), ROWS["test_wrong_options_are_refused"])
+@pytest.mark.parametrize(*ROWS["test_wrong_options_are_refused"])
 def test_wrong_options_are_refused(words, said, native, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     native.console.reset_log()
@@ -144,7 +143,7 @@ def test_report_names_the_documented_read_of_hosts(native_on, monkeypatch):
     document = json.loads((native.folder / "cdk.tf.json").read_text())
     document["provider"]["opsconsole"][0].pop("extra_endpoints")
     (native.folder / "cdk.tf.json").write_text(json.dumps(document))
-    operation = Operation("host_get", "GET", "/api/v1/hosts/{id}", repeatable=True, documented=True)
+    operation = Operation("host_get", "GET", "/api/v1/hosts/{id}", idempotent=True, documented=True)
     monkeypatch.setitem(OPERATIONS, "host_get", operation)
     for words in ((), ("--read-only",)):
         found = native.drift(*words)

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from opsconsole.diagnostics import error
 from opsconsole.drift.merging import merge_reports
-from opsconsole.drift.model import DriftReport, Shard, ShardResult, read_shard
-from opsconsole.errors import UserError
+from opsconsole.drift.model import DriftReport, Shard, ShardResult, judge, read_shard
+from opsconsole.errors import TRY_LATER, UnexpectedAnswer, UserError
+from opsconsole.reports import drift_json
 from published_schemas import follows_schema
 
 NAMES = ("alpha", "beta", "gamma", "delta")
@@ -111,6 +113,19 @@ def test_drift_of_one_shard_is_drift_of_all(states):
     assert "is the report of shard" in refused
 
 
+def test_a_merge_knows_that_the_console_was_too_busy(tmp_path):
+    cause = UnexpectedAnswer("too large", status=503).cause
+    shard = ShardResult(1, 1, stacks=1)
+    report = DriftReport(
+        (), "2026-03-01T02:00:00Z", diagnostics=(error("x", cause=cause),), shard=shard
+    )
+    assert judge(report).exit_code == TRY_LATER
+    file = tmp_path / "1.json"
+    file.write_text(drift_json.render(report))
+    merged_report = merge_reports([drift_json.read_report(file)])
+    assert judge(merged_report).exit_code == TRY_LATER
+
+
 def test_merge_is_a_verb_where_it_comes_first(states):
     shown = states.run("drift", "merge", "--help").text
     assert "usage: opsconsole drift merge [options] REPORT" in shown
@@ -143,9 +158,9 @@ def test_a_merge_names_what_no_shard_has():
     # Each shard runs on a machine of its own, and another release may run on it.
     owned = [[Shard(n, 7).takes(name) for name in NAMES].index(True) for n in (1, 2, 3, 4)]
     assert owned == [0, 3, 2, 1]
-    most = ", ".join(map(str, range(1, 11)))
-    assert told(report(11, 11)) == [f"10 of 11 shards have no report: {most}"]
-    assert told(report(12, 12)) == [f"11 of 12 shards have no report: {most} and more"]
+    most = ", ".join(map(str, range(1, 21)))
+    assert told(report(21, 21)) == [f"20 of 21 shards have no report: {most}"]
+    assert told(report(22, 22)) == [f"21 of 22 shards have no report: {most} and 1 more"]
     nowhere = ["No stack of any shard has a state, so nothing was checked"]
     one = report(1, 2, stacks=1, stacks_without_state=1)
     assert told(one, report(2, 2, stacks=2, stacks_without_state=2)) == nowhere

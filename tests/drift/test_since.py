@@ -10,7 +10,7 @@ import pytest
 
 from loopback import Posts, serve_posts
 from opsconsole.diagnostics import error
-from opsconsole.drift.model import Bucket, Difference, DriftReport, Finding, Scope
+from opsconsole.drift.model import Bucket, CheckScope, Difference, DriftReport, Finding
 from opsconsole.drift.since import compare
 from opsconsole.reports.formats import FORMATS
 from published_schemas import follows_schema
@@ -18,7 +18,7 @@ from published_schemas import follows_schema
 WEB = "opsconsole_host.web[0]"
 OTHER = "opsconsole_host.web[1]"
 SECRET = "T0/B0/secret"
-SCOPE = Scope(("fleet",), ("opsconsole_host",))
+SCOPE = CheckScope(("fleet",), ("opsconsole_host",))
 
 
 def finding(bucket: Bucket, *attributes: str, **facts: Any) -> Finding:
@@ -54,13 +54,17 @@ FAILED = {"diagnostics": (error("x: its state was not read"),)}
         (report(CHANGED), report(replace(SYNC, unobserved=("tags",))), ("unseen tags",)),
         (report(CHANGED), report(SYNC, **FAILED), ("unseen tags",)),
         (report(CHANGED), report(**FAILED), ("unseen tags",)),
-        (report(CHANGED), report(scope=Scope(("other",))), ()),
+        (report(CHANGED), report(scope=CheckScope(("other",))), ()),
         (report(CHANGED), report(finding(Bucket.MISSING)), ("new missing",)),
         (report(finding(Bucket.MISSING)), report(CHANGED), ("new tags", "resolved missing")),
         (report(UNMANAGED), report(replace(UNMANAGED, stack="other")), ("open unmanaged",)),
         (report(UNMANAGED), report(), ("resolved unmanaged",)),
-        (report(UNMANAGED), report(ELSEWHERE, scope=Scope(("fleet",))), ("resolved unmanaged",)),
-        (report(UNMANAGED), report(scope=Scope(("fleet",))), ("unseen unmanaged",)),
+        (
+            report(UNMANAGED),
+            report(ELSEWHERE, scope=CheckScope(("fleet",))),
+            ("resolved unmanaged",),
+        ),
+        (report(UNMANAGED), report(scope=CheckScope(("fleet",))), ("unseen unmanaged",)),
     ],
 )
 def test_new_resolved_and_open_drift(before, now, words):
@@ -85,7 +89,7 @@ def test_last_drift_of_a_stack_is_resolved(name, told):
     assert told in FORMATS[name](compare(report(), report(CHANGED)))
 
 
-def test_drift_that_was_not_seen_in_between_is_neither_new_nor_lost() -> None:
+def test_drift_that_was_not_seen_in_between_is_neither_new_nor_lost():
     unseen = compare(report(finding(Bucket.UNCHECKED)), compare(report(CHANGED), None))
     again = compare(report(CHANGED), unseen).comparison
     assert again is not None and again.new == () and again.open[0].seen

@@ -22,7 +22,7 @@ ONE = {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}
 HOST = {"opsconsole_host": {"web": {"name": "web"}}}
 
 
-@pytest.mark.parametrize(("paths", "names"), ROWS["test_stack_names_of_state_files"])
+@pytest.mark.parametrize(*ROWS["test_stack_names_of_state_files"])
 def test_stack_names_of_state_files(paths, names):
     assert stack_names([Path(path) for path in paths]) == names
 

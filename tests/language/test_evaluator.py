@@ -94,7 +94,7 @@ def test_a_reference_is_known_when_its_resource_is(start, held, expected):
     )
 
 
-@pytest.mark.parametrize(("expression", "value"), ROWS["test_unknown_travels_as_far_as_it_must"])
+@pytest.mark.parametrize(*ROWS["test_unknown_travels_as_far_as_it_must"])
 def test_unknown_travels_as_far_as_it_must(start, expression, value):
     run = start(
         {**hosts(a={"name": "a"}, n={"name": "n", "count": 1}), **outputs(made=expression)},
@@ -243,7 +243,7 @@ def test_a_provider_that_is_not_declared_sets_nothing(start):
         evaluator.provider_config("opsconsole.lab")
 
 
-@pytest.mark.parametrize(("expression", "value"), ROWS["test_an_index_finds_what_it_names"])
+@pytest.mark.parametrize(*ROWS["test_an_index_finds_what_it_names"])
 def test_an_index_finds_what_it_names(start, expression, value):
     specialties = {"s": {"key": "k"}, "t": {"count": 1, "key": "k"}}
     run = start(
@@ -261,9 +261,7 @@ def test_an_index_finds_what_it_names(start, expression, value):
     assert run.output("made") == value
 
 
-@pytest.mark.parametrize(
-    ("meta", "message"), ROWS["test_instances_that_cannot_be_determined_are_refused"]
-)
+@pytest.mark.parametrize(*ROWS["test_instances_that_cannot_be_determined_are_refused"])
 def test_instances_that_cannot_be_determined_are_refused(start, meta, message):
     run = start(hosts(z={"name": "z"}, a={"name": "a", **meta}))
     with pytest.raises(UserError, match=message) as caught:
@@ -406,10 +404,7 @@ def test_import_blocks_are_evaluated(start):
     ]
 
 
-@pytest.mark.parametrize(
-    ("to", "identifier", "said"),
-    ROWS["test_import_blocks_that_cannot_be_carried_out_are_refused"],
-)
+@pytest.mark.parametrize(*ROWS["test_import_blocks_that_cannot_be_carried_out_are_refused"])
 def test_import_blocks_that_cannot_be_carried_out_are_refused(start, to, identifier, said):
     run = start({**hosts(a={"name": "a"}), "import": [{"to": to, "id": identifier}]})
     with pytest.raises(UserError, match=f"main.tf.json: import of .*{said}"):
@@ -461,9 +456,7 @@ def test_replacement_triggers_are_reported(start):
     )
 
 
-@pytest.mark.parametrize(
-    ("attribute", "value", "message"), ROWS["test_errors_name_construct_expression_and_cause"]
-)
+@pytest.mark.parametrize(*ROWS["test_errors_name_construct_expression_and_cause"])
 def test_errors_name_construct_expression_and_cause(start, attribute, value, message):
     run = start(
         hosts(

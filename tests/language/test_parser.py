@@ -14,7 +14,7 @@ from text_groups import read_rows
 REFUSED = read_rows(__file__)["test_what_terraform_refuses_is_refused"]
 
 
-@pytest.mark.parametrize(("text", "message"), REFUSED)
+@pytest.mark.parametrize(*REFUSED)
 def test_what_terraform_refuses_is_refused(text, message):
     with pytest.raises(EvaluationError) as caught:
         parse_template(text)

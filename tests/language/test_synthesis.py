@@ -148,8 +148,8 @@ def test_a_real_app_is_synthesised_read_and_evaluated(app):
     }
     kept = program.blocks["opsconsole_host.kept"]
     assert kept.origin.path == "fleet/kept"
-    assert kept.lifecycle.prevent_destroy
-    assert kept.lifecycle.ignore_all
+    assert kept.lifecycle_block.prevent_destroy
+    assert kept.lifecycle_block.ignore_all
     assert kept.depends_on == ("opsconsole_host.jump",)
     assert [(str(item.address), item.id) for item in evaluator.imports()] == [
         ("opsconsole_host.kept", "hst_9")

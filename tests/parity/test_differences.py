@@ -12,12 +12,12 @@ import pytest
 
 from consoles import CONSOLES
 from opsconsole.emulator import serve
-from worlds import World, actions
+from shared_stack import SharedStack, actions
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "guides" / "native.md"
 HEADING = "### Where it does other than Terraform"
 
-Scene = Callable[[World, World], None]
+Scene = Callable[[SharedStack, SharedStack], None]
 SCENES: dict[str, tuple[str, Scene]] = {}
 """First cell of a row to the profile and the scene that shows it."""
 
@@ -45,24 +45,24 @@ def attached(plugin: str) -> dict[str, str]:
     return {"agent_id": "${opsconsole_agent.agent.id}", "plugin_id": plugin}
 
 
-def order(world: World, *operations: str) -> list[str]:
+def order(stack: SharedStack, *operations: str) -> list[str]:
     """Return which of these operations the console saw, in turn."""
-    seen = [entry["operation"] for entry in world.console.requests()]
+    seen = [entry["operation"] for entry in stack.console.requests()]
     return [operation for operation in seen if operation in operations]
 
 
 @scene("a host is deleted, with its agents and their attachments")
-def cascade(ours: World, theirs: World) -> None:
+def cascade(ours: SharedStack, theirs: SharedStack) -> None:
     program = fleet(
         {"web": {}},
         opsconsole_agent={"agent": AGENT},
         opsconsole_agent_plugin={"disk": attached("plg_disk"), "logs": attached("plg_logs")},
     )
-    for world in (ours, theirs):
-        world.write(program)
-        world.native.apply()
-        world.write({})
-        world.console.reset_log()
+    for stack in (ours, theirs):
+        stack.write(program)
+        stack.native.apply()
+        stack.write({})
+        stack.console.reset_log()
     ours.native.apply()
     theirs.terraform.apply()
 
@@ -72,14 +72,14 @@ def cascade(ours: World, theirs: World) -> None:
 
 
 @scene("a jump host goes, and hosts that stay no longer name it", "strict")
-def jump_host(ours: World, theirs: World) -> None:
+def jump_host(ours: SharedStack, theirs: SharedStack) -> None:
     jump = "${opsconsole_host.jump.id}"
     first = fleet({"jump": {"is_jump_host": True}, "web": {"jump_host_ids": [jump]}})
-    for world in (ours, theirs):
-        world.write(first)
-        world.native.apply()
-        world.write(fleet({"web": {"jump_host_ids": []}}))
-        world.console.reset_log()
+    for stack in (ours, theirs):
+        stack.write(first)
+        stack.native.apply()
+        stack.write(fleet({"web": {"jump_host_ids": []}}))
+        stack.console.reset_log()
     ours.native.apply()
     refused = theirs.terraform.apply(expect=None)
 
@@ -91,12 +91,12 @@ def jump_host(ours: World, theirs: World) -> None:
 
 
 @scene("a host goes, and one of the same name comes at another address")
-def moved(ours: World, theirs: World) -> None:
-    for world in (ours, theirs):
-        world.write({"resource": {"opsconsole_host": {"old": {"name": "web"}}}})
-        world.native.apply()
-        world.write({"resource": {"opsconsole_host": {"new": {"name": "web"}}}})
-        world.console.reset_log()
+def moved(ours: SharedStack, theirs: SharedStack) -> None:
+    for stack in (ours, theirs):
+        stack.write({"resource": {"opsconsole_host": {"old": {"name": "web"}}}})
+        stack.native.apply()
+        stack.write({"resource": {"opsconsole_host": {"new": {"name": "web"}}}})
+        stack.console.reset_log()
     ours.native.apply()
     theirs.terraform.apply()
     deleted_first = ["host_delete", "host_import", "host_import"]
@@ -105,13 +105,13 @@ def moved(ours: World, theirs: World) -> None:
 
 
 @scene("a host is replaced under an agent, on a console with `agent_update`", "extended")
-def replaced(ours: World, theirs: World) -> None:
-    for world in (ours, theirs):
+def replaced(ours: SharedStack, theirs: SharedStack) -> None:
+    for stack in (ours, theirs):
         for external in ("one", "two"):
             hosts = {"web": {"external_id": external}}
-            world.write(fleet(hosts, opsconsole_agent={"agent": AGENT}))
+            stack.write(fleet(hosts, opsconsole_agent={"agent": AGENT}))
             if external == "one":
-                world.native.apply()
+                stack.native.apply()
 
     address = "opsconsole_agent.agent"
     assert sorted(actions(ours.native.plan())[address]) == ["create", "delete"]
@@ -123,16 +123,15 @@ def replaced(ours: World, theirs: World) -> None:
 
 
 @scene("a host is deleted under an agent that stays declared with its literal id")
-def deleted_under(ours: World, theirs: World) -> None:
-    for world in (ours, theirs):
-        world.write(fleet({"web": {}}))
-        world.native.apply()
-        web = world.find("hosts", "web")
-        assert web is not None
+def deleted_under(ours: SharedStack, theirs: SharedStack) -> None:
+    for stack in (ours, theirs):
+        stack.write(fleet({"web": {}}))
+        stack.native.apply()
+        web = stack.find("hosts", "web")
         staying = {"opsconsole_agent": {"agent": AGENT | {"host_id": web["id"]}}}
-        world.write(fleet({"web": {}}, **staying))
-        world.native.apply()
-        world.write({"resource": staying})
+        stack.write(fleet({"web": {}}, **staying))
+        stack.native.apply()
+        stack.write({"resource": staying})
     [refused] = ours.native.plan_run().errors
     assert refused["summary"].startswith("opsconsole_host.web cannot be deleted")
     theirs.terraform.apply()
@@ -141,12 +140,12 @@ def deleted_under(ours: World, theirs: World) -> None:
 
 
 @scene('an agent with `deletion_policy = "prevent"` goes with its host')
-def prevented(ours: World, theirs: World) -> None:
+def prevented(ours: SharedStack, theirs: SharedStack) -> None:
     agent = AGENT | {"deletion_policy": "prevent"}
-    for world in (ours, theirs):
-        world.write(fleet({"web": {}}, opsconsole_agent={"agent": agent}))
-        world.native.apply()
-        world.write({})
+    for stack in (ours, theirs):
+        stack.write(fleet({"web": {}}, opsconsole_agent={"agent": agent}))
+        stack.native.apply()
+        stack.write({})
     ours.native.apply()
     refused = theirs.terraform.apply(expect=None)
 
@@ -157,9 +156,9 @@ def prevented(ours: World, theirs: World) -> None:
 
 
 @scene("a specialty is declared")
-def adopted(ours: World, theirs: World) -> None:
-    for world in (ours, theirs):
-        world.write({"resource": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}})
+def adopted(ours: SharedStack, theirs: SharedStack) -> None:
+    for stack in (ours, theirs):
+        stack.write({"resource": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}})
     assert "1 to adopt" in ours.native.run("plan", "-input=false").text
     plan = theirs.terraform.plan()
     assert plan.actions == {"opsconsole_specialty.linux": ["create"]}
@@ -169,20 +168,20 @@ def adopted(ours: World, theirs: World) -> None:
 @scene(
     'a specialty with `deletion_policy = "delete"` goes, and so do the hosts whose agents carry it'
 )
-def carried(ours: World, theirs: World) -> None:
+def carried(ours: SharedStack, theirs: SharedStack) -> None:
     carrying = AGENT | {"specialty_id": "${opsconsole_specialty.linux.id}"}
     program = fleet(
         {"web": {}},
         opsconsole_agent={"agent": carrying},
         opsconsole_specialty={"linux": {"key": "linux-server", "deletion_policy": "delete"}},
     )
-    for world in (ours, theirs):
-        world.write(program)
-        world.native.apply()
-        world.write({})
+    for stack in (ours, theirs):
+        stack.write(program)
+        stack.native.apply()
+        stack.write({})
         # A slow deletion: who does not wait for it is refused with 409.
-        world.console.fault(method="DELETE", path="^/api/v1/hosts/", delay=1.5)
-        world.console.reset_log()
+        stack.console.fault(method="DELETE", path="^/api/v1/hosts/", delay=1.5)
+        stack.console.reset_log()
     ours.native.apply()
     theirs.terraform.apply()
 
@@ -192,40 +191,38 @@ def carried(ours: World, theirs: World) -> None:
 
 
 @scene("the console reroutes hosts when their jump host is deleted", "rerouting")
-def rerouted(ours: World, theirs: World) -> None:
-    for world in (ours, theirs):
-        world.write(fleet({"jump": {"is_jump_host": True}}))
-        world.native.apply()
-        jump = world.find("hosts", "jump")
-        assert jump is not None
-        world.write(fleet({"jump": {"is_jump_host": True}, "web": {"jump_host_ids": [jump["id"]]}}))
-        world.native.apply()
+def rerouted(ours: SharedStack, theirs: SharedStack) -> None:
+    for stack in (ours, theirs):
+        stack.write(fleet({"jump": {"is_jump_host": True}}))
+        stack.native.apply()
+        jump = stack.find("hosts", "jump")
+        stack.write(fleet({"jump": {"is_jump_host": True}, "web": {"jump_host_ids": [jump["id"]]}}))
+        stack.native.apply()
         # What the console drops by itself is to be left alone.
         web = fleet({"web": {"lifecycle": {"ignore_changes": ["jump_host_ids"]}}})
-        world.write(web)
+        stack.write(web)
     ours.native.apply()
     theirs.terraform.apply()
 
-    def routes(world: World) -> Any:
-        return world.normalised_state()["opsconsole_host.web[None]"]["attributes"]["jump_host_ids"]
+    def routes(stack: SharedStack) -> Any:
+        return stack.normalised_state()["opsconsole_host.web[None]"]["attributes"]["jump_host_ids"]
 
     assert routes(ours) == []
     assert len(routes(theirs)) == 1
 
 
 @scene("an attachment leaves the program after its host was deleted on the console", "fickle")
-def orphaned(ours: World, theirs: World) -> None:
+def orphaned(ours: SharedStack, theirs: SharedStack) -> None:
     agents = {"opsconsole_agent": {"agent": AGENT}}
-    for world in (ours, theirs):
+    for stack in (ours, theirs):
         plugin = {"opsconsole_agent_plugin": {"disk": attached("plg_disk")}}
-        world.write(fleet({"web": {}}, **agents, **plugin))
-        world.native.apply()
-        world.write(fleet({"web": {}}, **agents))
-        web = world.find("hosts", "web")
-        assert web is not None
-        world.call("DELETE", f"/api/v1/hosts/{web['id']}")
+        stack.write(fleet({"web": {}}, **agents, **plugin))
+        stack.native.apply()
+        stack.write(fleet({"web": {}}, **agents))
+        web = stack.find("hosts", "web")
+        stack.call("DELETE", f"/api/v1/hosts/{web['id']}")
         # Nothing orders these two reads in Terraform; now the host's comes last.
-        world.console.fault(method="POST", path="^/api/v1/hosts/", delay=1.5)
+        stack.console.fault(method="POST", path="^/api/v1/hosts/", delay=1.5)
 
     address = "opsconsole_agent_plugin.disk"
     assert address not in actions(ours.native.plan())
@@ -238,10 +235,10 @@ def orphaned(ours: World, theirs: World) -> None:
 def test_the_engines_differ_as_the_document_says(row, terraform):
     profile, shown = SCENES[row]
     with serve(CONSOLES[profile]) as left, serve(CONSOLES[profile]) as right:
-        shown(World(left, terraform({}, left)), World(right, terraform({}, right)))
+        shown(SharedStack(left, terraform({}, left)), SharedStack(right, terraform({}, right)))
 
 
-def test_every_difference_is_in_the_one_table() -> None:
+def test_every_difference_is_in_the_one_table():
     section = DOCUMENT.read_text().partition(HEADING)[2].partition("\n#")[0]
     rows = [line for line in section.splitlines() if line.startswith("| ")]
     assert [row.split("|")[1].strip() for row in rows[1:]] == list(SCENES)

@@ -6,7 +6,7 @@ from importlib.metadata import metadata
 from pathlib import Path
 
 import opsconsole
-from opsconsole.optional_packages import missing_package
+from opsconsole.errors import missing_package
 from type_checking import check_types
 
 ROOT = Path(__file__).resolve().parents[2]

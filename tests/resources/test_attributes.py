@@ -141,10 +141,7 @@ def test_values_that_are_known_only_after_apply(project, console):
     assert len(console.rows("agents")) == 2
 
 
-@pytest.mark.parametrize(
-    ("type_name", "declared", "said"),
-    ROWS["test_rules_hold_for_values_that_are_known_only_after_apply"],
-)
+@pytest.mark.parametrize(*ROWS["test_rules_hold_for_values_that_are_known_only_after_apply"])
 def test_rules_hold_for_values_that_are_known_only_after_apply(native, type_name, declared, said):
     before = native.console.row("blacklists", "blk_format")
     resources: dict[str, Any] = {"opsconsole_host": {"a": {"name": "a"}}}
@@ -381,7 +378,7 @@ def test_value_that_the_console_trims_is_not_called_a_change_by_others(native_on
         ("22.5", "as target_port, where the document shows"),
         ('22, "tags": [1]', "holds [1] as tags, where the document shows"),
         (f'22, "tags": "{"x" * 198}"', f"holds '{'x' * 198}' as tags, where the document shows"),
-        (f'22, "tags": "{"x" * 199}"', f"holds '{'x' * 196}... as tags, where the document shows"),
+        (f'22, "tags": "{"x" * 199}"', f"holds '{'x' * 199}… as tags, where the document shows"),
     ],
 )
 async def test_a_value_of_another_type_is_no_defect_of_the_provider(steps_of, console, port, said):

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from lifecycle_steps import errors, warnings
 from opsconsole.emulator import Profile
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import NEVER_CREATED, STILL_UNSETTLED, UnsettledCreate
@@ -12,7 +13,6 @@ from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.settling import settle_host_creates
 from opsconsole.resources.host.verdicts import match_verdicts
 from opsconsole.v1.bodies import ImportResult
-from outcomes import errors, warnings
 from text_groups import read_rows
 
 ROWS = read_rows(__file__)
@@ -140,7 +140,7 @@ def told(rows: int, *entries: tuple[Any, str]) -> list[str | None]:
     return [item.status if item.matched else None for item in found]
 
 
-@pytest.mark.parametrize(("verdicts", "entries"), ROWS["test_verdicts_are_matched_in_any_order"])
+@pytest.mark.parametrize(*ROWS["test_verdicts_are_matched_in_any_order"])
 def test_verdicts_are_matched_in_any_order(verdicts, entries):
     assert told(len(verdicts), *entries) == verdicts
 
@@ -161,7 +161,7 @@ def test_a_verdict_without_an_index_does_not_hide_its_neighbours(index):
     assert told(3, (index, "a"), (1, "b"), (2, "c")) == [None, None, None]
 
 
-@pytest.mark.parametrize(("counts", "passed"), ROWS["test_counts_pass_all_rows_or_none"])
+@pytest.mark.parametrize(*ROWS["test_counts_pass_all_rows_or_none"])
 def test_counts_pass_all_rows_or_none(counts, passed):
     verdicts = match_verdicts(ImportResult.read({"results": [], "counts": counts}), 2)
     assert [verdict.created for verdict in verdicts] == [passed] * 2

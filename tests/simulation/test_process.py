@@ -15,7 +15,7 @@ from declarations import held
 from engines import Terraform
 from opsconsole.emulator import serve
 from patience import until
-from worlds import World
+from shared_stack import SharedStack
 
 HOSTS = 6
 
@@ -34,25 +34,24 @@ def program(knowledge: str = "") -> dict[str, Any]:
 
 
 @pytest.fixture
-def world(terraform: Callable[..., Terraform]) -> Iterator[World]:
+def stack(terraform: Callable[..., Terraform]) -> Iterator[SharedStack]:
     """A program that declares hosts and agents, of which the console has none yet."""
     with serve() as console:
-        world = World(console, terraform({}, console))
-        world.terraform.environment["OPSCONSOLE_MAX_CONCURRENCY"] = "3"
-        world.write(program())
-        yield world
+        stack = SharedStack(console, terraform({}, console))
+        stack.terraform.environment["OPSCONSOLE_MAX_CONCURRENCY"] = "3"
+        stack.write(program())
+        yield stack
 
 
-def interrupt(world: World, words: list[str], number: int, **options: Any) -> tuple[int, str]:
+def interrupt(stack: SharedStack, words: list[str], number: int, **options: Any) -> tuple[int, str]:
     """Send a signal to an apply while creates are in flight; return its exit code and output."""
-    console = world.console
+    console = stack.console
     console.fault(operation="agent_create", skip=1, times=None, hold="after")
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    options |= {"cwd": world.folder, "env": world.terraform.environment, **pipes}
+    options |= {"cwd": stack.folder, "env": stack.terraform.environment, **pipes}
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, **options) as process:
         until(lambda: process.poll() is not None or console.traffic()["in_flight"] >= 3)
         process.send_signal(number)
-        assert process.stdout is not None
         said = ""
         while "nterrupt" not in said and (line := process.stdout.readline()):
             said += line
@@ -62,51 +61,51 @@ def interrupt(world: World, words: list[str], number: int, **options: Any) -> tu
     return process.returncode, said
 
 
-def check(world: World) -> None:
+def check(stack: SharedStack) -> None:
     """Every host and agent is there once, and both engines have nothing to do."""
     for collection, name in (("hosts", "web"), ("agents", "agent")):
-        names = Counter(row["name"] for row in world.console.rows(collection))
+        names = Counter(row["name"] for row in stack.console.rows(collection))
         assert names == Counter(f"{name}-{number}" for number in range(HOSTS))
-    assert world.native.plan_run().code == 0
-    assert world.terraform.plan_run().code == 0
+    assert stack.native.plan_run().code == 0
+    assert stack.terraform.plan_run().code == 0
 
 
 @pytest.mark.terraform
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_terraform_goes_on_after_a_native_apply_that_was_ended(world: World, number: int) -> None:
+def test_terraform_goes_on_after_a_native_apply_that_was_ended(stack, number):
     words = [sys.executable, "-m", "opsconsole.cli.main", "apply", "-auto-approve"]
-    code, said = interrupt(world, words, number)
-    left = [file.name for file in world.folder.iterdir() if "journal" in file.name]
+    code, said = interrupt(stack, words, number)
+    left = [file.name for file in stack.folder.iterdir() if "journal" in file.name]
     if number == signal.SIGKILL:
         assert code == -signal.SIGKILL and left
-        fold(world, [*words[:3], "state", "fold"])
+        fold(stack, [*words[:3], "state", "fold"])
     else:
         assert code == 130, said
         assert "Traceback" not in said and not left, said
-    world.terraform.apply()
-    check(world)
+    stack.terraform.apply()
+    check(stack)
 
 
-def fold(world: World, words: list[str]) -> None:
+def fold(stack: SharedStack, words: list[str]) -> None:
     """Add the journal to the state, and do what is asked for each create of unknown outcome."""
-    subprocess.run(words, cwd=world.folder, env=world.terraform.environment, check=True)
+    subprocess.run(words, cwd=stack.folder, env=stack.terraform.environment, check=True)
     unknown = {
         address: item["name"]
-        for address, item in held(world.terraform).items()
+        for address, item in held(stack.terraform).items()
         if item["id"].startswith("outcome-unknown/")
     }
     assert unknown
     for address, name in unknown.items():
-        world.terraform.run("state", "rm", address)
-        if row := world.find("agents", name):
-            world.terraform.import_(address, row["id"])
+        stack.terraform.run("state", "rm", address)
+        if row := stack.find("agents", name):
+            stack.terraform.import_(address, row["id"])
 
 
 @pytest.mark.terraform
-def test_a_second_run_goes_on_after_an_interrupted_terraform(world: World) -> None:
-    world.terraform.start("version").communicate(timeout=60)
-    words = [str(world.terraform.program), "apply", "-auto-approve", "-no-color", "-input=false"]
-    _, said = interrupt(world, words, signal.SIGINT, start_new_session=True)
+def test_a_second_run_goes_on_after_an_interrupted_terraform(stack):
+    stack.terraform.start("version").communicate(timeout=60)
+    words = [str(stack.terraform.program), "apply", "-auto-approve", "-no-color", "-input=false"]
+    _, said = interrupt(stack, words, signal.SIGINT, start_new_session=True)
     assert "Interrupt received" in said and "Traceback" not in said, said
-    world.terraform.apply()
-    check(world)
+    stack.terraform.apply()
+    check(stack)

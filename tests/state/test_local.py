@@ -20,7 +20,6 @@ from typing import Any
 import pytest
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import journal_of
 from opsconsole.state import ConfiguredBackend, files
 from opsconsole.state.backend import LocalBackend, RunOptions
 from opsconsole.state.files import rescue
@@ -37,6 +36,7 @@ from opsconsole.state.opening import (
 )
 from opsconsole.state.place import LastPlace, local_path, workspace_of
 from opsconsole.state.session import StateSession
+from opsconsole.working_directory import journal_of
 from shared_place import InMemory, Place
 
 Host = Callable[..., InstanceObject]

@@ -13,12 +13,13 @@ import contextlib
 import itertools
 import json
 import urllib.request
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
 from urllib.parse import unquote
 
-import httpx
 import pytest
+from yarl import URL
 
 from opsconsole.emulator import API_KEY, ControlError, Emulator, Profile, profiles, serve
 from opsconsole.emulator.application import TRANSPORT, Application
@@ -128,13 +129,31 @@ class Connection:
     close = abort
 
 
+@dataclass(frozen=True)
+class Answer:
+    """The answer of an application, with the attributes of an aiohttp response."""
+
+    status: int
+    raw_headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+    @property
+    def content(self) -> Self:
+        """The stream of the body."""
+        return self
+
+    async def iter_any(self) -> AsyncIterator[bytes]:
+        """Yield the body."""
+        yield self.body
+
+
 async def call(
     application: Application,
     method: str,
     target: str,
     headers: list[tuple[bytes, bytes]],
     content: bytes,
-) -> httpx.Response | None:
+) -> Answer | None:
     """Send one request to an application; None: its answer was cut off."""
     path, _, query = target.partition("?")
     connection = Connection()
@@ -174,28 +193,61 @@ async def call(
     await application(scope, receive, send)
     if not whole:
         return None
-    stream = httpx.ByteStream(b"".join(body))
-    return httpx.Response(start["status"], headers=start["headers"], stream=stream)
+    return Answer(start["status"], start["headers"], b"".join(body))
 
 
-class Connections(httpx.AsyncBaseTransport):
-    """Takes the place of the connections of `v1.transport`."""
+class Session:
+    """Takes the place of the aiohttp session of `v1.transport`; a subclass answers."""
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request to the console of its address."""
-        origin = f"{request.url.scheme}://{request.url.netloc.decode()}"
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._headers = headers
+
+    @contextlib.asynccontextmanager
+    async def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        data: bytes | AsyncIterator[bytes] | None,
+        allow_redirects: bool,
+    ) -> AsyncIterator[Answer]:
+        """Send a request."""
+        assert not allow_redirects
+        named = {**self._headers, **headers}
+        raw = [(name.lower().encode(), value.encode()) for name, value in named.items()]
+        content = data or b""
+        if not isinstance(content, bytes):
+            content = b"".join([piece async for piece in content])
+        yield await self.answer(method, URL(url), raw, content)
+
+    async def answer(
+        self, method: str, url: URL, headers: list[tuple[bytes, bytes]], content: bytes
+    ) -> Answer:
+        """Return the answer to a request."""
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """Close nothing."""
+
+
+class InProcessSession(Session):
+    """Calls the consoles of this process."""
+
+    async def answer(
+        self, method: str, url: URL, headers: list[tuple[bytes, bytes]], content: bytes
+    ) -> Answer:
+        """Return the answer of the console that the URL names."""
+        origin = str(url.origin())
         console = _IN_PROCESS.get(origin)
         if console is None or console.refuses:
             raise NotSent(f"{origin} cannot be reached: Connection refused.", "Is it running?")
-        headers = [(name.lower(), value) for name, value in request.headers.raw]
-        content = await request.aread()
         await asyncio.sleep(0)
-        target = request.url.raw_path.decode()
-        response = await call(console.application, request.method, target, headers, content)
+        answer = await call(console.application, method, url.raw_path_qs, headers, content)
         await asyncio.sleep(0)
-        if response is None:
+        if answer is None:
             raise AnswerLost(f"{origin} closed the connection without an answer (cut).")
-        return response
+        return answer
 
 
 class InProcessConsole(Emulator):
@@ -226,12 +278,11 @@ class InProcessConsole(Emulator):
             response = end.value
         else:
             raise AssertionError("the control side waits")
-        if response.status_code == 404 and missing:
+        if response.status == 404 and missing:
             return None
-        text = b"".join(response.stream)
-        if response.status_code != 200:
-            raise ControlError(f"{method} {path}: {response.status_code} {text.decode()}")
-        return json.loads(text)
+        if response.status != 200:
+            raise ControlError(f"{method} {path}: {response.status} {response.body.decode()}")
+        return json.loads(response.body)
 
 
 @contextlib.contextmanager
@@ -245,7 +296,9 @@ def in_process(profile: str | Profile = "default", **options: Any) -> Iterator[I
     )
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(transport, "open_connections", lambda *_: Connections())
+            patch.setattr(
+                transport, "open_session", lambda _, __, headers, ___: InProcessSession(headers)
+            )
             yield console
     finally:
         del _IN_PROCESS[base_url]

@@ -23,7 +23,7 @@ from opsconsole.lifecycle.interface import (
     PlanRequest,
     ReadOutcome,
     ReadRequest,
-    Report,
+    ReportOutcomes,
     UpdateRequest,
 )
 from opsconsole.resources import DATA_SOURCES, RESOURCES
@@ -65,7 +65,7 @@ class Lifecycle:
     def creates_together(self) -> int:
         return 500 if self.definition.name == "host" else 1
 
-    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
+    async def create(self, requests: Sequence[CreateRequest], report: ReportOutcomes) -> None:
         for request in requests:
             _maybe_raise(request.planned)
         if self.definition.name == "agent":

@@ -14,16 +14,16 @@ import socket
 import tempfile
 import time
 import uuid
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 import uvloop
+from yarl import URL
 
 import opsconsole.cli.main
-from consoles import call
+from consoles import Answer, Session, call
 from opsconsole.emulator import API_KEY
 from opsconsole.errors import AnswerLost
 from opsconsole.state import journal, opening
@@ -89,40 +89,39 @@ class WorldLoop(VirtualLoop):
         super().close()
 
 
-class Line(httpx.AsyncBaseTransport):
+class Line(Session):
     """The line from a process to the console."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, headers: Mapping[str, str]) -> None:
+        super().__init__(headers)
         self._world = world
         assert world.process is not None
         self._process = world.process
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def answer(
+        self, method: str, url: URL, headers: list[tuple[bytes, bytes]], content: bytes
+    ) -> Answer:
         """Let the console answer, unless the process is dead by then."""
         world, process = self._world, self._process
         lost = AnswerLost("The connection was closed without an answer (simulated).")
-        target = request.url.raw_path.decode()
-        process.point(f"before {request.method} {target}")
+        target = url.raw_path_qs
+        process.point(f"before {method} {target}")
         await asyncio.sleep(world.delay())
         if process.dead:
             raise Killed
-        content = await request.aread()
-        world.observe(process, request.method, target, content)
-        headers = [(name.lower(), value) for name, value in request.headers.raw]
-        if world.loses_request(request.method, target, headers, content):
+        world.observe(process, method, target, content)
+        if world.loses_request(method, target, headers, content):
             raise lost
         # The console finishes what it has begun, whatever becomes of the process.
-        serving = asyncio.ensure_future(
-            call(world.application, request.method, target, headers, content)
-        )
+        serving = asyncio.ensure_future(call(world.application, method, target, headers, content))
         world.served.add(serving)
         serving.add_done_callback(world.served.discard)
-        response = await asyncio.shield(serving)
+        answer = await asyncio.shield(serving)
         await asyncio.sleep(world.delay())
-        process.point(f"after {request.method} {target}")
-        if response is None:
+        process.point(f"after {method} {target}")
+        if answer is None:
             raise lost
-        return response
+        return answer
 
 
 @contextlib.contextmanager
@@ -148,7 +147,7 @@ def machine_of(world: World) -> Iterator[pytest.MonkeyPatch]:
         patch.setattr(uvloop, "new_event_loop", lambda: WorldLoop(world))
         patch.setattr(asyncio.events, "new_event_loop", lambda: WorldLoop(world))
         patch.setattr(asyncio.tasks, "all_tasks", _sorted_tasks)
-        patch.setattr(transport, "open_connections", lambda *_: Line(world))
+        patch.setattr(transport, "open_session", lambda _, __, headers, ___: Line(world, headers))
         patch.setattr(opening, "native_backend", world.open_place)
         for name in [name for name in os.environ if name.startswith(("OPSCONSOLE_", "TF_"))]:
             patch.delenv(name)

@@ -18,8 +18,7 @@ from opsconsole.emulator.document import DOCUMENTED
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import LIFECYCLES
-from opsconsole.v1.exchange import Operation
-from opsconsole.v1.operations import NAMEABLE, OPERATIONS
+from opsconsole.v1.operations import NAMEABLE, OPERATIONS, Operation
 
 SCHEDULE = ResourceDefinition(
     name="schedule",
@@ -49,11 +48,11 @@ SCHEDULE = ResourceDefinition(
 )
 
 _ONE, _ALL = "/api/v1/schedules/{id}", "/api/v1/schedules"
-_CREATE = Operation("schedule_create", "POST", _ALL, repeatable=False, documented=True)
-_READ = Operation("schedule_get", "GET", _ONE, repeatable=True, documented=True)
-_UPDATE = Operation("schedule_update", "POST", _ONE, repeatable=True, documented=True)
-_DELETE = Operation("schedule_delete", "DELETE", _ONE, repeatable=True, documented=True)
-_LIST = Operation("schedule_list", "", "", repeatable=True, nameable=True, lists="schedules")
+_CREATE = Operation("schedule_create", "POST", _ALL, idempotent=False, documented=True)
+_READ = Operation("schedule_get", "GET", _ONE, idempotent=True, documented=True)
+_UPDATE = Operation("schedule_update", "POST", _ONE, idempotent=True, documented=True)
+_DELETE = Operation("schedule_delete", "DELETE", _ONE, idempotent=True, documented=True)
+_LIST = Operation("schedule_list", "", "", idempotent=True, nameable=True, lists="schedules")
 
 
 class ScheduleLifecycle(BaseLifecycle):

@@ -12,7 +12,13 @@ def read_groups(file: Path) -> dict[str, list[str]]:
     return {name: [line for line in lines if line] for name, *lines in named}
 
 
-def read_rows(module: str) -> dict[str, list[Any]]:
-    """Return the rows of `rows.txt` beside a module of tests, by the test that they are for."""
+def read_rows(module: str) -> dict[str, tuple[str, list[Any]]]:
+    """Return the tables of `rows.txt` beside a module of tests: columns and rows, by their name.
+
+    A table is what `pytest.mark.parametrize` takes.
+    """
     groups = read_groups(Path(module).with_name("rows.txt"))
-    return {name: [json.loads(line) for line in lines] for name, lines in groups.items()}
+    return {
+        name: (columns.removeprefix("# "), [json.loads(line) for line in lines])
+        for name, (columns, *lines) in groups.items()
+    }

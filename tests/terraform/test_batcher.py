@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from opsconsole.lifecycle.interface import CreateRequest, Outcome, Report
+from opsconsole.lifecycle.interface import CreateRequest, Outcome, ReportOutcomes
 from opsconsole.terraform.batcher import Batcher
 
 
@@ -23,7 +23,7 @@ class Lifecycle:
         self.go = asyncio.Event()
         self.go.set()
 
-    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
+    async def create(self, requests: Sequence[CreateRequest], report: ReportOutcomes) -> None:
         numbers = [item.planned["number"] for item in requests]
         self.batches.append(numbers)
         self.begun.set()

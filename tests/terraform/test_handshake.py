@@ -74,7 +74,7 @@ assert asyncio.run(make_service(Redaction()).get_provider_schema(None)).resource
     [
         ("", "terraform.main", {"httpx", "aiohttp", "google.protobuf", "grpclib", LIFECYCLES}),
         # Several processes of a run are asked for nothing else.
-        (SCHEMA, "lifecycle.interface", {ANSWERS, "opsconsole.v1.exchange", "aiohttp"}),
+        (SCHEMA, "lifecycle.interface", {ANSWERS, "opsconsole.v1.answers", "aiohttp"}),
         # It takes a while to load, and the first answer of a console is early enough.
         (SERVING, "resources.lifecycles", {"pydantic"}),
     ],

@@ -11,7 +11,7 @@ import zlib
 import pytest
 
 from opsconsole.errors import AnswerLost, BadRequest, UnexpectedAnswer
-from opsconsole.v1.exchange import NotJson, Reply, beginning, json_object
+from opsconsole.v1.answers import NotJson, Reply, beginning, json_object
 from opsconsole.v1.limiter import LargeAnswerSlot
 from opsconsole.v1.transport import TooLong, WrongCoding, whole_body
 
@@ -133,7 +133,7 @@ async def test_an_id_that_cannot_stand_in_a_path(connect, answer, found):
     )
     with pytest.raises(UnexpectedAnswer, match="without a usable id") as caught:
         await console.call("agent_create", body={"name": "a"})
-    assert not caught.value.safe_to_repeat
+    assert not caught.value.had_no_effect
     with pytest.raises(UnexpectedAnswer, match="no usable id"):
         await console.list_all("specialty_search")
     result = await console.import_hosts([{"name": "a"}], on_error="stop", dry_run=False)
@@ -219,7 +219,7 @@ async def test_an_answer_longer_than_the_setting_allows(connect, answer):
     _, console = connect(answer(body={"id": "agt_1", "name": "x" * 2000}), max_response_bytes=2000)
     with pytest.raises(UnexpectedAnswer, match="longer than 2000 bytes") as caught:
         await console.call("agent_create", body={"name": "a"})
-    assert not caught.value.safe_to_repeat
+    assert not caught.value.had_no_effect
     assert caught.value.status == 200
 
 

@@ -119,7 +119,7 @@ async def test_refuses_an_answer_of_another_shape(server, connect, answer, kind,
     _, console = connect(answer(body=answered, headers={"Content-Type": "application/json"}))
     with pytest.raises(UnexpectedAnswer, match=said) as caught:
         await call(console)
-    assert not caught.value.safe_to_repeat
+    assert not caught.value.had_no_effect
     assert len(server.received) == 1
 
 

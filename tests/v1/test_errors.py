@@ -90,7 +90,7 @@ async def test_every_field_of_the_error_body_is_kept(connect, answer, status, ki
         f"POST /api/v1/blacklists/{{id}}: it is so (status {status}, code NEVER_SEEN, request id "
         'req_1); details: {"limit": null, "deep": {"a": [1]}}' + remedy
     )
-    assert problem.safe_to_repeat is (status < 500 and status not in (408, 418))
+    assert problem.had_no_effect is (status < 500 and status not in (408, 418))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ async def test_a_4xx_of_another_shape_is_no_word_of_the_console(
     assert type(problem) is UnexpectedAnswer
     assert f"status {status}, content type " in str(problem)
     assert (problem.status, problem.without_body) == (status, False)
-    assert problem.safe_to_repeat is (status in (400, 404, 405)), "gateways refuse so early"
+    assert problem.had_no_effect is (status in (400, 404, 405)), "gateways refuse so early"
     assert len(server.received) == 1
 
 
@@ -157,7 +157,7 @@ async def test_a_2xx_of_another_shape_is_an_error(server, connect, answer, body)
     problem = await failure(console)
     assert type(problem) is UnexpectedAnswer
     assert (problem.status, problem.without_body) == (200, body == "")
-    assert not problem.safe_to_repeat
+    assert not problem.had_no_effect
     assert len(str(problem)) < 500
     assert len(server.received) == 1
 

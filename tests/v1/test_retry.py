@@ -167,7 +167,7 @@ def test_the_wait_before_a_try_doubles_and_ends_where_no_answer_comes(clock, mon
 
     def delay(problem, tried=1, after=0.0):
         clock.now += after
-        return breaker.next_delay(problem, tried, repeatable=True)
+        return breaker.next_delay(problem, tried, idempotent=True)
 
     backoff = [0.1875, 0.375, 0.75, 1.5, 3, 6, 6, None]
     assert [delay(ServerError(Problem(503)), number) for number in range(1, 9)] == backoff

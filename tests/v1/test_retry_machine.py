@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from opsconsole.errors import AnswerLost, ApiError, NotSent, Stopped, UnexpectedAnswer
-from opsconsole.v1.exchange import Operation
+from opsconsole.v1.operations import Operation
 from opsconsole.v1.retry import LONGEST_OBEYED
 
 TIMEOUT, PATIENCE, LONGEST = 30, 60, int(LONGEST_OBEYED)
@@ -50,7 +50,7 @@ class Run:
     ended: list[float] = field(default_factory=list)
 
 
-def judge(events, run, *, repeatable, retries):
+def judge(events, run, *, idempotent, retries):
     """Return the requests sent, the event that is the outcome, and whether an effect is possible.
 
     The event is None where the outcome is that nothing was begun because of the stop.
@@ -69,7 +69,7 @@ def judge(events, run, *, repeatable, retries):
                 refused_since = None
             failures += 1
             again = event.kind in (REFUSED, *LOST, *PASSING) and failures <= retries
-            again &= event.asked <= LONGEST and (repeatable or event.kind not in UNKNOWN)
+            again &= event.asked <= LONGEST and (idempotent or event.kind not in UNKNOWN)
         if not again:
             return number + 1, event, unknown
         if event.stop:
@@ -112,9 +112,9 @@ EVENTS = st.builds(
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(EVENTS, max_size=8), st.booleans(), st.integers(0, 6))
-@example(events=[Event(429, PATIENCE), Event(429)], repeatable=True, retries=0)
+@example(events=[Event(429, PATIENCE), Event(429)], idempotent=True, retries=0)
 async def test_a_call_obeys_the_table_of_retries(
-    server, connect, clock, answer, loop_time, loop_turns, events, repeatable, retries
+    server, connect, clock, answer, loop_time, loop_turns, events, idempotent, retries
 ):
     client, _ = connect(
         base_url=server.url.replace("localhost", "127.0.0.1"),
@@ -171,7 +171,7 @@ async def test_a_call_obeys_the_table_of_retries(
 
     clock.sleep, server.otherwise = sleep, respond
     await make_ready()
-    operation = Operation("any", "POST", "/any", repeatable)
+    operation = Operation("any", "POST", "/any", idempotent)
     call = asyncio.create_task(client.call(operation, shape=lambda body: body, body={"name": "a"}))
     for _ in range(MOST_TURNS):
         await asyncio.sleep(0)
@@ -184,10 +184,10 @@ async def test_a_call_obeys_the_table_of_retries(
     assert call.done(), "the call waits for nothing"
     outcome = call.exception() or call.result()
     run.ended += [clock.now] * (client.calls.total() - len(run.ended))
-    sent, event, unknown = judge(events, run, repeatable=repeatable, retries=retries)
+    sent, event, unknown = judge(events, run, idempotent=idempotent, retries=retries)
     assert client.calls.total() == sent
     assert is_answer(outcome, event, sent - 1), outcome
     if isinstance(outcome, Exception) and event is not None:
-        assert outcome.safe_to_repeat is not unknown
+        assert outcome.had_no_effect is not unknown
     assert len({request.content for request in server.received}) <= 1
     assert len(server.received) == sum(event.kind != REFUSED for event in events[:sent])

@@ -33,7 +33,7 @@ from opsconsole.resources.host.file_import import Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import read_state
 from opsconsole.terraform_binary import engine_of
-from opsconsole.text import plural
+from opsconsole.text import first_items, first_lines, plural
 from opsconsole.v1.operations import OPERATIONS, documented_for, operation_to_name
 from opsconsole.v1.settings import Settings
 
@@ -68,8 +68,9 @@ def run(args: argparse.Namespace) -> int:
         return 0
     declared = declare_objects(contents)
     if not declared:
-        reasons = "".join(f"\n  {item.import_id}: {item.reason}" for item in contents.objects[:20])
-        raise UserError(f"None of the objects could be read:{reasons}", "No program is written.")
+        reasons = first_lines([f"  {item.import_id}: {item.reason}" for item in contents.objects])
+        summary = "\n".join(["None of the objects could be read:", *reasons])
+        raise UserError(summary, "No program is written.")
     remarks = remarks_of(contents)
     if args.hcl:
         text = hcl_program(declared, remarks, settings.base_url)
@@ -130,7 +131,7 @@ def _refuse_second_program(folder: Path, *, hcl: bool) -> None:
     existing = sorted(str(file) for file in (app if hcl else files) if file.exists())
     if existing:
         raise UserError(
-            f"{', '.join(existing[:3])}: there is a program in this directory already.",
+            f"{first_items(existing, 3)}: there is a program in this directory already.",
             "Name a file in another directory with --output.",
         )
 

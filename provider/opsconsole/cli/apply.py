@@ -27,9 +27,8 @@ from opsconsole.reconcile.plan import Plan, checksum
 from opsconsole.reconcile.providers import OpenedStack, Providers
 from opsconsole.reports import messages, terminal
 from opsconsole.state import StateSession, open_state, workspace_of
+from opsconsole.text import first_lines
 
-_MOST_LISTED = 20
-"""The largest number of steps that are listed as not begun."""
 _FIXED_BY_PLAN = (
     "target",
     "replace",
@@ -184,9 +183,7 @@ def _question(plan: Plan) -> str:
 def _not_started_text(applied: ApplyResult) -> str:
     left = applied.not_started
     lines = [f"\nNot begun, because the run was interrupted: {len(left):,}"]
-    lines += [f"  {step.kind.value} {step.change.address}" for step in left[:_MOST_LISTED]]
-    if len(left) > _MOST_LISTED:
-        lines.append(f"  and {len(left) - _MOST_LISTED:,} more")
+    lines += first_lines([f"  {step.kind.value} {step.change.address}" for step in left])
     return "\n".join([*lines, ""])
 
 

@@ -35,9 +35,9 @@ from opsconsole.resources import HOST
 from opsconsole.resources.host.reading import HOST_GET_HINT, HostReader
 from opsconsole.terraform_binary import real_terraform
 from opsconsole.text import Pen, plural, printable, wrap_lines
+from opsconsole.v1.answers import Reply
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
-from opsconsole.v1.exchange import Reply
 from opsconsole.v1.operations import OPERATIONS
 from opsconsole.v1.settings import Settings
 

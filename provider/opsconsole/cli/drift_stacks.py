@@ -18,7 +18,6 @@ from opsconsole.cli.opening import is_synthesised, program_form, variables_of, w
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift.stack import Stack
 from opsconsole.errors import UserError
-from opsconsole.journal_files import WORKSPACES_FOLDER
 from opsconsole.language import (
     Program,
     find_output,
@@ -30,7 +29,6 @@ from opsconsole.language import (
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
     Backend,
-    ConfiguredBackend,
     LocalBackend,
     Locking,
     RunOptions,
@@ -39,6 +37,7 @@ from opsconsole.state import (
     workspace_of,
 )
 from opsconsole.text import plural
+from opsconsole.working_directory import WORKSPACES_FOLDER
 
 _SUFFIX: Final = ".tfstate"
 # Only root may read `lost+found`, so a check of a whole file system would fail there.
@@ -101,10 +100,9 @@ def _readable(load: Callable[[], Program]) -> list[Program]:
 
 def _of_program(args: argparse.Namespace, program: Program) -> Stack:
     """Return the stack of a program; an error in its backend is reported when the state is read."""
-    block, name = program.backend, program.stack or program.root.name
-    configured = None if block is None else ConfiguredBackend(block.type, block.settings)
+    name, options = program.stack or program.root.name, RunOptions(program.root, "drift")
     try:
-        backend: Backend = backend_for(configured, RunOptions(program.root, "drift"), given={})
+        backend: Backend = backend_for(program.backend, options, given={})
     except UserError as problem:
         backend = UnreadableBackend(name, problem)
     workspace, pending = workspace_of(program.root), args.program is not None

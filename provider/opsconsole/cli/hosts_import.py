@@ -21,8 +21,8 @@ from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.errors import Stopped, UserError
 from opsconsole.resources.host.file_import import (
     FileImport,
-    Report,
     ReportedRow,
+    ReportRows,
     Rows,
 )
 from opsconsole.resources.lifecycles import ConfiguredProvider
@@ -69,7 +69,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _import_file(
-    args: argparse.Namespace, settings: Settings, rows: Rows, report: Report, interrupts: Interrupts
+    args: argparse.Namespace,
+    settings: Settings,
+    rows: Rows,
+    report: ReportRows,
+    interrupts: Interrupts,
 ) -> FileImport:
     provider = ConfiguredProvider(settings)
     interrupts.on_stop(provider.stop)

@@ -18,10 +18,9 @@ from opsconsole.cli.parser import build_parser
 from opsconsole.cli.standard_streams import columns, lost_output, output, take_streams
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.diagnostics import Mistakes
-from opsconsole.errors import TRY_LATER, OpsconsoleError, Stopped, UserError
+from opsconsole.errors import TRY_LATER, OpsconsoleError, Stopped, UserError, missing_package
 from opsconsole.held_signals import end_on_signals, ignore_further
 from opsconsole.named_files import file_error
-from opsconsole.optional_packages import missing_package
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

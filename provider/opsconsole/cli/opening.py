@@ -207,12 +207,11 @@ def open_backend(
         UserError: The backend needs a program or a library that is not installed; the backend has
             moved; or it cannot be locked for the run, and the user has not agreed to that.
     """
-    block = program.backend
-    configured = None if block is None else ConfiguredBackend(block.type, block.settings)
-    if block is not None and stands_in(args):
+    configured = program.backend
+    if configured is not None and stands_in(args):
         # Settings from `init -backend-config` override the block, and only the note has them.
         noted = noted_backend(program.root)
-        configured = noted if noted and noted.kind == block.type else configured
+        configured = noted if noted and noted.kind == configured.kind else configured
     return _open_backend_at(args, program.root, configured, operation, workspace)
 
 
@@ -272,6 +271,12 @@ def report_folded(session: StateSession) -> None:
         sys.stderr.write(
             f"Added {plural(session.folded, 'change')} of an interrupted run to the state.\n"
         )
+    warn_of_recovery(session)
+
+
+def warn_of_recovery(session: StateSession) -> None:
+    """Warn on stderr of objects that an interrupted run made where the state holds others."""
+    sys.stderr.writelines(f"Warning: {warning}\n" for warning in session.warnings)
 
 
 def program_directory(args: argparse.Namespace) -> Path:

@@ -66,7 +66,7 @@ class _Formatter(argparse.HelpFormatter):
         return "\n".join(found)
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """Takes no abbreviations, reads `-name` as `--name`, and exits with 1 on a usage error.
 
     Attributes:
@@ -77,7 +77,7 @@ class Parser(argparse.ArgumentParser):
         options = {"allow_abbrev": False, "formatter_class": _Formatter, **options}
         super().__init__(**options)
         self._positionals.title = "arguments"
-        self.leading_verbs: dict[str, Parser] = {}
+        self.leading_verbs: dict[str, CommandParser] = {}
 
     def parse_known_args(  # type: ignore[override]  # argparse has overloads with the same meaning
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -129,7 +129,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(FAILED, f"Error: {text}\n`{self.prog} --help` shows how it is used.\n")
 
 
-def build_parser(wanted: str | None, *, every: bool = False) -> Parser:
+def build_parser(wanted: str | None, *, every: bool = False) -> CommandParser:
     """Make the parser.
 
     Args:
@@ -137,7 +137,7 @@ def build_parser(wanted: str | None, *, every: bool = False) -> Parser:
         every: Add the options of all commands, for completion. Help then lists them as argparse
             does.
     """
-    parser = Parser(
+    parser = CommandParser(
         prog="opsconsole",
         usage="%(prog)s [options] COMMAND …",
         description="Declare the hosts and agents of an operations console in Python, and keep "
@@ -172,7 +172,7 @@ def build_parser(wanted: str | None, *, every: bool = False) -> Parser:
     return parser
 
 
-def _fill(parser: Parser, command: Command) -> None:
+def _fill(parser: CommandParser, command: Command) -> None:
     """Describe a command in help, and add its options and verbs."""
     listed = "".join(f"  {code:<4} {meaning}\n" for code, meaning in sorted(command.codes.items()))
     example = textwrap.indent(command.example, "  ")
@@ -186,7 +186,7 @@ def _fill(parser: Parser, command: Command) -> None:
         parser.set_defaults(run=partial(_run, command.run))
         for name, verb in command.verbs.items():
             parser.add_argument_group("verb", f"  {name:<14} {_first_sentence(verb)}")
-            parser.leading_verbs[name] = Parser(prog=f"{parser.prog} {name}")
+            parser.leading_verbs[name] = CommandParser(prog=f"{parser.prog} {name}")
             _fill(parser.leading_verbs[name], verb)
     elif command.verbs:
         verbs = parser.add_subparsers(

@@ -21,7 +21,7 @@ _FEWEST = 10
 sent together."""
 
 
-class Rate(ProgressColumn):
+class RateColumn(ProgressColumn):
     """Changes per second, and the remaining time at that rate."""
 
     def render(self, task: Task) -> Text:
@@ -59,7 +59,7 @@ class Bar(Lines):
             TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=32),
             TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
-            Rate(),
+            RateColumn(),
             TextColumn("{task.fields[failed]}"),
             _Held(self),
             console=console,

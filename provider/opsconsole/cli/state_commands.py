@@ -137,14 +137,10 @@ def push(args: argparse.Namespace) -> int:
             "Nothing was changed.",
         )
     pushed = State.parse(data, args.file)
-    backend = opening.state_backend(args, "state push")
-    with open_state(backend) as session:
-        stored = session.state
+    with open_state(opening.state_backend(args, "state push")) as session:
         if not args.force:
-            _check_succession(stored, pushed)
-        if stored.serial or not stored.empty:
-            backend.back_up()
-        backend.write(pushed.to_bytes())
+            _check_succession(session.state, pushed)
+        session.replace(pushed.to_bytes())
     return 0
 
 
@@ -168,6 +164,7 @@ def _check_succession(stored: State, pushed: State) -> None:
 
 def fold(args: argparse.Namespace) -> int:
     with open_state(opening.state_backend(args, "state fold")) as session:
+        opening.warn_of_recovery(session)
         folded = session.folded
         diagnostics = _settle(args, session) if session.open_intents else []
         left = list(session.open_intents)

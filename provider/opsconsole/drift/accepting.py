@@ -25,10 +25,9 @@ from opsconsole.drift.baseline import (
 from opsconsole.drift.model import Bucket, DriftReport, Finding
 from opsconsole.errors import UserError
 from opsconsole.named_files import write_whole
+from opsconsole.text import first_items
 
 _LINE_END: Final = re.compile(r"\r\n?|\n")
-_NAMED = 20
-"""The largest number of addresses that an error names."""
 
 
 def select_findings(report: DriftReport, addresses: Sequence[str]) -> list[Finding]:
@@ -47,7 +46,7 @@ def select_findings(report: DriftReport, addresses: Sequence[str]) -> list[Findi
     for address in addresses:
         named = [item for item in drifted if _is_named(item.address, address)]
         if not named:
-            shown = ", ".join(sorted({item.address for item in drifted})[:_NAMED])
+            shown = first_items(sorted({item.address for item in drifted}))
             raise UserError(
                 f"{address} names no drift. Nothing was accepted.",
                 f"These drifted: {shown}." if shown else "No resource drifted.",

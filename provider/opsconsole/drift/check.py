@@ -7,9 +7,8 @@ lists that an operator has named. Settings are restricted to the rights of a che
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from opsconsole.address import LOCAL_NAME
 from opsconsole.clock import timestamp, utc_now
@@ -19,10 +18,10 @@ from opsconsole.drift.baseline import UNUSED, Entry, apply_baseline
 from opsconsole.drift.buckets import classify, explain_unread
 from opsconsole.drift.model import (
     BaselineProblem,
+    CheckScope,
     DriftReport,
     Finding,
     Managed,
-    Scope,
     Shard,
     ShardResult,
     console_digest,
@@ -32,7 +31,13 @@ from opsconsole.drift.unmanaged import find_unmanaged, lists_were_read
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.lifecycle.interface import ReadOutcome, Seen
 from opsconsole.reconcile.prior import warn_unsettled
-from opsconsole.reconcile.providers import OnStop, Providers, provider_key_of, refresh
+from opsconsole.reconcile.providers import (
+    OnStop,
+    OpenedProviders,
+    Providers,
+    provider_key_of,
+    refresh,
+)
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.reading import HostReader
 from opsconsole.resources.lifecycles import ConfiguredProvider
@@ -60,7 +65,7 @@ class CheckOptions:
 
 
 @dataclass
-class ProviderPool:
+class ProviderPool(OpenedProviders):
     """The providers of one check: one for each set of settings.
 
     Stacks with equal settings share a provider, so that one search serves them all.
@@ -68,45 +73,37 @@ class ProviderPool:
     Attributes:
         environ: The environment that settings fall back on.
         read_only: Whether only GET requests may be sent.
-        providers: The providers, by a key that is private to this check.
-        stopped: Whether the check was stopped.
     """
 
     environ: Mapping[str, str]
     read_only: bool = False
-    providers: dict[str, ConfiguredProvider] = field(default_factory=dict)
-    stopped: bool = False
 
-    def _open(self, settings: Settings) -> str:
+    def _open(self, settings: Settings) -> ConfiguredProvider:
         restricted = _restrict_settings(settings, read_only=self.read_only)
         # Settings hold a mapping, so they cannot be the keys of a dictionary.
-        for key, provider in self.providers.items():
+        for provider in self.opened:
             if provider.session.settings == restricted:
-                return key
-        key = str(len(self.providers))
-        self.providers[key] = ConfiguredProvider(restricted, read_only=self.read_only)
-        # `stop` reached only the providers that were open when it was called.
-        if self.stopped:
-            self.providers[key].stop()
-        return key
+                return provider
+        provider = ConfiguredProvider(restricted, read_only=self.read_only)
+        self.add(provider)
+        return provider
 
-    def open_stack(self, state: StackState) -> dict[str, tuple[str, str]]:
+    def open_stack(self, state: StackState) -> dict[str, tuple[ConfiguredProvider | None, str]]:
         """Open the providers of the provider configurations in a state.
 
         Returns:
-            For each configuration, as state writes it: the key of its provider, or an empty key and
-            the reason why it has none.
+            For each configuration, as state writes it: its provider, or the reason why it has none.
         """
         program, providers = state.stack.program, None
         if program is not None:
             evaluator = state.stack.evaluator(program, state.values)
             providers = Providers(program, evaluator, self.environ)
-        opened: dict[str, tuple[str, str]] = {}
+        opened: dict[str, tuple[ConfiguredProvider | None, str]] = {}
         for name in dict.fromkeys(item.instance.stored.provider for item in state.objects):
             try:
                 opened[name] = self._open(self._settings_of(name, providers)), ""
             except OpsconsoleError as problem:
-                opened[name] = "", str(problem)
+                opened[name] = None, str(problem)
         return opened
 
     def _settings_of(self, provider: str, providers: Providers | None) -> Settings:
@@ -125,25 +122,6 @@ class ProviderPool:
         if providers is None:
             return Settings.from_values({}, self.environ)
         return providers.settings(key)
-
-    @property
-    def calls(self) -> dict[str, int]:
-        """How many requests were sent, by operation."""
-        total: Counter[str] = Counter()
-        for provider in self.providers.values():
-            total.update(provider.client.calls)
-        return dict(sorted(total.items()))
-
-    def stop(self) -> None:
-        """Begin no further request; those in flight are finished."""
-        self.stopped = True
-        for provider in self.providers.values():
-            provider.stop()
-
-    async def close(self) -> None:
-        """Close every connection."""
-        for provider in self.providers.values():
-            await provider.close()
 
 
 def _restrict_settings(settings: Settings, *, read_only: bool) -> Settings:
@@ -178,12 +156,9 @@ async def check(
     Raises:
         Stopped: The check was stopped before everything was read.
     """
-    pool = ProviderPool(environ, options.read_only)
-    on_stop(pool.stop)
-    try:
+    async with ProviderPool(environ, options.read_only) as pool:
+        on_stop(pool.stop)
         return await _check(states, options, pool)
-    finally:
-        await pool.close()
 
 
 async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool) -> DriftReport:
@@ -233,7 +208,7 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
         required=tuple(name for name, definition in RESOURCES.items() if reads_whole(definition)),
         min_coverage=options.min_coverage,
         shard=_make_shard_result(shard, objects, states, problems) if shard else None,
-        scope=Scope(
+        scope=CheckScope(
             tuple(state.stack.name for state in states.read if not state.absent),
             tuple(counted_types) if listed else (),
         ),
@@ -246,13 +221,11 @@ async def _read_objects(states: Iterable[StackState], pool: ProviderPool) -> lis
     for state in states:
         opened = pool.open_stack(state)
         for item in state.objects:
-            stored = item.instance.stored
-            key, why = ("", item.unreadable) if item.unreadable else opened[stored.provider]
-            # `refresh` finds the provider by this key, and leaves an object without one unread.
-            instance = replace(item.instance, stored=stored._replace(provider=key))
-            provider = pool.providers.get(key)
-            objects.append((replace(item, instance=instance, provider=provider), why))
-    done = await refresh([item.instance for item, _ in objects], pool.providers)
+            provider, why = opened[item.instance.stored.provider]
+            if item.unreadable:
+                provider, why = None, item.unreadable
+            objects.append((replace(item, provider=provider), why))
+    done = await refresh([(item.instance, item.provider) for item, _ in objects])
     return [
         _explain(replace(item, instance=done[item.instance.address]), why, pool.read_only)
         for item, why in objects

@@ -11,13 +11,14 @@ from opsconsole.drift.baseline import UNUSED
 from opsconsole.drift.model import (
     BaselineProblem,
     Bucket,
+    CheckScope,
     DriftReport,
     Finding,
     Managed,
-    Scope,
     ShardResult,
 )
 from opsconsole.errors import UserError
+from opsconsole.text import first_items
 
 
 def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
@@ -54,7 +55,7 @@ def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
         seconds=sum(report.seconds for report in reports),
         required=tuple(dict.fromkeys(name for report in reports for name in report.required)),
         min_coverage=max(report.min_coverage for report in reports),
-        scope=Scope(
+        scope=CheckScope(
             tuple(dict.fromkeys(stack for report in reports for stack in report.scope.stacks)),
             tuple(sorted(set.intersection(*(set(report.scope.listed) for report in reports)))),
         ),
@@ -78,10 +79,9 @@ def _report_missing(shards: Sequence[ShardResult]) -> tuple[Diagnostic, ...]:
     absent = [str(number) for number in range(1, count + 1) if number not in numbers]
     if not absent:
         return ()
-    which = f"{', '.join(absent[:10])}{' and more' if len(absent) > 10 else ''}"
     return (
         error(
-            f"{len(absent)} of {count} shards have no report: {which}",
+            f"{len(absent)} of {count} shards have no report: {first_items(absent)}",
             "Their stacks were not checked, and what they manage is not known. Run them again.",
         ),
     )

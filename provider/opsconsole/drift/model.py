@@ -150,7 +150,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CheckScope:
     """The scope of a check; a comparison never reports drift outside the scope as resolved.
 
     Attributes:
@@ -270,7 +270,7 @@ class DriftReport:
     required: Sequence[str] = ()
     min_coverage: float = 100.0
     shard: ShardResult | None = None
-    scope: Scope = Scope()
+    scope: CheckScope = CheckScope()
     comparison: Comparison | None = None
 
     @property

@@ -207,7 +207,7 @@ def _state_object(
     stack: str, address: Address, deposed: str, stored: InstanceObject
 ) -> StateObject:
     definition = RESOURCES[address.type]
-    text = deposed_name(str(address), deposed) if deposed else str(address)
+    text = deposed_name(str(address), deposed)
     newer = stored.schema_version > 0
     # A newer release may have changed the meaning of all values except names.
     named = {name: value for name, value in stored.attributes.items() if isinstance(value, str)}

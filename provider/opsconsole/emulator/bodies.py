@@ -21,7 +21,7 @@ class BadBody(Exception):
     """A control body of the wrong shape, with the position, the expected and the actual value."""
 
 
-class Body(BaseModel):
+class ControlBody(BaseModel):
     """A control body: numbers are not booleans, and unknown members are refused."""
 
     model_config = ConfigDict(strict=True, extra="forbid")

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from opsconsole.emulator.bodies import BadBody, Body, read, with_switches
+from opsconsole.emulator.bodies import BadBody, ControlBody, read, with_switches
 from opsconsole.emulator.catalogue import text_hash
 from opsconsole.emulator.document import TABLES
 from opsconsole.emulator.faults import read_fault
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 LOGGER = logging.getLogger("opsconsole.emulator")
 
 
-class ResetBody(Body):
+class ResetBody(ControlBody):
     """The parts to reset."""
 
     what: list[Literal["log", "faults", "data", "switches"]] = Field(default=["log", "faults"])
 
 
-class DoorBody(Body):
+class DoorBody(ControlBody):
     """Whether the API shall accept connections."""
 
     open: bool

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
-from opsconsole.emulator.bodies import BadBody, Body, Refusal, read
+from opsconsole.emulator.bodies import BadBody, ControlBody, Refusal, read
 from opsconsole.emulator.console import EmulatedConsole
 from opsconsole.emulator.document import DOCUMENTED, EXTRA, TABLES
 
@@ -103,14 +103,14 @@ HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 Printable = Annotated[str, Field(pattern=r"^[ -~]*$")]
 
 
-class FieldError(Body):
+class FieldError(ControlBody):
     """One entry of the error body's `errors`."""
 
     field: str
     message: str
 
 
-class Fault(Body):
+class Fault(ControlBody):
     """One thing that goes wrong. `docs/guides/emulator.md` explains each member."""
 
     # The members of the kind are the defaults of the others.

@@ -47,15 +47,18 @@ from opsconsole.values import UNKNOWN, holds_unknown
 def unify(types: Iterable[Type]) -> Type | None:
     """Return the type that all `types` convert to, or None; DYNAMIC fits every type.
 
-    As in go-cty, DYNAMIC beside a type that is not primitive makes the result DYNAMIC.
+    As in go-cty, an object and a tuple never have a common type, and DYNAMIC beside another type
+    that is not primitive makes the result DYNAMIC.
     """
     distinct = dict.fromkeys(types)
     known = [type for type in distinct if type is not DYNAMIC]
+    kinds = {type.kind for type in known}
+    if {"object", "tuple"} <= kinds:
+        return None
     if DYNAMIC in distinct and not PRIMITIVES.issuperset(known):
         return DYNAMIC
     if len(known) < 2:
         return known[0] if known else DYNAMIC
-    kinds = {type.kind for type in known}
     if PRIMITIVES.issuperset(known):
         return STRING if STRING in known else None
     if kinds in ({"object"}, {"tuple"}):

@@ -294,7 +294,7 @@ class Evaluator(NameResolver):
         scope = self.scope(instance.names)
         return tuple(
             try_step(instance.block.title, "replace_triggered_by", trigger, text, scope)
-            for text in instance.block.lifecycle.replace_triggered_by
+            for text in instance.block.lifecycle_block.replace_triggered_by
         )
 
     def _evaluate_arguments(

@@ -16,14 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from opsconsole.diagnostics import Mistakes, diagnostics_of
 from opsconsole.errors import UserError
 from opsconsole.terraform_binary import engine_of
-from opsconsole.text import did_you_mean
+from opsconsole.text import did_you_mean, shorten
 
 if TYPE_CHECKING:
     from opsconsole.language.model import Program
 
 T = TypeVar("T")
-_SHOWN: Final = 200
-"""The characters of an expression that a message shows."""
 
 MAX_TEXT: Final = 16 * 2**20
 """Characters in one string."""
@@ -145,7 +143,7 @@ def expression_error(
     where = f"{title}: {name}" if name else title
     if isinstance(error, RecursionError):
         return UserError(f"{where}: its value is nested too deeply.", "Use fewer levels.")
-    written = _shorten(error.expression or raw)
+    written = _json_text(error.expression or raw)
     stop = "" if str(error).endswith(("?", ".")) else "."
     if isinstance(error, DependsOnRelease):
         return OnlyTerraform(
@@ -157,7 +155,7 @@ def expression_error(
     if isinstance(error, EvaluationError) and error.expression:
         return UserError(f"{where}: {written} cannot be evaluated: {error}{stop}")
     if isinstance(error, EvaluationError):
-        written = _shorten(raw, quoted="${" not in written)
+        written = _json_text(raw, quoted="${" not in written)
         return UserError(f"{where} cannot be {written}: {error}{stop}")
     if isinstance(error, BeyondBounds):
         return OnlyTerraform(f"{where}: {written} asks for too much: {error}.", f"{where}: {error}")
@@ -167,10 +165,10 @@ def expression_error(
     )
 
 
-def _shorten(raw: Any, *, quoted: bool = False) -> str:
+def _json_text(raw: Any, *, quoted: bool = False) -> str:
     """Return a JSON value as one short text; a string is as it is unless it is to be `quoted`."""
     text = raw
     if quoted or not isinstance(raw, str):
         # JSON has no fractions, so a message shows them as floats.
         text = json.dumps(raw, ensure_ascii=False, default=float)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return shorten(text, 200)

@@ -309,7 +309,7 @@ class _Finder:
     def _of_block(self, block: Block) -> dict[str, None]:
         self._block = block
         targets = self.of_values(block.title, block.expressions)
-        for text in block.lifecycle.replace_triggered_by:
+        for text in block.lifecycle_block.replace_triggered_by:
             self._collect(text, block.title, "replace_triggered_by", targets, _bare_references)
         named = (item for item in block.depends_on if item != block.address)
         targets |= self.of_values(block.title, {}, named)

@@ -21,12 +21,12 @@ from opsconsole.language.model import Json, Origin
 from opsconsole.language.numbers import parse_number
 from opsconsole.language.values import to_nfc
 from opsconsole.named_files import read_named
+from opsconsole.text import LONE_SURROGATE
 
 COMMENT: Final = "//"
 """The property that holds comments and the metadata of constructs, and is not an argument."""
 
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
-_LONE: Final = re.compile("[\ud800-\udfff]")
 _REMEDY: Final = "Correct the file. If a program wrote it, run that program again."
 _SYNTAX: Final = {
     "Expecting value": "a value is missing",
@@ -197,13 +197,15 @@ def replace_surrogates(value: Any) -> Any:
     The texts of the result are in normal form C; the names, as in Terraform, are not.
     """
     if isinstance(value, str):
-        return to_nfc(_LONE.sub("\ufffd", value))
+        return to_nfc(LONE_SURROGATE.sub("\ufffd", value))
     if isinstance(value, list):
         return [replace_surrogates(item) for item in value]
     if not isinstance(value, dict):
         return value
     pairs = value.pairs if isinstance(value, DuplicateKeys) else value.items()
-    return _members([(_LONE.sub("\ufffd", name), replace_surrogates(item)) for name, item in pairs])
+    return _members(
+        [(LONE_SURROGATE.sub("\ufffd", name), replace_surrogates(item)) for name, item in pairs]
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 from opsconsole.definition import DataSourceDefinition, ProviderDefinition, ResourceDefinition
 from opsconsole.diagnostics import AttributePath
 from opsconsole.language.constraints import Constraint
-from opsconsole.state import Address
+from opsconsole.state import Address, ConfiguredBackend
 from opsconsole.terraform_binary import TERRAFORM, Engine
 
 BlockDefinition = ResourceDefinition | DataSourceDefinition
@@ -131,7 +131,7 @@ class Block:
     provider: str
     definition: BlockDefinition = field(default=NOTHING, repr=False)
     depends_on: tuple[str, ...] = ()
-    lifecycle: LifecycleBlock = LifecycleBlock()
+    lifecycle_block: LifecycleBlock = LifecycleBlock()
     count: Json = None
     for_each: Json = None
     counted: bool = False
@@ -263,14 +263,6 @@ class Removed:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class BackendBlock:
-    """Where state is kept: the type of the backend and its settings."""
-
-    type: str
-    settings: Mapping[str, Json]
-
-
 @dataclass(slots=True)
 class Program:
     """One program (one stack, one directory of files), which its reader fills.
@@ -301,7 +293,7 @@ class Program:
     imports: list[Import] = field(default_factory=list)
     moved: list[Moved] = field(default_factory=list)
     removed: list[Removed] = field(default_factory=list)
-    backend: BackendBlock | None = None
+    backend: ConfiguredBackend | None = None
     required_providers: dict[str, Mapping[str, Json]] = field(default_factory=dict)
     stack: str = ""
     settings: ProviderDefinition = field(default=NO_SETTINGS, repr=False)

@@ -30,7 +30,6 @@ from opsconsole.language.model import (
     NOTHING,
     REMOTE_STATE,
     REMOTE_STATE_ARGUMENTS,
-    BackendBlock,
     Block,
     BlockDefinition,
     Import,
@@ -48,7 +47,7 @@ from opsconsole.language.model import (
 from opsconsole.language.nodes import Quoted, is_name
 from opsconsole.language.parser import plain_reference
 from opsconsole.language.values import PRIMITIVES
-from opsconsole.state import Address
+from opsconsole.state import Address, ConfiguredBackend
 from opsconsole.terraform_binary import OF_OPENTOFU, engine_of
 from opsconsole.text import did_you_mean
 
@@ -249,7 +248,9 @@ class _Reader:
         if len(backends) != 1 or self.program.backend is not None:
             raise UserError(f"{body.where}: there must be one backend.", "Keep one of them.")
         names, settings = backends[0]
-        self.program.backend = BackendBlock(names[0] if names else "cloud", settings.arguments())
+        self.program.backend = ConfiguredBackend(
+            names[0] if names else "cloud", settings.arguments()
+        )
 
     def _require_providers(self, body: Body) -> None:
         if self.program.required_providers:
@@ -375,7 +376,7 @@ def _read_block(mode: str, type_name: str, name: str, body: Body, schemas: Schem
         provider=_provider_key(body) or type_name.partition("_")[0],
         definition=definition,
         depends_on=_read_depends_on(body),
-        lifecycle=_read_lifecycle(body.block("lifecycle"), mode, definition),
+        lifecycle_block=_read_lifecycle_block(body.block("lifecycle"), mode, definition),
         count=body.get("count"),
         for_each=body.get("for_each"),
         counted="count" in body,
@@ -397,7 +398,7 @@ def _definition(mode: str, type_name: str, body: Body, schemas: Schemas) -> Bloc
     )
 
 
-def _read_lifecycle(body: Body, mode: str, definition: BlockDefinition) -> LifecycleBlock:
+def _read_lifecycle_block(body: Body, mode: str, definition: BlockDefinition) -> LifecycleBlock:
     if not body.fields:
         return LifecycleBlock()
     for kind in ("precondition", "postcondition", "action_trigger"):

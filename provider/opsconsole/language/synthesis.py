@@ -16,11 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from opsconsole.errors import UserError
+from opsconsole.errors import UserError, missing_package
 from opsconsole.language.json_body import read_json
 from opsconsole.language.model import Program, Schemas
 from opsconsole.language.reading import load_directory, refuse_hcl
-from opsconsole.optional_packages import missing_package
 from opsconsole.terraform_binary import standin_in_place_of_terraform
 from opsconsole.text import did_you_mean
 

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from opsconsole.definition import Attribute, Kind, ResourceDefinition
 from opsconsole.errors import UnexpectedAnswer
-from opsconsole.v1.exchange import WrongShape
+from opsconsole.text import shorten
+from opsconsole.v1.answers import WrongShape
 from opsconsole.v1.operations import documented_for
-from opsconsole.values import Value, Values, changed_fields, normalise_set, satisfies
+from opsconsole.values import Value, Values, normalise_set, same, satisfies
 
 if TYPE_CHECKING:
     from opsconsole.v1.bodies import DeleteResult
@@ -75,7 +76,7 @@ def _check_type(attribute: Attribute, value: Any) -> Value:
 
 def compose(text: str) -> str:
     """Return text with composed characters (NFC): Terraform and the native engine hold no other."""
-    return unicodedata.normalize("NFC", text)
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def _object(attribute: Attribute, entry: Any) -> dict[str, Value]:
@@ -90,8 +91,7 @@ def _object(attribute: Attribute, entry: Any) -> dict[str, Value]:
 
 def quote_value(value: Any) -> str:
     """Return a value as messages quote it."""
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:197]}..."
+    return shorten(repr(value), 200)
 
 
 def confirm_deleted(
@@ -119,6 +119,8 @@ def confirm_deleted(
 Known = TypeVar("Known")
 Missing = TypeVar("Missing")
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+# `json.dumps` would make an encoder for each call.
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 # States hold places in this list: append names at its end, and never move or remove one.
 _LISTED: Final = """
@@ -246,7 +248,7 @@ class PrivateState(NamedTuple):
         }
         known = {name: value for name, value in fields.items() if value is not None}
         content = {**self.extra, **known}
-        return json.dumps(content, separators=(",", ":")).encode() if content else b""
+        return _encode(content).encode() if content else b""
 
     def with_observed(self, names: Iterable[str]) -> PrivateState:
         """Return this state with `names` observed too; the same object if it has them already."""
@@ -332,13 +334,15 @@ def merge_answer(
 
 def ignore_volatile(attributes: Iterable[Attribute], prior: Values, state: Values) -> Values:
     """Return `prior` where only volatile attributes differ from it, else `state`."""
-    steady = [attribute.name for attribute in attributes if not attribute.volatile]
-    volatile = [attribute.name for attribute in attributes if attribute.volatile]
-    # A value that is not in state yet is seen for the first time, not changed.
-    if any(prior.get(name) is None and state.get(name) is not None for name in volatile):
-        return state
-    # Otherwise a console that stamps `updated_at` at each read would always show a difference.
-    return state if changed_fields(prior, state, steady) else prior
+    for attribute in attributes:
+        before, after = prior.get(attribute.name), state.get(attribute.name)
+        # A console that stamps `updated_at` at each read would otherwise always show a difference.
+        # A value that is not in state yet is seen for the first time, not changed.
+        if before is not after and (
+            before is None if attribute.volatile else not same(before, after)
+        ):
+            return state
+    return prior
 
 
 _SENTINEL: Final = "outcome-unknown/"

@@ -44,7 +44,7 @@ from opsconsole.lifecycle.interface import (
     ReadOutcome,
     ReadRequest,
     Removal,
-    Report,
+    ReportOutcomes,
     Seen,
     UnsettledCreate,
     UpdateRequest,
@@ -117,7 +117,7 @@ class BaseLifecycle:
         """How many creations the console takes in one request."""
         return 1
 
-    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
+    async def create(self, requests: Sequence[CreateRequest], report: ReportOutcomes) -> None:
         """Create or adopt at most `creates_together` resources; report each outcome once known.
 
         Unless a resource overrides this, the console creates one after another.
@@ -363,7 +363,7 @@ class BaseLifecycle:
             prior,
             private,
             diagnostics,
-            unsettled=isinstance(problem, ConsoleError) and not problem.safe_to_repeat,
+            unsettled=isinstance(problem, ConsoleError) and not problem.had_no_effect,
         )
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:

@@ -275,7 +275,7 @@ STILL_UNSETTLED: Final = Outcome(None, unsettled=True)
 """With the outcome of an object that exists, the results of settling a create."""
 
 
-class Report(Protocol):
+class ReportOutcomes(Protocol):
     """Receives the outcomes of creations, as soon as they are known."""
 
     async def __call__(

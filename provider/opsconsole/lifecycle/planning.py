@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from opsconsole.definition import ChangeRule, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
@@ -26,10 +26,9 @@ from opsconsole.lifecycle.interface import (
     UnsettledCreate,
 )
 from opsconsole.lifecycle.session import ConsoleSession
+from opsconsole.text import first_items
 from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Value, Values, same, satisfies, unknown_names
-
-_MOST_NAMED: Final = 50
 
 
 @dataclass(slots=True)
@@ -240,12 +239,11 @@ def refuse_too_many(names: Collection[str], most: int | None) -> Diagnostic | No
     """Return the error for deletions beyond `max_deletions`; None where they are within it."""
     if most is None or len(names) <= most:
         return None
-    listed = ", ".join(list(names)[:_MOST_NAMED])
-    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
     return error(
         f"More would be deleted or replaced than max_deletions allows: {most:,}",
-        f"Hosts and specialties: {listed}{more}. If that is intended, raise max_deletions of the "
-        "provider, or OPSCONSOLE_MAX_DELETIONS in the environment, for this run.",
+        f"Hosts and specialties: {first_items(list(names), 50)}. If that is intended, "
+        "raise max_deletions of the provider, or OPSCONSOLE_MAX_DELETIONS in the environment, for "
+        "this run.",
     )
 
 

@@ -180,7 +180,7 @@ async def create_once(
     try:
         answer = await lifecycle.session.console.call(lifecycle.operation("create"), body=body)
     except ConsoleError as problem:
-        if problem.safe_to_repeat:
+        if problem.had_no_effect:
             raise
         return unsettled_outcome(lifecycle, request, problem)
     if other := judge(answer) or explain_mismatch(lifecycle.definition, body, answer):
@@ -226,7 +226,7 @@ async def update_once(
             await lifecycle.session.console.call(operation, object_id, body=changes)
         )
     except ConsoleError as caught:
-        if caught.safe_to_repeat:
+        if caught.had_no_effect:
             raise
         problem = caught
     try:
@@ -278,7 +278,7 @@ async def _settle_deletion(
     prior = request.prior
     name = lifecycle.name(prior, request.address)
     failed = lifecycle.failed_outcome("delete", request, problem)
-    if problem.safe_to_repeat and not isinstance(problem, NotFound):
+    if problem.had_no_effect and not isinstance(problem, NotFound):
         return failed
     exists: bool | None
     # A deletion may have taken place though its answer was lost, and a 404 may mean that this key
@@ -291,7 +291,7 @@ async def _settle_deletion(
         exists = None
     if exists is False:
         return Outcome(None)
-    if exists and not problem.safe_to_repeat:
+    if exists and not problem.had_no_effect:
         diagnostic = error(
             f"It is not known whether the {name} is being deleted",
             "Its deletion was sent, the console's answer does not say whether it was deleted, and "

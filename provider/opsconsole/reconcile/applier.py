@@ -14,9 +14,15 @@ from opsconsole.reconcile.executor import ApplyListener, ApplyResult, Executor
 from opsconsole.reconcile.order import order_steps
 from opsconsole.reconcile.plan import Action, Change, Plan
 from opsconsole.reconcile.prior import Identity, read_prior, report_unsettled
-from opsconsole.reconcile.providers import OpenedStack, Providers, provider_in_state
+from opsconsole.reconcile.providers import (
+    OpenedStack,
+    Providers,
+    provider_in_state,
+    provider_key_of,
+)
 from opsconsole.reconcile.step_worker import StepWorker
-from opsconsole.state import InstanceObject, State, instance_and_key
+from opsconsole.resources import RESOURCES
+from opsconsole.state import InstanceObject, State, deposed_name, instance_and_key
 
 
 async def apply_plan(
@@ -106,7 +112,7 @@ async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) ->
         providers.of(key).session.before_write = worker.note_intents
     # This precedes every creation, as no creation may get an object that is in state.
     _introduce_state(worker)
-    limits = (item.session.settings.max_concurrency for item in providers.opened.values())
+    limits = (item.session.settings.max_concurrency for item in providers.opened)
     ordered = order_steps(plan.changes, providers.console_of)
     applied = await Executor(ordered, worker, listener, min(limits, default=1)).run()
     if applied.rerouted and not providers.stopped:
@@ -120,11 +126,19 @@ async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) ->
 def _introduce_state(worker: StepWorker) -> None:
     """Tell every provider which objects of its console are in state."""
     providers = worker.providers
-    for item in read_prior(worker.state_session.state).values():
-        console = providers.console_holding(item)
-        for key, provider in providers.opened.items():
+    state = worker.state_session.state
+    for address, deposed in state.objects():
+        # A deposed object of another provider may be in state.
+        is_known = address.mode == "managed" and address.type in RESOURCES
+        stored = state.get(address, deposed) if is_known else None
+        if stored is None:
+            continue
+        name = deposed_name(str(address), deposed)
+        console = providers.console_of(provider_key_of(stored.provider))
+        for key, provider in providers.by_key.items():
             if providers.console_of(key) == console:
-                provider.resources[item.type_name].note_existing(item.before, item.address)
+                lifecycle = provider.resources[address.type]
+                lifecycle.note_existing(stored.attributes, name)
 
 
 def _take_answers(worker: StepWorker) -> None:
@@ -132,7 +146,7 @@ def _take_answers(worker: StepWorker) -> None:
     providers = worker.providers
     answers = {
         (providers.console_of(key), *identity): (provider, answer)
-        for key, provider in providers.opened.items()
+        for key, provider in providers.by_key.items()
         for identity, answer in provider.session.answered_beside.items()
     }
     for item in read_prior(worker.state_session.state).values() if answers else ():
@@ -173,7 +187,7 @@ async def _read_rerouted(worker: StepWorker, rerouted: Collection[Identity]) -> 
 
 def _report_unguarded(providers: Providers) -> list[Diagnostic]:
     """Fail a run whose dry runs were ignored."""
-    if not any(item.session.dry_runs.ignored for item in providers.opened.values()):
+    if not any(item.session.dry_runs.ignored for item in providers.opened):
         return []
     # The error is about the run and names no host: on a host it would taint what exists.
     diagnostic = error(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, cast
 
 from opsconsole.diagnostics import AttributePath, Diagnostic, error, has_error, leading_names
@@ -59,6 +59,7 @@ class PlanInput:
     address: str
     block: Block
     config: Values
+    _: KW_ONLY
     sensitive: frozenset[AttributePath]
     prior: PriorInstance | None
     dependencies: tuple[str, ...]
@@ -105,7 +106,7 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         planned = created.planned
         # The first plan gave the warnings already.
         diagnostics += (one for one in created.diagnostics if has_error((one,)))
-        if block.lifecycle.prevent_destroy:
+        if block.lifecycle_block.prevent_destroy:
             diagnostics.append(refuse_prevented(item.address, replaced=True))
     elif prior is not None:
         config = without_ignored(block, config, prior.value or {})
@@ -116,10 +117,10 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         _action(item, plan, reason),
         prior.value if prior else None,
         planned,
-        config,
-        plan.replace,
-        reason,
-        plan.private,
+        config=config,
+        replace_paths=plan.replace,
+        reason=reason,
+        private=plan.private,
         create_first=item.create_first and bool(reason),
         create_before_destroy=item.create_first,
         sensitive=leading_names(item.sensitive) | (prior.sensitive if prior else frozenset()),
@@ -156,10 +157,10 @@ def _action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:
 
 def without_ignored(block: Block, config: Values, prior: Values) -> Values:
     """Return a declaration with what `ignore_changes` names taken from `prior`, if both have it."""
-    if block.lifecycle.ignore_all:
+    if block.lifecycle_block.ignore_all:
         return {name: prior[name] for name in config}
     merged: Any = config
-    for path in sorted(set(block.lifecycle.ignore_changes), key=str):
+    for path in sorted(set(block.lifecycle_block.ignore_changes), key=str):
         merged = _take_over(merged, prior, path)
     return cast("Values", merged)
 

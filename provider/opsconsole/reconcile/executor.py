@@ -17,7 +17,7 @@ from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import BULK_CREATES_AT_A_TIME, Outcome
 from opsconsole.reconcile.order import Order, Step, StepKind, dropped_objects, object_of
-from opsconsole.reconcile.plan import Action, Counts
+from opsconsole.reconcile.plan import Action, ChangeCounts
 from opsconsole.reconcile.prior import Identity
 from opsconsole.reconcile.step_worker import StepWorker
 from opsconsole.state import config_address
@@ -74,11 +74,11 @@ class ApplyResult:
         return not self.not_started and not has_error(self.diagnostics)
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> ChangeCounts:
         """The counts of changes, as Terraform counts them."""
         kinds = [step.kind for step in self.done]
         adopted = sum(step.change.action is Action.ADOPT for step in self.done)
-        return Counts(
+        return ChangeCounts(
             add=kinds.count(StepKind.CREATE) - adopted,
             adopt=adopted,
             change=kinds.count(StepKind.UPDATE),

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Block, Evaluator
 from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.reconcile.prior import PriorInstance, read_deposed, read_prior
+from opsconsole.reconcile.prior import PriorInstance, read_all, read_prior
 from opsconsole.reconcile.providers import OnStop, OpenedStack, Providers, provider_in_state
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession, instance_and_key
-from opsconsole.text import near_address
+from opsconsole.text import first_items, near_address
 from opsconsole.values import Values
-
-_SHOWN: Final = 10
 
 
 async def read_data_for_imports(
@@ -141,8 +138,7 @@ async def import_instance(
         providers.check_stopped()
         if item is None or has_error(diagnostics):
             return diagnostics
-        known = read_prior(state_session.state)
-        for other in (known | read_deposed(state_session.state, known)).values():
+        for other in read_all(state_session.state).values():
             same = providers.identity_of(other) == providers.identity_of(item)
             if same and other.address != item.address:
                 return [_refuse_second_address(item, other.address)]
@@ -171,7 +167,7 @@ def _refuse_second_address(item: PriorInstance, holder: str) -> Diagnostic:
     )
     if instance_and_key(holder)[1]:
         remedy = (
-            "It is the old object of a replacement that was interrupted, and the next apply "
+            "It is left over from a replacement or a run that was interrupted, and the next apply "
             "destroys it. Import the object that was created in its place."
         )
     return error(f"{holder} holds the {title} {item.before['id']} already", remedy)
@@ -199,11 +195,10 @@ def _check_declared(stack: OpenedStack, block: Block, address: Address) -> None:
     declared = [instance.address for instance in instances]
     if str(address) in declared:
         return
-    shown = ", ".join(declared[:_SHOWN]) or "none"
-    more = f" and {len(declared) - _SHOWN:,} more" if len(declared) > _SHOWN else ""
+    shown = first_items(declared, 10) or "none"
     raise UserError(
         f"The program declares no instance {address}.",
-        f"The next apply would delete its object. Instances of {block.address}: {shown}{more}.",
+        f"The next apply would delete its object. Instances of {block.address}: {shown}.",
     )
 
 

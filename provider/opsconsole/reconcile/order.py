@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from graphlib import CycleError, TopologicalSorter
+from typing import TypeVar
 
 from opsconsole.errors import UserError
 from opsconsole.reconcile.plan import Action, Change
@@ -34,6 +35,9 @@ class StepKind(Enum):
     READ = "read"
     KEEP = "keep"
     """State alone changes: a moved address, an import, a forgotten instance."""
+
+    # Enum hashes the name, in Python, and an order looks up its steps by their kind.
+    __hash__ = object.__hash__
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class Step:
         return self.kind is not StepKind.DELETE
 
 
+Arranged = TypeVar("Arranged")
 Node = int | tuple[str, str]
 """A step by its number, or a gate: all steps up, or down, of one configured resource."""
 
@@ -104,8 +109,13 @@ class Order:
         """Return the steps that are not over, in a valid sequential order."""
         if not self._unfinished:
             return []
-        sequence = TopologicalSorter(self._graph).static_order()
-        return [self.steps[n] for n in sequence if isinstance(n, int) and n in self._unfinished]
+        in_sequence = _sort(self.steps, self._graph)
+        return [step for step in in_sequence if step.number in self._unfinished]
+
+
+def _sort(steps: Sequence[Step], graph: Mapping[Node, set[Node]]) -> list[Step]:
+    sequence = TopologicalSorter(graph).static_order()
+    return [steps[node] for node in sequence if isinstance(node, int)]
 
 
 def order_steps(changes: Iterable[Change], console_of: Callable[[str], str]) -> Order:
@@ -117,6 +127,19 @@ def order_steps(changes: Iterable[Change], console_of: Callable[[str], str]) -> 
     Raises:
         UserError: The dependencies form a cycle.
     """
+    return _arrange(changes, console_of, Order)
+
+
+def sort_steps(changes: Iterable[Change], console_of: Callable[[str], str]) -> list[Step]:
+    """Return the steps that apply `changes` in a valid sequence; arguments as of `order_steps`."""
+    return _arrange(changes, console_of, _sort)
+
+
+def _arrange(
+    changes: Iterable[Change],
+    console_of: Callable[[str], str],
+    arrange: Callable[[Sequence[Step], Mapping[Node, set[Node]]], Arranged],
+) -> Arranged:
     kinds = ((change, kind) for change in changes for kind in _kinds(change))
     steps = [
         Step(change, kind, console_of(change.provider), number)
@@ -131,7 +154,7 @@ def order_steps(changes: Iterable[Change], console_of: Callable[[str], str]) -> 
         edges.add_soft(step)
     for graph in edges.graphs():
         with suppress(CycleError):
-            return Order(steps, graph)
+            return arrange(steps, graph)
     raise UserError(
         "The steps of this plan form a cycle: each waits for another.",
         "Apply a part of the plan first, with --target, or leave create_before_destroy out.",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from enum import Enum
 from typing import Any, Final
@@ -77,6 +77,7 @@ class Change:
     action: Action
     before: Values | None
     after: Values | None
+    _: KW_ONLY
     config: Values | None = None
     replace_paths: tuple[str, ...] = ()
     reason: str = ""
@@ -169,7 +170,7 @@ class OutputChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class ChangeCounts:
     """How many resource instances are imported, adopted, added, changed, destroyed, forgotten."""
 
     add: int = 0
@@ -222,11 +223,11 @@ class Plan:
         return (change for change in self.changes if change.acts)
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> ChangeCounts:
         """The counts of the summary line, as Terraform counts them."""
         actions = [change.action for change in self.changes]
         replaced = actions.count(Action.REPLACE)
-        return Counts(
+        return ChangeCounts(
             add=actions.count(Action.CREATE) + replaced,
             change=actions.count(Action.UPDATE),
             destroy=actions.count(Action.DELETE) + replaced,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.language import Block, PresentKeys
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, Seen
 from opsconsole.reconcile.decisions import output_changes
-from opsconsole.reconcile.order import order_steps
+from opsconsole.reconcile.order import sort_steps
 from opsconsole.reconcile.plan import (
     Action,
     Change,
@@ -38,13 +38,11 @@ from opsconsole.reconcile.providers import OpenedStack, Providers, is_partly_sho
 from opsconsole.reconcile.walk import Walk
 from opsconsole.resources import DATA_SOURCES, RESOURCES, owner_of
 from opsconsole.state import Address, InstanceKey, State, instance_and_key, print_key
-from opsconsole.text import join_words
+from opsconsole.text import first_items, join_words
 from opsconsole.values import Values, changed_fields, holds_unknown, unknown_names
 
 if TYPE_CHECKING:
     from opsconsole.reconcile.targets import Targets
-
-_SHOWN: Final = 10
 
 
 async def make_plan(
@@ -126,11 +124,11 @@ class Planner:
             self._evaluator,
             stack.graph,
             self.providers,
-            self._targets,
-            known,
-            self._values,
-            self._data_for_imports,
-            options.replace,
+            targets=self._targets,
+            known=known,
+            values=self._values,
+            data_for_imports=self._data_for_imports,
+            requested=options.replace,
         )
         changes = await self._plan_changes(walk)
         return self._result(changes, known, walk)
@@ -189,7 +187,7 @@ class Planner:
 
     def _in_order(self, changes: list[Change]) -> list[Change]:
         rank: dict[str, int] = {}
-        for step in order_steps(changes, self.providers.console_of).list_unfinished():
+        for step in sort_steps(changes, self.providers.console_of):
             # Of the two steps of a replacement, the first one counts.
             rank.setdefault(step.change.address, len(rank))
         return sorted(changes, key=lambda change: rank.get(change.address, len(rank)))
@@ -390,11 +388,10 @@ def _warn_shared_names(
             continue
         # Objects that exist already were accepted under this name.
         if any(change.action is Action.CREATE for change in several):
-            addresses = ", ".join(change.address for change in several[:_SHOWN])
-            more = f" and {len(several) - _SHOWN:,} more" if len(several) > _SHOWN else ""
+            addresses = first_items([change.address for change in several], 10)
             yield warning(
                 f'{len(several):,} {RESOURCES[type_name].plural} are named "{name}"',
-                f"{addresses}{more}: a console may take one for the other, and refuse it. Declare "
+                f"{addresses}: a console may take one for the other, and refuse it. Declare "
                 "each machine once.",
             )
 

@@ -23,6 +23,7 @@ from opsconsole.state import (
     InstanceObject,
     State,
     deposed_name,
+    instance_and_key,
     instance_of,
 )
 from opsconsole.terraform_binary import engine_of
@@ -121,6 +122,12 @@ def read_deposed(state: State, known: Mapping[str, PriorInstance]) -> dict[str, 
     return objects
 
 
+def read_all(state: State) -> dict[str, PriorInstance]:
+    """Return the managed instances and the deposed objects of a state; raises as both reads do."""
+    known = read_prior(state)
+    return known | read_deposed(state, known)
+
+
 def _value_in_state(name: str, address: Address, stored: InstanceObject) -> Values:
     """Return the value of an object in state that is called `name` in messages."""
     definition = RESOURCES.get(address.type)
@@ -166,10 +173,13 @@ def report_unsettled(address: str) -> Diagnostic:
 
 def _describe_unsettled(address: str, after: str) -> tuple[str, str]:
     definition = RESOURCES[instance_of(address).type]
+    way_out = remedy(definition, address, "opsconsole")
+    if instance_and_key(address)[1]:
+        after = "the next apply takes it out of the state."
+        way_out = "Look it up in the console, and delete it there if it was created."
     return (
         f"It is not known whether {address} was created",
-        f"An earlier run ended before it knew; {after} "
-        + remedy(definition, address, "opsconsole"),
+        f"An earlier run ended before it knew; {after} {way_out}",
     )
 
 
@@ -229,10 +239,10 @@ def from_state(
         UserError: An attribute is of another shape than its definition says.
     """
     value = definition.empty()
-    for attribute in definition:
-        given = attributes.get(attribute.name)
+    for attribute_name, given in attributes.items():
+        attribute = definition.by_name.get(attribute_name)
         # Most attributes are null.
-        if given is None:
+        if given is None or attribute is None:
             continue
         if not has_shape(given, attribute):
             raise UserError(

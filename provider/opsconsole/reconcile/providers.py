@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from opsconsole.address import LOCAL_NAME, SOURCE
 from opsconsole.diagnostics import AttributePath
@@ -47,23 +47,62 @@ def provider_key_of(address: str) -> str:
 
 
 @dataclass
-class Providers:
-    """The providers of one run, each made when first asked for.
+class OpenedProviders:
+    """Providers that are stopped and closed together.
+
+    Attributes:
+        opened: The providers, in the order in which they were opened.
+        stopped: Whether they were told to stop.
+    """
+
+    opened: list[ConfiguredProvider] = field(default_factory=list, init=False)
+    stopped: bool = field(default=False, init=False)
+
+    def add(self, provider: ConfiguredProvider) -> None:
+        """Add a provider, which is stopped at once if the others were."""
+        self.opened.append(provider)
+        if self.stopped:
+            provider.stop()
+
+    @property
+    def calls(self) -> dict[str, int]:
+        """How many requests were sent, by operation."""
+        total: Counter[str] = Counter()
+        for provider in self.opened:
+            total.update(provider.client.calls)
+        return dict(sorted(total.items()))
+
+    def stop(self) -> None:
+        """Begin no further request; those in flight are finished."""
+        self.stopped = True
+        for provider in self.opened:
+            provider.stop()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        # They stay among the opened ones: a step that is late must not open another.
+        for provider in self.opened:
+            await provider.close()
+
+
+@dataclass
+class Providers(OpenedProviders):
+    """The providers of one program, each opened when first asked for.
 
     Attributes:
         program: The program whose provider blocks configure them.
         environ: The environment, which supplies the settings that the blocks leave out.
-        stopped: Whether the run was told to stop.
-        opened: The providers made so far, by key.
+        by_key: The opened providers, by the key of their provider configuration.
     """
 
     program: Program
     evaluator: Evaluator
     environ: Mapping[str, str]
     make_provider: MakeProvider = ConfiguredProvider
-    stopped: bool = False
-    opened: dict[str, ConfiguredProvider] = field(default_factory=dict)
-    _settings: dict[str, Settings] = field(default_factory=dict)
+    by_key: dict[str, ConfiguredProvider] = field(default_factory=dict, init=False)
+    _settings: dict[str, Settings] = field(default_factory=dict, init=False)
 
     def of(self, key: str) -> ConfiguredProvider:
         """Return the provider under a provider configuration.
@@ -71,19 +110,17 @@ class Providers:
         Raises:
             UserError, ConfigurationError: its settings are wrong, or not known yet.
         """
-        if key not in self.opened:
+        if key not in self.by_key:
             made = self.make_provider(self.settings(key))
             session = made.session
             session.command, session.plans_whole = "opsconsole", True
             # Two configurations may lead to one console.
-            for other in self.opened.values():
+            for other in self.opened:
                 if other.session.settings.base_url == session.settings.base_url:
                     session.share(other.session)
-            self.opened[key] = made
-            # The stop reached only the providers that existed then.
-            if self.stopped:
-                self.opened[key].stop()
-        return self.opened[key]
+            self.by_key[key] = made
+            self.add(made)
+        return self.by_key[key]
 
     def settings(self, key: str) -> Settings:
         """Return the settings of a provider configuration; raises as `of`."""
@@ -122,29 +159,15 @@ class Providers:
 
     async def refresh(self, known: Sequence[PriorInstance]) -> dict[str, PriorInstance]:
         """Read instances under their providers; return them with the results, by address."""
-        addresses = {item.stored.provider for item in known}
-        providers = {address: self.of(provider_key_of(address)) for address in addresses}
-        return await refresh(known, providers)
+        return await refresh(
+            [(item, self.of(provider_key_of(item.stored.provider))) for item in known]
+        )
 
     @property
     def waiting(self) -> HeldBack:
         """The longest wait that the consoles' limits on requests impose on the run."""
-        waits = [provider.client.waiting for provider in self.opened.values()]
+        waits = [provider.client.waiting for provider in self.opened]
         return max(waits, key=lambda item: item.seconds, default=HeldBack(0, 0.0))
-
-    @property
-    def calls(self) -> dict[str, int]:
-        """How many requests were sent, by operation."""
-        total: Counter[str] = Counter()
-        for provider in self.opened.values():
-            total.update(provider.client.calls)
-        return dict(total)
-
-    def stop(self) -> None:
-        """Begin no further request; those in flight are finished."""
-        self.stopped = True
-        for provider in self.opened.values():
-            provider.stop()
 
     def check_stopped(self) -> None:
         """Raise if the run was told to stop, as the reads since then are incomplete.
@@ -154,14 +177,6 @@ class Providers:
         """
         if self.stopped:
             raise Stopped("The run was told to stop.")
-
-    async def __aenter__(self) -> Providers:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        # They stay among the opened ones: a step that is late must not open another.
-        for provider in self.opened.values():
-            await provider.close()
 
 
 @dataclass
@@ -231,28 +246,24 @@ class OpenedStack:
 
 
 async def refresh(
-    known: Sequence[PriorInstance], providers: Mapping[str, ConfiguredProvider]
+    known: Sequence[tuple[PriorInstance, ConfiguredProvider | None]],
 ) -> dict[str, PriorInstance]:
     """Read instances; return them with the results, by address.
 
     Args:
-        known: The instances; those whose provider is not configured are left unread.
-        providers: The configured providers, by `stored.provider` of the instances.
+        known: The instances, each with the provider that reads it; without one it is left unread.
     """
-    refreshed = {item.address: item for item in known}
+    refreshed = {item.address: item for item, _ in known}
     # Owners are read in earlier waves: if an owner is gone, its objects are gone too.
-    waves: dict[int, dict[tuple[str, str], list[PriorInstance]]] = {}
+    waves: dict[int, dict[tuple[ConfiguredProvider, str], list[PriorInstance]]] = {}
     depth = {name: len(owners_above(definition)) for name, definition in RESOURCES.items()}
-    for item in known:
-        if item.stored.provider in providers:
+    for item, provider in known:
+        if provider is not None:
             groups = waves.setdefault(depth[item.type_name], {})
-            groups.setdefault((item.stored.provider, item.type_name), []).append(item)
+            groups.setdefault((provider, item.type_name), []).append(item)
     for _, groups in sorted(waves.items()):
         done = await asyncio.gather(
-            *(
-                _read(providers[address], type_name, group)
-                for (address, type_name), group in groups.items()
-            )
+            *(_read(provider, type_name, group) for (provider, type_name), group in groups.items())
         )
         for group in done:
             refreshed.update((item.address, item) for item in group)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from opsconsole.definition import ResourceDefinition
-from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.lifecycle.planning import is_counted, refuse_too_many
 from opsconsole.reconcile.cascade import Cascade
 from opsconsole.reconcile.decisions import Decision, plan_removals, refuse_prevented
@@ -20,8 +20,12 @@ from opsconsole.reconcile.providers import Providers, provider_key_of
 from opsconsole.reconcile.walk import Walk
 from opsconsole.resources import RESOURCES, blockers_of, owner_of
 from opsconsole.state import Address, config_address, instance_and_key, instance_of
+from opsconsole.text import first_lines
 
-_SHOWN: Final = 10
+_KEPT_DEPOSED: Final = (
+    "The program declares no deposed object, so it cannot change this. To leave it on the console, "
+    "forget both objects with `opsconsole state rm '{0}'`, and import the other one as {0} again."
+)
 
 
 async def remove_undeclared(walk: Walk, *, destroy: bool) -> list[Change]:
@@ -36,7 +40,9 @@ async def remove_undeclared(walk: Walk, *, destroy: bool) -> list[Change]:
     await _remove(walk, destroy=destroy)
     cascade = walk.cascade()
     changes = [
-        replace(item, cascade=cascade.owner_of(known[item.address])) if item.removes else item
+        replace(item, cascade=owner)
+        if item.removes and (owner := cascade.owner_of(known[item.address]))
+        else item
         for item in walk.changes.values()
     ]
     walk.diagnostics += _refuse_taking_along(changes, cascade, known.values())
@@ -91,11 +97,17 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
         for item, plan in zip(items, plans, strict=True):
             reason = reasons.get(item.address, "")
             change = _to_removal(item, Action.DELETE, reason, plan.private)
-            walk.add_decision(Decision(change, plan.diagnostics))
             address, deposed = instance_and_key(item.address)
+            diagnostics = plan.diagnostics
+            if deposed and has_error(diagnostics):
+                way_out = _KEPT_DEPOSED.format(address)
+                diagnostics = tuple(
+                    replace(one, detail=f"{one.detail} {way_out}") for one in diagnostics
+                )
+            walk.add_decision(Decision(change, diagnostics))
             block = blocks.get(config_address(address))
             # As in core, prevent_destroy does not protect deposed objects.
-            if not deposed and block is not None and block.lifecycle.prevent_destroy:
+            if not deposed and block is not None and block.lifecycle_block.prevent_destroy:
                 walk.diagnostics.append(refuse_prevented(address).about(address))
 
 
@@ -214,7 +226,7 @@ def _refuse_deletion(
 
 def _can_delete(item: PriorInstance, providers: Providers) -> bool:
     """Return whether its console can delete an instance by itself."""
-    opened = providers.opened.get(provider_key_of(item.stored.provider))
+    opened = providers.by_key.get(provider_key_of(item.stored.provider))
     operation = RESOURCES[item.type_name].ways["delete"][0].operation
     return opened is not None and opened.session.console.has(operation)
 
@@ -256,7 +268,9 @@ def warn_apparent_moves(
     coming: dict[Name, list[Change]] = {}
     for change in changes:
         sides = {Action.DELETE: (leaving, change.before), Action.CREATE: (coming, change.after)}
-        if change.action in sides and not change.cascade:
+        # A `moved` block cannot name a deposed object.
+        is_deposed = bool(instance_and_key(change.address)[1])
+        if change.action in sides and not change.cascade and not is_deposed:
             side, values = sides[change.action]
             name = name_of(console_of(change.provider), change.type_name, values)
             if name is not None:
@@ -276,13 +290,12 @@ def warn_apparent_moves(
         if len(pairs) == 1
         else f"{len(pairs):,} {plural} look as if they had moved"
     )
-    shown = "\n\n".join(_moved_block(old, new) for old, new in pairs[:_SHOWN])
-    more = f"\n\nand {len(pairs) - _SHOWN:,} more." if len(pairs) > _SHOWN else ""
+    shown = "\n\n".join(first_lines([_moved_block(old, new) for old, new in pairs], 10))
     yield warning(
         what,
         "They have the same name. The old one is deleted with all that belongs to it, then the new "
         "one is created. If they are the same, declare the move, and nothing is "
-        f"deleted:\n\n{shown}{more}",
+        f"deleted:\n\n{shown}",
     )
 
 

@@ -42,6 +42,7 @@ from opsconsole.state import (
     instance_and_key,
     lay_out,
 )
+from opsconsole.text import first_lines
 from opsconsole.values import UNKNOWN, Values, changed_fields
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ _BYTES_KEY = "\0bytes"
 """The member name in a JSON object that stands for bytes."""
 _CREDENTIALS = ("api_key", "session_cookie")
 _VALUES = "saved-values.json"
-_SHOWN = 20
 _OF_THE_OWNER = 0o600
 """The mode of a plan file."""
 
@@ -447,10 +447,9 @@ async def compare_with_console(stack: OpenedStack, plan: Plan, on_stop: OnStop) 
     ]
     moved = [text for item in refreshed.values() if (text := _difference(item))]
     if moved:
-        shown = "\n".join(f"  {text}" for text in sorted(moved)[:_SHOWN])
-        more = f"\n  and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else ""
+        shown = "\n".join(first_lines([f"  {text}" for text in sorted(moved)]))
         summary = "The console has changed since the plan was made"
-        differing = f"These differ from what the plan read:\n{shown}{more}"
+        differing = f"These differ from what the plan read:\n{shown}"
         failed.append(error(summary, f"{differing}\nNothing was changed. Plan again."))
     return failed
 

@@ -23,7 +23,7 @@ from opsconsole.lifecycle.interface import Outcome, Seen, UnsettledCreate
 from opsconsole.lifecycle.planning import fill_unknown
 from opsconsole.lifecycle.writes import recall_create, unsettled_private
 from opsconsole.reconcile.cascade import Cascade
-from opsconsole.reconcile.prior import PriorInstance, read_deposed, read_prior, warn_unsettled
+from opsconsole.reconcile.prior import PriorInstance, read_all, warn_unsettled
 from opsconsole.reconcile.providers import OnStop, OpenedStack, Providers, provider_key_of
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, Intent, StateSession, instance_and_key, instance_of
@@ -48,8 +48,8 @@ async def _settle_intents(state_session: StateSession, providers: Providers) -> 
     intents = [intent for intent in state_session.open_intents if intent.id]
     if not intents:
         return []
-    creates = [intent for intent in intents if _verb(intent) == "create"]
-    others = [intent for intent in intents if _verb(intent) != "create"]
+    creates = [intent for intent in intents if intent.verb == "create"]
+    others = [intent for intent in intents if intent.verb != "create"]
     diagnostics, settled = await _settle_writes(state_session, providers, others)
     # The list of intents is kept even if settling them is interrupted.
     unsettled = [
@@ -70,7 +70,7 @@ async def _settle_intents(state_session: StateSession, providers: Providers) -> 
 
 async def _settle_state(state_session: StateSession, providers: Providers) -> list[Diagnostic]:
     """Settle the creates that are in state under a sentinel id."""
-    known = read_prior(state_session.state).values()
+    known = read_all(state_session.state).values()
     creates = [_from_state(item) for item in known if item.unsettled]
     diagnostics: list[Diagnostic] = []
     async for create, outcome in _ask_console(state_session, providers, creates):
@@ -115,10 +115,6 @@ def _from_state(item: PriorInstance) -> _Unsettled:
     # No console knows a sentinel id.
     planned = {name: value for name, value in item.before.items() if name != "id"}
     return _Unsettled(recall_create(planned, item.address, facts), item.stored, None)
-
-
-def _verb(intent: Intent) -> str:
-    return str(intent.details.get("verb", "create"))
 
 
 def _provider(intent: Intent) -> str:
@@ -168,7 +164,7 @@ def _existing(
     console = providers.console_of(provider_key_of(provider))
     existing = [
         item
-        for item in read_prior(state_session.state).values()
+        for item in read_all(state_session.state).values()
         if item.type_name == type_name
         and not item.unsettled
         and providers.console_holding(item) == console
@@ -198,7 +194,7 @@ def _keep_settled(
     if never_created and not (intent is None and create.may_arrive):
         why = "The console was asked and does not show it."
         if intent is None:
-            state_session.state.remove(address)
+            state_session.state.remove(*instance_and_key(address))
             if create.dry_run_status:
                 why = "A dry run of the same row shows that the console does not have it."
         return [warning(f"{address} was not created by {run}", why)]
@@ -221,7 +217,8 @@ def _keep_settled(
     if intent is not None and _stands_aside(state_session, intent):
         # The old object still exists. It is put aside, and a later run deletes it.
         state_session.state.depose(address)
-    state_session.state.put(address, instance)
+    own, deposed = instance_and_key(address)
+    state_session.state.put(own, instance, deposed)
     return diagnostics
 
 
@@ -236,8 +233,7 @@ async def _settle_writes(
     Raises:
         Stopped: The run was told to stop.
     """
-    instances = read_prior(state_session.state)
-    instances |= read_deposed(state_session.state, instances)
+    instances = read_all(state_session.state)
     identities = {item.address: providers.identity_of(item) for item in instances.values()}
     # By the object: after a replacement that creates first, the address of the intent holds the new
     # object.
@@ -246,7 +242,7 @@ async def _settle_writes(
     for intent in intents:
         console = providers.console_of(provider_key_of(_provider(intent)))
         identity = console, instance_of(intent.address).type, str(intent.details.get("id"))
-        if _verb(intent) == "delete" and identity in by_identity:
+        if intent.verb == "delete" and identity in by_identity:
             deletes[by_identity[identity]] = intent
     leaving = [instances[address] for address in deletes]
     # A deletion that took place has archived what the object owned, too.
@@ -292,7 +288,7 @@ async def _settle_writes(
     )
     diagnostics += _warn_of(
         "The interrupted run did not learn the outcome of {}",
-        [intent.address for intent in intents if _verb(intent) == "update"],
+        [intent.address for intent in intents if intent.verb == "update"],
         "Reading these resources shows what was changed:",
         noun="update",
     )
@@ -318,5 +314,5 @@ async def settle_all(stack: OpenedStack, on_stop: OnStop) -> list[Diagnostic]:
     async with stack.providers() as providers:
         on_stop(providers.stop)
         diagnostics = await settle_unknown(stack.state_session, providers)
-    known = read_prior(stack.state).values()
+    known = read_all(stack.state).values()
     return [*diagnostics, *(warn_unsettled(item.address) for item in known if item.unsettled)]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import UserError
 from opsconsole.language import Graph
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.state import Address, config_address, instance_and_key
-from opsconsole.text import near_address
-
-_SHOWN: Final = 10
+from opsconsole.text import first_lines, near_address
 
 
 class Targets:
@@ -136,7 +133,6 @@ def warn_undeclared_replacements(
         like.sort(key=lambda item: (len(item), item))
         remedy = "The program declares no such instance."
         if like:
-            shown = "".join(f"\n  -replace='{item}'" for item in like[:_SHOWN])
-            more = f"\n  and {len(like) - _SHOWN:,} more" if len(like) > _SHOWN else ""
-            remedy = f"{remedy} It declares:{shown}{more}"
+            shown = first_lines([f"  -replace='{item}'" for item in like], 10)
+            remedy = "\n".join([f"{remedy} It declares:", *shown])
         yield warning(f"-replace={address} replaces nothing", remedy)

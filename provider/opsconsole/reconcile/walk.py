@@ -7,7 +7,7 @@ provider are planned by one request to the lifecycle.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
@@ -66,6 +66,7 @@ class Walk:
     evaluator: Evaluator
     graph: Graph
     providers: Providers
+    _: KW_ONLY
     targets: Targets | None
     known: Mapping[str, PriorInstance]
     values: dict[str, Values]
@@ -89,7 +90,7 @@ class Walk:
         blocks = self.evaluator.program.blocks
         # As in core, the dependencies of such a block are created first, too. Otherwise the two
         # replacements would wait for each other.
-        own = [a for a, block in blocks.items() if block.lifecycle.create_before_destroy]
+        own = [a for a, block in blocks.items() if block.lifecycle_block.create_before_destroy]
         self._create_first = frozenset(own).union(*map(self.graph.ancestors, own))
         for level in levels(self.graph, blocks):
             groups: dict[tuple[str, str], list[PlanInput]] = {}
@@ -141,7 +142,7 @@ class Walk:
             return None
         block, reason = instance.block, ""
         evaluated = self.evaluator.config(instance)
-        if block.lifecycle.replace_triggered_by and is_triggered(
+        if block.lifecycle_block.replace_triggered_by and is_triggered(
             instance, self.evaluator, self._of_block
         ):
             reason = "replace_by_triggers"
@@ -149,11 +150,11 @@ class Walk:
             address,
             block,
             evaluated.values,
-            frozenset(path for path in evaluated.sensitive if path),
-            item if item is not None and item.value is not None else None,
-            self.graph.ancestors(block.address),
-            block.address in self._create_first,
-            "replace_by_request" if address in self.requested else reason,
+            sensitive=frozenset(path for path in evaluated.sensitive if path),
+            prior=item if item is not None and item.value is not None else None,
+            dependencies=self.graph.ancestors(block.address),
+            create_first=block.address in self._create_first,
+            reason="replace_by_request" if address in self.requested else reason,
         )
 
     async def _decide_group(self, provider: str, type_name: str, inputs: list[PlanInput]) -> None:
@@ -168,8 +169,11 @@ class Walk:
         """Return an instance to plan with the effects of a cascade on its object."""
         if item.prior is None:
             return item
+        removal = cascade.removal_of(item.prior)
         goes_first = self._goes_first(item, cascade.owner_of(item.prior))
-        return replace(item, removal=cascade.removal_of(item.prior), owner_first=goes_first)
+        if removal is item.removal and not goes_first:
+            return item
+        return replace(item, removal=removal, owner_first=goes_first)
 
     def _goes_first(self, item: PlanInput, owner: str) -> bool:
         """Return whether the owner of an instance may be deleted before its update can begin."""
@@ -290,7 +294,7 @@ class Walk:
             Action.READ,
             None,
             after,
-            values,
+            config=values,
             reason=reason,
             construct_path=block.origin.path,
             provider=block.provider,

@@ -125,8 +125,8 @@ class CauseDocument(_Part):
     kind: Text = Field(description="What kind of problem it is, such as `forbidden`.")
     message: Text = Field("", description="What was wrong.")
     operation: Text = Field("", description="The call that met it, such as `POST /api/v1/agents`.")
-    status: int | None = Field(None, description="The HTTP status of an error of the console.")
-    code: Text = Field("", description="The code of that error.")
+    status: int | None = Field(None, description="The HTTP status of the answer.")
+    code: Text = Field("", description="The code of the error in the answer.")
     request_id: Text = Field("", description="The id by which the console knows the request.")
     details: dict[Text, Any] = Field({}, description="The details of that error.")
 

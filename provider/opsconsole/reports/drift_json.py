@@ -18,13 +18,13 @@ from opsconsole.document_models import what_is_wrong
 from opsconsole.drift.model import (
     BaselineProblem,
     Bucket,
+    CheckScope,
     Comparison,
     Difference,
     DriftEntry,
     DriftReport,
     Finding,
     Managed,
-    Scope,
     ShardResult,
     judge,
     read_shard,
@@ -167,7 +167,7 @@ def report_of(document: DriftDocument) -> DriftReport:
         required=tuple(coverage.required_types),
         min_coverage=coverage.minimum_percent,
         shard=_shard_of(document.shard) if document.shard else None,
-        scope=_value(Scope, document.scope) if document.scope else Scope(),
+        scope=_value(CheckScope, document.scope) if document.scope else CheckScope(),
         comparison=_comparison_of(since) if since else None,
     )
 
@@ -210,10 +210,11 @@ def _cause_of(item: CauseDocument | None) -> Cause | None:
     if item is None:
         return None
     kinds = {kind.value: kind for kind in ProblemKind}
+    # A later release may have written a kind that this release does not know.
+    kind = kinds.get(item.kind, ProblemKind.OTHER)
     answer = None
-    if item.status is not None:
+    if item.status is not None and kind is not ProblemKind.UNEXPECTED_ANSWER:
         answer = Problem(
             item.status, item.code, item.message, item.request_id, details=item.details
         )
-    # A later release may have written a kind that this release does not know.
-    return Cause(kinds.get(item.kind, ProblemKind.OTHER), item.message, item.operation, answer)
+    return Cause(kind, item.message, item.operation, answer, status=item.status)

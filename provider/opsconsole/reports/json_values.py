@@ -87,7 +87,7 @@ def cause_json(cause: Cause) -> dict[str, Any]:
             "kind": cause.kind.value,
             "message": cause.message,
             "operation": cause.operation,
-            "status": answer and answer.status,
+            "status": answer.status if answer else cause.status,
             "code": answer and answer.code,
             "request_id": answer and answer.request_id,
             "details": answer and dict(answer.details),

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from opsconsole import __version__
 from opsconsole.clock import timestamp
 from opsconsole.diagnostics import Diagnostic, Severity
-from opsconsole.reconcile.plan import Action, Change, Counts, Drift, OutputChange
+from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, OutputChange
 from opsconsole.reports.json_values import diagnostic_json, type_of, without_empty
 from opsconsole.reports.plan_json import imported_id
 from opsconsole.reports.plan_parts import count_sentence, parse_address
@@ -113,7 +113,7 @@ def planned_change(change: Change) -> Message:
     return _message("planned_change", f"{change.address}: Plan to {word}", change=body)
 
 
-def change_summary(counts: Counts, operation: str) -> Message:
+def change_summary(counts: ChangeCounts, operation: str) -> Message:
     """Return the message of the counts; `operation` is `plan`, `apply` or `destroy`."""
     text = count_sentence(counts) if operation == "plan" else apply_summary(counts, operation)
     changes = {

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from opsconsole.definition import Attribute, DataSourceDefinition, Kind, ResourceDefinition
 from opsconsole.errors import UserError
-from opsconsole.reconcile.plan import Action, Change, Counts, Drift, OutputChange, Plan
+from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, OutputChange, Plan
 from opsconsole.reports.value_diff import TO_NULL, Line, changed_value, diff_lines, lines_of_value
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address, instance_and_key, instance_of
@@ -57,7 +57,7 @@ def remarks_on(change: Change) -> list[str]:
     if change.reason and (reason := _reason(change)):
         remarks.append(reason)
     if instance_and_key(change.address)[1]:
-        remarks.append("left over from a replacement of this instance that was interrupted")
+        remarks.append("left over from a replacement or a run that was interrupted")
     if change.cascade and change.action is not Action.NO_OP:
         remarks.append(f"{printable(cascade_note(change))}, without a call")
     if change.construct_path:
@@ -147,7 +147,7 @@ def _count_words(count: int) -> str:
     return f"{plural(count, 'resource')} in it {'was' if count == 1 else 'were'}"
 
 
-def count_sentence(counts: Counts) -> str:
+def count_sentence(counts: ChangeCounts) -> str:
     """Return the summary line in Terraform's words: `Plan: 3 to add, 1 to change, 2 to destroy.`"""
     imported = f"{counts.imported} to import, " if counts.imported else ""
     adopted = f"{counts.adopt} to adopt, " if counts.adopt else ""
@@ -157,7 +157,7 @@ def count_sentence(counts: Counts) -> str:
     )
 
 
-def plan_summary(counts: Counts, changes: Sequence[Change] = ()) -> str:
+def plan_summary(counts: ChangeCounts, changes: Sequence[Change] = ()) -> str:
     """Return the summary line, with further sentences for changes that Terraform does not count."""
     sentences = [count_sentence(counts)]
     owners = [item.cascade for item in changes if item.action is Action.DELETE and item.cascade]

@@ -17,6 +17,8 @@ from opsconsole.text import (
     SENSITIVE,
     SIGN_COLOURS,
     Pen,
+    first_items,
+    first_lines,
     natural_order,
     plural,
     printable,
@@ -25,7 +27,7 @@ from opsconsole.text import (
 
 if TYPE_CHECKING:
     from opsconsole.reconcile.executor import ApplyResult
-    from opsconsole.reconcile.plan import Counts
+    from opsconsole.reconcile.plan import ChangeCounts
     from opsconsole.reports.view import Row, View
     from opsconsole.state import StateOutput
 
@@ -34,8 +36,6 @@ MANY: Final = 10
 _SHOWN: Final = 3
 FEWEST = 4
 """Fewer diagnostics than this stay separate, even if they are alike."""
-
-_NAMED = 10
 
 
 def dedupe_diagnostics(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -73,9 +73,7 @@ def _alike(item: Diagnostic) -> tuple[object, ...]:
 def body_of(item: Diagnostic) -> str:
     """Return the text below the summary: detail, cause, the first addresses, and the place."""
     lines = [item.text] if item.text else []
-    lines += [f"  with {address}" for address in item.addresses[:_NAMED]]
-    if len(item.addresses) > _NAMED:
-        lines.append(f"  and {len(item.addresses) - _NAMED:,} more")
+    lines += first_lines([f"  with {address}" for address in item.addresses], 10)
     if item.place:
         lines.append(f"  declared at {item.place}")
     return "\n".join(lines)
@@ -113,7 +111,7 @@ def _one(item: Diagnostic, pen: Pen) -> str:
     return f"{pen.paint('╷', style)}\n{text}\n{pen.paint('╵', style)}\n"
 
 
-def apply_summary(counts: Counts, operation: str = "apply", complete: bool = True) -> str:
+def apply_summary(counts: ChangeCounts, operation: str = "apply", complete: bool = True) -> str:
     """Return `Apply complete! Resources: 1 added, 0 changed, 0 destroyed.`
 
     Args:
@@ -143,16 +141,12 @@ def took(seconds: float) -> str:
     return f"{minutes:,} min {rest} s"
 
 
-_LISTED = 50
-
-
 def _list_changes(what: str, lines: Sequence[str], pen: Pen, colour: str) -> list[str]:
     """Return the lines of changes under a heading with their count; of many, only the first."""
     if not lines:
         return []
     heading = pen.paint(f"{plural(len(lines), 'change')} {what}:", "bold", colour)
-    more = [f"  and {len(lines) - _LISTED:,} more"] if len(lines) > _LISTED else []
-    return [heading, *lines[:_LISTED], *more]
+    return [heading, *first_lines(lines, 50)]
 
 
 def render_apply(
@@ -182,8 +176,7 @@ def render_apply(
         lines.append(f"The run ended in {took(applied.seconds)}.")
     if failures:
         # Diagnostics come last, because some clients show only the end of a failure.
-        more = f" and {len(failures) - 1:,} more" if len(failures) > 1 else ""
-        lines.append(pen.paint(f"Failed: {printable(failures[0])}{more}", "bold", "red"))
+        lines.append(pen.paint(f"Failed: {printable(first_items(failures, 1))}", "bold", "red"))
     text = "\n".join([*lines, ""])
     messages = render_diagnostics(applied.diagnostics, pen)
     shown = outputs_text(outputs, pen) if applied.complete else ""

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import ConfiguredBackend, data_directory, noted_backend
 from opsconsole.language import Program
 from opsconsole.state import replace_durably
 from opsconsole.terraform_binary import TERRAFORM_VERSION
+from opsconsole.working_directory import ConfiguredBackend, data_directory, noted_backend
 
 SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {"local": ("path", "workspace_dir")}
 """All settings of a backend, by its kind; unset settings are noted as null.
@@ -47,15 +47,15 @@ def declared_backend(program: Program) -> DeclaredBackend | None:
     block = program.backend
     if block is None:
         return None
-    known = SETTINGS.get(block.type, tuple(sorted(block.settings)))
+    known = SETTINGS.get(block.kind, tuple(sorted(block.settings)))
     for name in block.settings:
         if name not in known:
             raise UserError(
-                f'The backend {block.type} has no setting "{name}".',
+                f'The backend {block.kind} has no setting "{name}".',
                 f"It has: {', '.join(known)}.",
             )
     settings = {name: block.settings.get(name) for name in known}
-    return DeclaredBackend(block.type, settings, _hash_block(block.type, settings), block.settings)
+    return DeclaredBackend(block.kind, settings, _hash_block(block.kind, settings), block.settings)
 
 
 def _hash_block(kind: str, settings: Mapping[str, Any]) -> int:

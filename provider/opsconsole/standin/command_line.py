@@ -24,7 +24,7 @@ FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ProgramCall:
     """One call of the program: a verb with its flags and operands.
 
     Attributes:
@@ -65,7 +65,7 @@ class Call:
         return tuple(value for key, value in self.flags if key == name)
 
 
-def read_call(given: Sequence[str], environ: Mapping[str, str]) -> Call:
+def read_call(given: Sequence[str], environ: Mapping[str, str]) -> ProgramCall:
     """Read the words after the program's name.
 
     Raises:
@@ -95,7 +95,7 @@ def read_call(given: Sequence[str], environ: Mapping[str, str]) -> Call:
             own = "TF_CLI_ARGS_" + re.sub("[ -]", "_", name)
             words = [*_split(own, environ), *_split("TF_CLI_ARGS", environ), *words]
         wants_help = wants_help or any(word in _HELP for word in words)
-    call = Call(name, tuple(given), directory, wants_help, foreign=foreign)
+    call = ProgramCall(name, tuple(given), directory, wants_help, foreign=foreign)
     if call.verb is None:
         return replace(call, foreign=foreign or f"the verb `{name}`")
     try:

@@ -16,8 +16,7 @@ from typing import NoReturn
 from opsconsole import resources
 from opsconsole.address import SOURCE
 from opsconsole.errors import UserError
-from opsconsole.journal_files import data_directory
-from opsconsole.standin.command_line import Call
+from opsconsole.standin.command_line import ProgramCall
 from opsconsole.terraform_binary import (
     FALLBACK,
     OF_OPENTOFU,
@@ -26,6 +25,7 @@ from opsconsole.terraform_binary import (
     engine_of,
     real_terraform,
 )
+from opsconsole.working_directory import data_directory
 
 ENGINE = "OPSCONSOLE_ENGINE"
 """The variable that forces one engine: `native` or `terraform`."""
@@ -46,7 +46,7 @@ _NEED_PROVIDERS = frozenset(
 )
 
 
-def reason_for_terraform(call: Call, environ: Mapping[str, str], directory: Path) -> str:
+def reason_for_terraform(call: ProgramCall, environ: Mapping[str, str], directory: Path) -> str:
     """Return why the real Terraform must carry a call out; empty if the native engine does.
 
     Raises:
@@ -79,7 +79,7 @@ def reason_for_terraform(call: Call, environ: Mapping[str, str], directory: Path
     return only_terraform(directory) or foreign
 
 
-def _maker_of_plan(call: Call, directory: Path) -> str:
+def _maker_of_plan(call: ProgramCall, directory: Path) -> str:
     if call.verb is None or not call.verb.plan_file:
         return ""
     # The first operand may be the value of an unknown flag.
@@ -125,14 +125,14 @@ def only_terraform(directory: Path) -> str:
             "opsconsole"
         ):
             return f"the provider {key}"
-    if program.backend is not None and not supports_backend(program.backend.type):
-        return f"the backend {program.backend.type}"
+    if program.backend is not None and not supports_backend(program.backend.kind):
+        return f"the backend {program.backend.kind}"
     if program.backend is not None and (text := expression_in(program.backend.settings)):
-        return f"an expression in the backend {program.backend.type} ({text})"
+        return f"an expression in the backend {program.backend.kind} ({text})"
     return ""
 
 
-def hand_over(call: Call, reason: str, directory: Path) -> NoReturn:
+def hand_over(call: ProgramCall, reason: str, directory: Path) -> NoReturn:
     """Become the real engine of a directory, with the same words.
 
     Raises:
@@ -171,7 +171,7 @@ def hand_over(call: Call, reason: str, directory: Path) -> NoReturn:
         ) from error
 
 
-def _remark(call: Call, binary: str, directory: Path) -> str:
+def _remark(call: ProgramCall, binary: str, directory: Path) -> str:
     notes = data_directory(directory)
     if call.name in _NEED_PROVIDERS and notes.is_dir() and not (notes / "providers").exists():
         return f" (this directory was initialised without plugins: run `{binary} init` first)"

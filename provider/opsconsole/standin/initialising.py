@@ -9,7 +9,6 @@ from pathlib import Path
 
 from opsconsole import resources
 from opsconsole.errors import UserError
-from opsconsole.journal_files import WORKSPACES_FOLDER, ConfiguredBackend, noted_backend
 from opsconsole.language import load_directory, read_backend_options
 from opsconsole.standin.backend_note import (
     SETTINGS,
@@ -20,7 +19,7 @@ from opsconsole.standin.backend_note import (
     same_backend,
     same_settings,
 )
-from opsconsole.standin.command_line import Call
+from opsconsole.standin.command_line import ProgramCall
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
     Backend,
@@ -36,6 +35,7 @@ from opsconsole.state import (
 )
 from opsconsole.terraform_binary import engine_of
 from opsconsole.text import plural
+from opsconsole.working_directory import WORKSPACES_FOLDER, ConfiguredBackend, noted_backend
 
 _QUESTION = """\
 Do you want to copy existing state to the new backend?
@@ -49,7 +49,7 @@ Say = Callable[[str, str], None]
 or empty."""
 
 
-def run(call: Call) -> int:
+def run(call: ProgramCall) -> int:
     if not call.on("json"):
         return _prepare(Path.cwd(), call, _print)
     from opsconsole.cli import events
@@ -66,7 +66,7 @@ def _print(text: str, code: str) -> None:
     sys.stdout.flush()
 
 
-def _prepare(directory: Path, call: Call, say: Say) -> int:
+def _prepare(directory: Path, call: ProgramCall, say: Say) -> int:
     """Note the backend; return the exit code."""
     engine = engine_of(directory).name
     if not any(directory.glob("*.tf.json")):
@@ -105,7 +105,9 @@ def _with_options(
     return replace(wanted, settings=settings)
 
 
-def _set_backend(directory: Path, wanted: DeclaredBackend | None, call: Call, say: Say) -> None:
+def _set_backend(
+    directory: Path, wanted: DeclaredBackend | None, call: ProgramCall, say: Say
+) -> None:
     noted = noted_backend(directory)
     unchanged = same_backend(wanted, noted)
     # The hash of a block, by which backends may be equal, does not include `-backend-config`.
@@ -141,7 +143,7 @@ def _migrate(
     directory: Path,
     source: ConfiguredBackend | None,
     target: ConfiguredBackend | None,
-    call: Call,
+    call: ProgramCall,
     say: Say,
 ) -> None:
     """Copy the state of `source` to `target`, if there is one and the user agrees; None: default.
@@ -149,6 +151,7 @@ def _migrate(
     Raises:
         UserError: The state cannot be copied, or the user cannot be asked. Nothing was changed.
     """
+    from opsconsole.cli import opening
     from opsconsole.cli.options import seconds  # loads the definitions
 
     _check_source(directory, source)
@@ -161,17 +164,20 @@ def _migrate(
         return
     # Read the state again under the lock, because it may have changed since the first read.
     with open_state(old) as session:
+        opening.report_folded(session)
         state = session.state
         there = read_state(new)
         if there.lineage == state.lineage and there.digest() == state.digest():
             return
         if not _ask_to_copy(call, old, state, there):
             return
-        _write(new, state.to_bytes())
+        with open_state(new) as copy:
+            copy.replace(state.to_bytes())
         say(f"Copied the state to {new.name}.", "")
-    if source is None:
-        # As in Terraform, the default state file is left empty, and its content is in the backup.
-        _write(old, b"")
+        if source is None:
+            # As in Terraform, the default state file is left empty, and its content is in the
+            # backup.
+            session.replace(b"")
 
 
 def _check_source(directory: Path, source: ConfiguredBackend | None) -> None:
@@ -190,7 +196,7 @@ def _check_source(directory: Path, source: ConfiguredBackend | None) -> None:
         )
 
 
-def _ask_to_copy(call: Call, old: Backend, state: State, there: State) -> bool:
+def _ask_to_copy(call: ProgramCall, old: Backend, state: State, there: State) -> bool:
     if call.on("force-copy"):
         return True
     other = "There is none in the new one." if there.empty else "It would replace another one."
@@ -208,14 +214,3 @@ def _ask_to_copy(call: Call, old: Backend, state: State, there: State) -> bool:
     if answer not in ("yes", "no"):
         raise UserError("The answer is neither yes nor no.", "Nothing was changed.")
     return answer == "yes"
-
-
-def _write(backend: Backend, data: bytes) -> None:
-    """Replace the state in a backend, after a backup."""
-    backend.open()
-    try:
-        if backend.read():
-            backend.back_up()
-        backend.write(data)
-    finally:
-        backend.close()

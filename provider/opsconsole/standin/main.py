@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from opsconsole.cli.standard_streams import OutputStream, open_descriptors, text_stream
 from opsconsole.errors import TRY_LATER, UserError
-from opsconsole.standin.command_line import FALSE, Call, read_call
+from opsconsole.standin.command_line import FALSE, ProgramCall, read_call
 from opsconsole.standin.verbs import VERBS, Verb
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _run(words: list[str]) -> int:
     return _run_verb(call, verb, directory)
 
 
-def _run_verb(call: Call, verb: Verb, directory: Path) -> int:
+def _run_verb(call: ProgramCall, verb: Verb, directory: Path) -> int:
     """Carry a verb out; hand it over if only the program's values show that Terraform is needed."""
     start = Path.cwd()
     try:
@@ -120,7 +120,7 @@ def _run_verb(call: Call, verb: Verb, directory: Path) -> int:
         hand_over(call, problem.construct, directory)
 
 
-def _read_arguments(call: Call, verb: Verb) -> argparse.Namespace:
+def _read_arguments(call: ProgramCall, verb: Verb) -> argparse.Namespace:
     """Read a call as one of the verb's command of `opsconsole`, and check the backend for it.
 
     Raises:
@@ -147,7 +147,7 @@ def _read_arguments(call: Call, verb: Verb) -> argparse.Namespace:
     return args
 
 
-def _directory(call: Call) -> Path:
+def _directory(call: ProgramCall) -> Path:
     directory = Path.cwd() / call.directory
     if not directory.is_dir():
         raise UserError(f"-chdir: there is no directory {call.directory}.", "Check the path.")

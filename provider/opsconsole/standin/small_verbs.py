@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from opsconsole import __version__
 from opsconsole.address import SOURCE
 from opsconsole.errors import UserError
-from opsconsole.standin.command_line import Call
+from opsconsole.standin.command_line import ProgramCall
 from opsconsole.terraform_binary import TERRAFORM_VERSION, engine_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
-def version(call: Call) -> int:
+def version(call: ProgramCall) -> int:
     selections = dict.fromkeys(_required_providers(Path.cwd()), __version__)
     machine = platform.machine().lower()
     system = f"{platform.system().lower()}_{_MACHINES.get(machine, machine)}"
@@ -65,24 +65,24 @@ def _required_providers(directory: Path) -> Iterator[str]:
             continue
 
 
-def get(call: Call) -> int:
+def get(call: ProgramCall) -> int:
     """Install modules, of which there are none; a program with modules is for Terraform."""
     return 0
 
 
-def lock(call: Call) -> int:
+def lock(call: ProgramCall) -> int:
     """Lock providers; the native engine starts no provider and leaves the lock file unchanged."""
     sys.stdout.write("The native engine needs no provider: .terraform.lock.hcl is unchanged.\n")
     return 0
 
 
-def providers(call: Call) -> int:
+def providers(call: ProgramCall) -> int:
     """Print the providers of the program, which is this provider alone."""
     sys.stdout.write(f"\nProviders required by configuration:\n.\n└── provider[{_address()}]\n\n")
     return 0
 
 
-def schema(call: Call) -> int:
+def schema(call: ProgramCall) -> int:
     if not call.on("json"):
         raise UserError("`providers schema` prints JSON only.", "Add -json.")
     from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES

@@ -8,14 +8,15 @@ import sys
 
 from opsconsole.cli import opening
 from opsconsole.errors import UserError
-from opsconsole.standin.command_line import Call
+from opsconsole.standin.command_line import ProgramCall
 from opsconsole.state import Address, State, open_state
 
 
-def run(call: Call, args: argparse.Namespace) -> int:
+def run(call: ProgramCall, args: argparse.Namespace) -> int:
     """Mark an instance, which the next apply then replaces, or remove the mark."""
     address, tainted = Address.parse(call.operands[0]), call.name == "taint"
     with open_state(opening.state_backend(args, call.name)) as session:
+        opening.report_folded(session)
         said = _set_mark(session.state, address, tainted, missing_allowed=call.on("allow-missing"))
         session.record()
         asyncio.run(session.checkpoint())

@@ -10,7 +10,6 @@ names of this package, not its modules.
 
 from __future__ import annotations
 
-from opsconsole.journal_files import ConfiguredBackend, data_directory, noted_backend
 from opsconsole.state.address import (
     Address,
     InstanceKey,
@@ -49,6 +48,7 @@ from opsconsole.state.place import (
     workspace_of,
 )
 from opsconsole.state.session import StateSession
+from opsconsole.working_directory import ConfiguredBackend, data_directory, noted_backend
 
 __all__ = [
     "DEFAULT_WORKSPACE",

@@ -153,8 +153,8 @@ _DEPOSED = re.compile(r"(.+) \(deposed ([0-9a-f]{8})\)", re.DOTALL)
 
 
 def deposed_name(address: str, key: str) -> str:
-    """Return what plans call a deposed object: the instance's address and the deposed key."""
-    return f"{address} (deposed {key})"
+    """Return what plans call an object: its address, and the deposed key if it has one."""
+    return f"{address} (deposed {key})" if key else address
 
 
 def instance_and_key(address: str) -> tuple[str, str]:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final, NamedTuple, Never
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import journal_of
 from opsconsole.named_files import check_no_device, file_errors
 from opsconsole.state.files import (
     NOT_OPEN,
@@ -37,6 +36,7 @@ from opsconsole.state.lock import (
     release_file,
     remove_unwritten,
 )
+from opsconsole.working_directory import journal_of
 
 
 class RunOptions(NamedTuple):

@@ -73,6 +73,11 @@ class Intent(msgspec.Struct, frozen=True, array_like=True, tag="intent"):
     details: dict[str, Any]
     at: str
 
+    @property
+    def verb(self) -> str:
+        """The kind of the call: `create`, `update` or `delete`."""
+        return str(self.details.get("verb", "create"))
+
 
 class Changes(msgspec.Struct, frozen=True, array_like=True, tag="outcome"):
     """Changes of the state, and the intents that they settle; either may be empty."""

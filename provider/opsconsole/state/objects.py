@@ -141,10 +141,15 @@ def write_instance(
 
 def with_fields(instance: bytes, **changes: Any) -> bytes:
     """Return an instance with these fields set; fields that are None are left out."""
-    fields: dict[str, Any] = dict(fields_of(instance))
+    fields: dict[str, Any] = fields_of(instance)
+    if not fields:
+        fields = {n: value for n in INSTANCE_FIELDS if (value := changes.get(n)) is not None}
+        return encode(fields)
     for name, value in changes.items():
         if value is None:
             fields.pop(name, None)
+        elif name in fields:
+            fields[name] = value
         else:
             fields = set_field(fields, name, value, INSTANCE_FIELDS)
     return encode(fields)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import ConfiguredBackend, noted_backend
 from opsconsole.named_files import file_error
 from opsconsole.state.backend import (
     DEFAULT_OPTIONS,
@@ -35,6 +34,7 @@ from opsconsole.state.place import (
 )
 from opsconsole.state.recovery import Recovered, base_of, recover
 from opsconsole.state.session import StateSession
+from opsconsole.working_directory import ConfiguredBackend, noted_backend
 
 _LIBRARIES: Final = {
     "azurerm": "azure-storage-blob and azure-identity",

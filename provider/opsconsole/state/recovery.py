@@ -7,7 +7,8 @@ The digests in a journal distinguish three cases:
 * The run died while it rewrote the state in place. The copy that the run made before replaces the
   state, and every change is applied.
 * Another engine wrote the state since, despite the warning not to. Objects are compared by their
-  id. If both sides changed an object in different ways, the result is an error rather than a guess.
+  id. If both sides created an object at one address, the state's stays the current one, and the
+  run's becomes a deposed object, which the next plan deletes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from opsconsole.errors import UserError
+from opsconsole.state.address import Address
 from opsconsole.state.journal import (
     Base,
     Changes,
@@ -26,10 +28,8 @@ from opsconsole.state.journal import (
     open_intents,
 )
 from opsconsole.state.model import State
-from opsconsole.state.objects import StateChange, object_id, short_digest
-
-_NAMED = 20
-"""How many addresses an error lists."""
+from opsconsole.state.objects import StateChange, object_id, short_digest, with_fields
+from opsconsole.text import first_items
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ class Recovered:
         changes: The changes that were added to the state.
         intents: The open intents.
         count: How many changes the journals hold.
+        warnings: Warnings for the user about objects that the state and a journal dispute.
     """
 
     state: State
@@ -50,6 +51,7 @@ class Recovered:
     changes: Sequence[StateChange] = ()
     intents: Sequence[Intent] = ()
     count: int = 0
+    warnings: Sequence[str] = ()
 
     @property
     def records(self) -> list[Record]:
@@ -88,8 +90,7 @@ def recover(
 
     Raises:
         UserError: The state is unreadable and the journal cannot repair it, the journal belongs to
-            a state of another lineage, a journal has lost its first record, or both sides changed
-            the same object.
+            a state of another lineage, or a journal has lost its first record.
     """
     same_run = (
         bool(local and stored)
@@ -100,19 +101,20 @@ def recover(
     first, *older = journals
     state, was_torn, is_known = _choose_state(first, data, copy, source)
     base = base_of(run, state)
+    changes, warnings = list[StateChange](), list[str]()
     if is_known:
         changes = changes_of(first)
         for change in changes:
             state.apply(change)
     else:
-        changes = _merge(state, first)
+        changes = _merge(state, first, warnings)
     for records in older:
         _check_lineage(state, _first_record(records, source), source)
-        changes += _merge(state, records)
+        changes += _merge(state, records, warnings)
     counted = [local] if same_run else [stored, local] if not keeps_journal else [stored]
     intents = {intent.id: intent for records in counted for intent in open_intents(records)}
     count = sum(len(changes_of(records)) for records in journals)
-    return Recovered(state, base, was_torn, changes, tuple(intents.values()), count)
+    return Recovered(state, base, was_torn, changes, tuple(intents.values()), count, warnings)
 
 
 def _first_record(records: Sequence[Record], source: str) -> Base:
@@ -121,11 +123,10 @@ def _first_record(records: Sequence[Record], source: str) -> Base:
     changed = dict.fromkeys(change.address for change in changes_of(records))
     called = dict.fromkeys(intent.address for intent in open_intents(records))
     named = list(changed | called)
-    listed = ", ".join(named[:_NAMED]) + (", …" if len(named) > _NAMED else "")
     raise UserError(
         f"The journal of {source} has lost its first record, which says to which state the other "
-        f"{len(records)} belong. They concern {listed or 'no resource'}. Nothing was changed, and "
-        "the journal is kept.",
+        f"{len(records)} belong. They concern {first_items(named) or 'no resource'}. "
+        "Nothing was changed, and the journal is kept.",
         "Restore the journal. Without one, move it away and check these resources: bring those "
         "that the console has and the state lacks into state by import.",
     )
@@ -195,32 +196,76 @@ def _check_lineage(state: State, base: Base, source: str) -> None:
         )
 
 
-def _merge(state: State, records: Sequence[Record]) -> list[StateChange]:
-    """Apply the changes that are missing from a state written since; return them."""
-    first: dict[tuple[str, ...], StateChange] = {}
-    last: dict[tuple[str, ...], StateChange] = {}
+def _merge(state: State, records: Sequence[Record], warnings: list[str]) -> list[StateChange]:
+    """Apply the changes that are missing from a state written since; return them.
+
+    Args:
+        warnings: Takes warnings for the user.
+    """
+    first: dict[tuple[str, str], StateChange] = {}
+    last: dict[tuple[str, str], StateChange] = {}
     for change in changes_of(records):
-        place: tuple[str, ...] = (change.kind, change.address, change.deposed)
-        first.setdefault(place, change)
-        last[place] = change
-    applied = []
+        if change.kind == "instance":
+            place = (change.address, change.deposed)
+            first.setdefault(place, change)
+            last[place] = change
     settled = {call for record in records if isinstance(record, Changes) for call in record.settles}
+    applies = {place: _must_apply(state, first[place], last[place], settled) for place in last}
+    disputed = [change for place, change in last.items() if applies[place] is None]
+    # An object that the run moved to an address that is taken now stays where it is.
+    staying = {object_id(change.image) for change in disputed}
+    applied = []
     for place, change in last.items():
-        if change.kind == "instance" and _must_apply(state, first[place], change, settled):
+        if applies[place] and (change.image is not None or first[place].previous_id not in staying):
             state.apply(change)
             applied.append(change)
+    calls = [record for record in records if isinstance(record, Intent)]
+    created = {call.address for call in calls if call.verb == "create"}
+    return applied + _depose_created(state, disputed, created, warnings)
+
+
+def _depose_created(
+    state: State, disputed: Sequence[StateChange], created: Set[str], warnings: list[str]
+) -> list[StateChange]:
+    """Make deposed objects of a crashed run's objects at addresses that are taken now.
+
+    Args:
+        disputed: The changes that made the objects.
+        created: The addresses at which the run created objects. An object that it moved, adopted or
+            imported existed before, so no plan may delete it.
+        warnings: Takes warnings for the user.
+
+    Returns:
+        The changes of the state.
+    """
+    applied = []
+    for change in disputed:
+        if _holds(state, change):
+            continue
+        now = object_id(state.image(change.address, change.deposed))
+        after = object_id(change.image)
+        deposed = _depose(state, change) if change.address in created else None
+        if deposed is None:
+            becomes = "is not in the state: if the console has it, delete it there or import it"
+        else:
+            state.apply(deposed)
+            applied.append(deposed)
+            becomes = "is now a deposed object of this address: the next plan shows its deletion"
+        warnings.append(
+            f"{change.address} is {now} in the state, and a run that crashed made it {after}. "
+            f"{after} {becomes}."
+        )
     return applied
 
 
-def _must_apply(state: State, first: StateChange, last: StateChange, settled: Set[str]) -> bool:
-    """Return whether a crashed run's last change to an object applies.
+def _must_apply(
+    state: State, first: StateChange, last: StateChange, settled: Set[str]
+) -> bool | None:
+    """Return whether a crashed run's last change to an object applies; None if both sides made one.
 
     Args:
         settled: The calls whose outcome the crashed run knew. If another run took the outcome for
             unknown, the state may hold an id derived from such a call.
-
-    Raises:
-        UserError: The object is neither the one before the crashed run nor the one after it.
     """
     text = state.image(last.address, last.deposed)
     now, before, after = object_id(text), first.previous_id, object_id(last.image)
@@ -232,10 +277,35 @@ def _must_apply(state: State, first: StateChange, last: StateChange, settled: Se
     if after == before:
         # The run changed an object that someone removed or replaced since.
         return False
-    if now is None:
-        # Someone removed the predecessor, but this is another object that must not be forgotten.
+    if now is None or now == before:
+        # Someone removed or changed the predecessor, but this is another object that must not be
+        # forgotten.
         return True
-    raise UserError(
-        f"{last.address} is {now} in the state, and a run that crashed made it {after}.",
-        "Move the journal away, remove one of the two from the console, and import the other.",
+    # Every plan reads a data source again.
+    return False if Address.parse(last.address).mode == "data" else None
+
+
+def _holds(state: State, change: StateChange) -> bool:
+    """Return whether a state holds the object of a change, at any address."""
+    own, made = Address.parse(change.address), object_id(change.image)
+    return any(
+        (address.mode, address.type) == (own.mode, own.type)
+        and object_id(state.image(address, deposed)) == made
+        for address, deposed in state.objects()
     )
+
+
+def _depose(state: State, change: StateChange) -> StateChange | None:
+    """Return the change that makes the object of a change a deposed object of its address.
+
+    None: the address has another provider configuration, and a deposed object would get that one.
+    """
+    current = state.get(change.address, change.deposed)
+    if current is None or current.provider != change.provider or change.image is None:
+        return None
+    # Derived from the id, so that the key is the same if the recovery is repeated.
+    key = short_digest(object_id(change.image))[:8]
+    while state.image(change.address, key) is not None:
+        key = short_digest(key)[:8]
+    image = with_fields(change.image.encode(), deposed=key).decode()
+    return StateChange("instance", change.address, image, change.provider, key)

@@ -77,6 +77,7 @@ class StateSession:
         state: The state to read and change. Every change is noticed here.
         open_intents: The open intents of earlier runs.
         folded: How many changes of a crashed run were added when this session was opened.
+        warnings: Warnings for the user about these changes.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class StateSession:
         """
         self.state = recovered.state
         self.folded = recovered.count
+        self.warnings = recovered.warnings
         self.open_intents = recovered.intents
         self._backend = backend
         # A lost machine takes its journal along, so a state elsewhere is written within 5 seconds.
@@ -129,6 +131,15 @@ class StateSession:
         """
         with held_signals():
             self._open_journal().flush_now()
+
+    def replace(self, data: bytes) -> None:
+        """Replace the whole stored state, after a backup; nothing else is done in this session.
+
+        Raises:
+            UserError: The state cannot be written.
+        """
+        self._backend.back_up()
+        self._backend.write(data)
 
     def finish_recovery(self) -> None:
         """Write recovered changes, and make earlier writes durable.

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import data_directory
 from opsconsole.named_files import file_errors
 from opsconsole.state.address import Address
 from opsconsole.state.backend import Backend, RunOptions
@@ -29,6 +28,7 @@ from opsconsole.state.lock import lock_file, release_file
 from opsconsole.state.model import State
 from opsconsole.state.place import workspace_of
 from opsconsole.terraform_binary import engine_of, real_terraform
+from opsconsole.working_directory import data_directory
 
 _KEPT = "The changes are kept in the journal: run again once the cause is fixed."
 

@@ -20,7 +20,6 @@ from grpclib.const import Handler
 from opsconsole.definition import Attribute
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import ConfigurationError
-from opsconsole.journal_files import unfolded_journals
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -44,6 +43,7 @@ from opsconsole.terraform.transport import Activity, Method, unary_handlers
 from opsconsole.terraform_binary import engine_of
 from opsconsole.v1.settings import ENVIRONMENT, Settings
 from opsconsole.values import Values, holds_unknown, unknown_names
+from opsconsole.working_directory import unfolded_journals
 
 if TYPE_CHECKING:
     from opsconsole.lifecycle.base import BaseLifecycle

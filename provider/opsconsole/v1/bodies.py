@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -25,7 +26,9 @@ from pydantic import (
 )
 
 from opsconsole.errors import Problem
-from opsconsole.v1.exchange import WrongShape, can_be_id
+from opsconsole.text import shorten
+from opsconsole.v1.answers import WrongShape
+from opsconsole.v1.operations import can_be_id
 
 _MAX_TEXT_LENGTH = 2000
 """Characters of one text, or of one detail as JSON, that is kept: each resource may have its own
@@ -68,10 +71,6 @@ def _short(details: dict[str, Any]) -> dict[str, Any]:
     return dict(islice(items, _MAX_ENTRIES))
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MAX_TEXT_LENGTH else f"{text[:_MAX_TEXT_LENGTH]}…"
-
-
 def _usable(value: str) -> str:
     if not can_be_id(value):
         raise ValueError("no usable id")
@@ -85,12 +84,13 @@ def _with_id(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 _OrNone = _lenient(None)
-_Text = Annotated[str, AfterValidator(_shorten)]
-_Word = Annotated[str, StringConstraints(min_length=1), AfterValidator(_shorten)]
+_SHORTEN = AfterValidator(partial(shorten, most=_MAX_TEXT_LENGTH))
+_Text = Annotated[str, _SHORTEN]
+_Word = Annotated[str, StringConstraints(min_length=1), _SHORTEN]
 _Id = Annotated[str, AfterValidator(_usable)]
 
 
-class Body(BaseModel):
+class AnswerBody(BaseModel):
     """One of the bodies; `title` is the document's word for it."""
 
     model_config = ConfigDict(strict=True, frozen=True)
@@ -112,7 +112,7 @@ class Body(BaseModel):
         raise WrongShape(f"no {cls.title} ({place}: {problem['msg']})")
 
 
-class FieldError(Body):
+class FieldError(AnswerBody):
     """The problem of one input."""
 
     title = "field error"
@@ -120,7 +120,7 @@ class FieldError(Body):
     message: _Word
 
 
-class ErrorBody(Body):
+class ErrorBody(AnswerBody):
     """Error. The message may be empty. Everything but code and message may be absent."""
 
     title = "error"
@@ -139,7 +139,7 @@ class ErrorBody(Body):
         )
 
 
-class ListEnvelope(Body):
+class ListEnvelope(AnswerBody):
     """List envelope. A member that is null counts as absent."""
 
     title = "list envelope"
@@ -149,7 +149,7 @@ class ListEnvelope(Body):
     total_count: int | None = None
 
 
-class RowResult(Body):
+class RowResult(AnswerBody):
     """The verdict on one row of an import; None: absent, not as documented, or no usable id."""
 
     title = "verdict"
@@ -159,7 +159,7 @@ class RowResult(Body):
     error: Annotated[_Text | None, _OrNone] = None
 
 
-class ImportResult(Body):
+class ImportResult(AnswerBody):
     """ImportResult.
 
     Attributes:
@@ -178,7 +178,7 @@ class ImportResult(Body):
     results: list[RowResult]
 
 
-class DeleteResult(Body):
+class DeleteResult(AnswerBody):
     """Delete results. An extra endpoint may answer with the resource, which has no `deleted`."""
 
     title = "delete result"

@@ -18,8 +18,9 @@ from urllib.parse import urlencode
 from opsconsole import __version__
 from opsconsole.errors import ConsoleError, Stopped, TooManyRequests, Unauthorized, UserError
 from opsconsole.redaction import Redaction
-from opsconsole.v1.exchange import Operation, Reply, WrongShape, decode_object, unexpected_answer
+from opsconsole.v1.answers import Reply, WrongShape, decode_object, unexpected_answer
 from opsconsole.v1.limiter import HeldBack, LargeAnswerSlot, Limiter, shared_limiter
+from opsconsole.v1.operations import Operation
 from opsconsole.v1.retry import (
     LONGEST_OBEYED,
     REST,
@@ -104,7 +105,7 @@ class Client:
         query: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
         csv: str | None = None,
-        repeatable: bool | None = None,
+        idempotent: bool | None = None,
     ) -> Shaped:
         """Make one call and return what `shape` makes of the JSON object in the answer.
 
@@ -112,7 +113,7 @@ class Client:
             ids: The ids in the operation's path, in order.
             shape: Checks the answer, and raises `WrongShape` if it is not as documented.
             csv: The body as CSV text, instead of the JSON `body`.
-            repeatable: Whether a second call does no harm; by default as the operation says.
+            idempotent: Whether a second call does no harm; by default as the operation says.
 
         Raises:
             ApiError: the console answered with an error (Errors).
@@ -134,7 +135,8 @@ class Client:
                 "is half a character.",
                 "Write the whole character, or leave it out.",
             ) from problem
-        safe = operation.repeatable if repeatable is None else repeatable
+        if idempotent is None:
+            idempotent = operation.idempotent
         tried = 0
         doubt: ConsoleError | None = None
         while True:
@@ -156,14 +158,14 @@ class Client:
                 if isinstance(failed, Stopped):
                     raise doubt
                 # A refusal of this try does not undo what an earlier try may have done.
-                failed.safe_to_repeat = False
-            if not failed.safe_to_repeat:
+                failed.had_no_effect = False
+            if not failed.had_no_effect:
                 doubt = failed
             if isinstance(failed, Unauthorized):
                 raise failed
             if not isinstance(failed, TooManyRequests):
                 tried += 1
-                await self._wait_to_repeat(operation, failed, tried, repeatable=safe)
+                await self._wait_to_repeat(operation, failed, tried, idempotent=idempotent)
             elif failed.already_reported or not self._is_worth_waiting(failed):
                 raise failed
 
@@ -187,10 +189,10 @@ class Client:
             slot.end()
 
     async def _wait_to_repeat(
-        self, operation: Operation, failed: ConsoleError, tried: int, *, repeatable: bool
+        self, operation: Operation, failed: ConsoleError, tried: int, *, idempotent: bool
     ) -> None:
         """Wait until a call is to be tried again; else raise its failure."""
-        delay = self._breaker.next_delay(failed, tried, repeatable=repeatable)
+        delay = self._breaker.next_delay(failed, tried, idempotent=idempotent)
         asked = failed.retry_after or 0.0
         if delay is not None and asked > LONGEST_OBEYED:
             failed.remedy = f"The console asks to wait {asked:.0f} seconds, which is too long."
@@ -391,12 +393,14 @@ class Client:
         return self._transport
 
 
+# Characters stay unescaped, so that `str.encode` refuses half a character. Escaped, it would be
+# sent. `json.dumps` would make an encoder for each call.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
 def _encode_body(body: Mapping[str, Any] | None, csv: str | None) -> tuple[str, bytes | None]:
     if csv is not None:
         return "text/csv", csv.encode()
     if body is None:
         return "", None
-    # Characters stay unescaped, so that `encode` refuses half a character. Escaped, it would be
-    # sent.
-    content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return "application/json", content.encode()
+    return "application/json", _encode(body).encode()

@@ -12,9 +12,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from opsconsole.errors import ConfigurationError
+from opsconsole.v1.answers import WrongShape
 from opsconsole.v1.client import Client
-from opsconsole.v1.exchange import Operation, WrongShape, can_be_id
-from opsconsole.v1.operations import OPERATIONS
+from opsconsole.v1.operations import OPERATIONS, Operation, can_be_id
 from opsconsole.v1.settings import Settings
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ class Console:
         self._named = {name: item for name, item in OPERATIONS.items() if item.documented}
         for name, line in settings.extra_endpoints.items():
             method, _, path = line.partition(" ")
-            repeatable = OPERATIONS[name].repeatable
-            self._named[name] = Operation(name, method, path, repeatable)
+            idempotent = OPERATIONS[name].idempotent
+            self._named[name] = Operation(name, method, path, idempotent)
 
     def has(self, name: str) -> bool:
         """Return whether there is an operation `name`: documented, or named as extra endpoint."""
@@ -115,7 +115,7 @@ class Console:
             query={**query, "dry_run": "true" if dry_run else "false"},
             body=body,
             csv=csv,
-            repeatable=dry_run,
+            idempotent=dry_run,
         )
 
     async def list_all(self, name: str, *ids: str) -> Listing:

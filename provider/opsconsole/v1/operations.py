@@ -9,25 +9,107 @@ Capabilities, hints and the pages of resources follow; CONTRIBUTING.md lists the
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
+from urllib.parse import quote
 
 from opsconsole.definition import ResourceDefinition
-from opsconsole.v1.exchange import Operation
+from opsconsole.errors import UserError
+from opsconsole.text import LONE_SURROGATE, shorten
+
+MAX_ID_LENGTH = 500
+"""The document gives no limit for ids. Servers commonly accept addresses of 8,000 bytes, and a
+character takes up to twelve bytes there."""
 
 
-def _documented(name: str, line: str, *, repeatable: bool = True, lists: str = "") -> Operation:
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation.
+
+    Attributes:
+        name: Short name; calls are counted by it.
+        method: HTTP method; empty where an operator must name the operation.
+        path: Path template relative to the base address; `{…}` stands for one id.
+        idempotent: Whether a second call after a lost answer does no harm; false for a create.
+        documented: Whether the API document shows it.
+        nameable: Whether an operator may name it in `extra_endpoints`.
+        lists: The kind of its entries, as `list_query` names it; empty: it is no list.
+    """
+
+    name: str
+    method: str
+    path: str
+    idempotent: bool
+    documented: bool = False
+    nameable: bool = False
+    lists: str = ""
+
+    @property
+    def takes_id(self) -> bool:
+        """Whether its path holds an id."""
+        return "{" in self.path
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+    def path_of(self, ids: Sequence[str]) -> str:
+        """Return the path with `ids` percent-encoded in place of its placeholders.
+
+        Raises:
+            UserError: an id that cannot be part of a path: empty, a dot segment, not text, or one
+                that makes it the path of another operation.
+        """
+        if not ids:
+            return self.path
+        parts = _parts(self.path)
+        pieces = [parts[0]]
+        for value, rest in zip(ids, parts[1:], strict=True):
+            if not can_be_id(value):
+                raise UserError(
+                    f"{shorten(value, 40)!a} cannot be an id.", "Ids look like hst_… or agt_…."
+                )
+            pieces += (quote(value, safe=""), rest)
+        path = "".join(pieces)
+        if (self.method, path) in _PATHS:
+            raise UserError(
+                f"{ids[-1]!r} cannot be an id: {self.method} {path} is another operation.",
+                "Ids look like hst_… or agt_….",
+            )
+        return path
+
+
+def can_be_id(value: object) -> bool:
+    """Return whether a value can be an id, and so one segment of a path.
+
+    An id is text: not empty, no dot segment, no longer than fits into an address, and without
+    halves of surrogate pairs.
+    """
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_ID_LENGTH:
+        return False
+    # Dot segments are resolved away in a path, which then leads elsewhere.
+    return value not in (".", "..") and (value.isascii() or LONE_SURROGATE.search(value) is None)
+
+
+@lru_cache(maxsize=64)
+def _parts(path: str) -> tuple[str, ...]:
+    first, *rest = path.split("{")
+    return (first, *(part.partition("}")[2] for part in rest))
+
+
+def _documented(name: str, line: str, *, idempotent: bool = True, lists: str = "") -> Operation:
     method, _, path = line.partition(" ")
-    return Operation(name, method, path, repeatable, documented=True, lists=lists)
+    return Operation(name, method, path, idempotent, documented=True, lists=lists)
 
 
 def _nameable(
-    name: str, path: str = "", line: str = "", *, repeatable: bool = True, lists: str = ""
+    name: str, path: str = "", line: str = "", *, idempotent: bool = True, lists: str = ""
 ) -> Operation:
     if line:
-        documented = _documented(name, line, repeatable=repeatable, lists=lists)
+        documented = _documented(name, line, idempotent=idempotent, lists=lists)
         return replace(documented, nameable=True)
-    return Operation(name, "", path, repeatable, nameable=True, lists=lists)
+    return Operation(name, "", path, idempotent, nameable=True, lists=lists)
 
 
 OPERATIONS: Final = {
@@ -37,15 +119,15 @@ OPERATIONS: Final = {
         _documented("blacklist_update", "POST /api/v1/blacklists/{id}"),
         _documented("host_update", "POST /api/v1/hosts/{id}"),
         _documented("host_delete", "DELETE /api/v1/hosts/{id}"),
-        # A dry run of it is repeatable, which its caller says.
-        _documented("host_import", "POST /api/v1/hosts/batch", repeatable=False),
-        _documented("agent_create", "POST /api/v1/agents", repeatable=False),
+        # A dry run of it is idempotent, which its caller says.
+        _documented("host_import", "POST /api/v1/hosts/batch", idempotent=False),
+        _documented("agent_create", "POST /api/v1/agents", idempotent=False),
         _documented("plugin_attach", "POST /api/v1/agents/{id}/plugins"),
         _documented("plugin_list", "GET /api/v1/agents/{id}/plugins", lists="plugins"),
         _documented("plugin_detach", "DELETE /api/v1/agents/{id}/plugins/{pluginId}"),
         _documented("specialty_search", "GET /api/v1/specialties/search", lists="specialties"),
         _documented("specialty_delete", "DELETE /api/v1/specialties/{id}"),
-        _nameable("specialty_create", repeatable=False),
+        _nameable("specialty_create", idempotent=False),
         _nameable("specialty_get", "{id}"),
         _nameable("specialty_update", "{id}"),
         _nameable("host_get", "{id}"),
@@ -54,7 +136,7 @@ OPERATIONS: Final = {
         _nameable("agent_update", "{id}"),
         _nameable("agent_delete", "{id}"),
         _nameable("agent_list", lists="agents"),
-        _nameable("blacklist_create", repeatable=False),
+        _nameable("blacklist_create", idempotent=False),
         _nameable("blacklist_delete", "{id}"),
         _nameable("blacklist_list", lists="blacklisted_commands"),
     )
@@ -62,6 +144,8 @@ OPERATIONS: Final = {
 """The operations by name."""
 
 DOCUMENTED: Final = tuple(item for item in OPERATIONS.values() if item.documented)
+_PATHS: Final = frozenset((item.method, item.path) for item in DOCUMENTED)
+"""Some have a fixed last segment where others have an id."""
 NAMEABLE: Final = {name: item for name, item in OPERATIONS.items() if item.nameable}
 
 

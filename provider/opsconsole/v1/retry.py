@@ -127,7 +127,7 @@ class CircuitBreaker:
         self._silent = False
         self._silent_since = None
 
-    def next_delay(self, problem: ConsoleError, tried: int, *, repeatable: bool) -> float | None:
+    def next_delay(self, problem: ConsoleError, tried: int, *, idempotent: bool) -> float | None:
         """Return the seconds to wait before a call's next try, None where it has none.
 
         A console is silent if one call used up its tries without any answer, or if no answer came
@@ -136,11 +136,11 @@ class CircuitBreaker:
 
         Args:
             tried: Tries that failed so far, 1 or more.
-            repeatable: Whether the call does no harm when made twice. Any other call, such as a
+            idempotent: Whether the call does no harm when made twice. Any other call, such as a
                 create, is retried only if the last try certainly had no effect.
         """
         # A create whose answer is lost does not count: the call that settles its outcome must pass.
-        unanswered = isinstance(problem, NotSent | AnswerLost if repeatable else NotSent)
+        unanswered = isinstance(problem, NotSent | AnswerLost if idempotent else NotSent)
         # A console that refuses or cuts connections costs no time, and may only have cut one.
         out_of_time = unanswered and isinstance(problem, OutOfTime)
         now = self._clock()
@@ -152,17 +152,17 @@ class CircuitBreaker:
         delay = None
         # A thousand resources must not each wait for a console that gives no answer.
         if not (unanswered and self._silent):
-            delay = self._delay(problem, tried, repeatable=repeatable)
+            delay = self._delay(problem, tried, idempotent=idempotent)
             if delay is None and unanswered:
                 self._silent = tried > self._retries
         if delay is None and out_of_time:
             self._rest_until = now + REST
         return delay
 
-    def _delay(self, problem: ConsoleError, tried: int, *, repeatable: bool) -> float | None:
+    def _delay(self, problem: ConsoleError, tried: int, *, idempotent: bool) -> float | None:
         if tried > self._retries or not _is_passing(problem):
             return None
-        if not repeatable and not problem.safe_to_repeat:
+        if not idempotent and not problem.had_no_effect:
             return None
         backoff = _FIRST_WAIT * 2.0 ** min(tried - 1, _MOST_DOUBLINGS)
         # The delay is random, so that calls that failed together are not retried together.

@@ -1,11 +1,8 @@
-"""HTTP itself: httpx's transport over aiohttp's connections, and the translation of their errors.
+"""HTTP itself: aiohttp's connections to one console, and the translation of their errors.
 
-The transport is called directly, as `httpx.AsyncClient` would double the CPU time of a request
-(`benchmarks/transport.py` measures it). A session of our own avoids known defects of httpx-aiohttp.
-By itself, httpx-aiohttp reports a refused or cut connection as a connect timeout, keeps cookies,
-and lets aiohttp repeat GET and DELETE unseen. It passes on proxy credentials in a deprecated way,
-and its own client does not read them from the environment. This module is imported only when the
-first call is made.
+By itself, aiohttp follows redirects, keeps cookies, decompresses without a bound, and repeats GET
+and DELETE unseen; none of this happens here. This module is imported only when the first call is
+made, as the import takes a tenth of a second.
 """
 
 from __future__ import annotations
@@ -17,11 +14,9 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, I
 from typing import Any
 
 import aiohttp
-import httpx
-from httpx_aiohttp import AiohttpTransport
 
 from opsconsole.errors import AnswerLost, ConsoleError, NotSent, UnexpectedAnswer
-from opsconsole.v1.exchange import Reply
+from opsconsole.v1.answers import Reply
 from opsconsole.v1.limiter import LargeAnswerSlot
 from opsconsole.v1.retry import NotReachable
 from opsconsole.v1.settings import Settings
@@ -58,11 +53,8 @@ class Transport:
     ) -> None:
         self._settings = settings
         self._origin = settings.base_url
-        self._headers = httpx.Headers(dict(headers))
         self._most_bytes = settings.max_response_bytes
-        connect = min(_LONGEST_CONNECT, settings.request_timeout / 2)
-        self._extensions = {"timeout": {"connect": connect, "pool": connect}}
-        self._http = open_connections(settings, tls, self._translate)
+        self._session = open_session(settings, tls, headers, self._translate)
 
     async def send(
         self, method: str, url: str, content_type: str, content: bytes | None, slot: LargeAnswerSlot
@@ -76,15 +68,24 @@ class Transport:
             AnswerLost: it was sent, but no whole answer came.
             UnexpectedAnswer: what came back is not HTTP, or too long.
         """
-        request = self._request(method, url, content_type, content)
+        headers = {}
+        data: bytes | AsyncIterator[bytes] | None = content
+        if content is not None:
+            headers["Content-Type"] = content_type
+            if len(content) > _SENT_AT_ONCE:
+                # Without it aiohttp would send the pieces in chunked coding.
+                headers["Content-Length"] = str(len(content))
+                data = _pieces(content)
         # Errors are raised outside of `except`: a lower library's error holds the request, and
         # the request holds the key.
         failure: ConsoleError
         status = None
         try:
-            response = await self._http.handle_async_request(request)
-            status = response.status_code
-            return await self._read_body(response, slot)
+            async with self._session.request(
+                method, url, headers=headers, data=data, allow_redirects=False
+            ) as response:
+                status = response.status
+                return await self._read(response, slot)
         except WrongCoding:
             failure = UnexpectedAnswer(
                 f"An answer of {self._origin} is wrongly compressed.", status=status
@@ -96,44 +97,20 @@ class Transport:
                 "pages.",
                 status=status,
             )
-        except (httpx.HTTPError, aiohttp.ClientError, OSError) as problem:
+        except (aiohttp.ClientError, OSError) as problem:
             failure = AnswerLost(f"The answer of {self._origin} broke off ({_kind_of(problem)}).")
         raise failure
 
-    def _request(
-        self, method: str, url: str, content_type: str, content: bytes | None
-    ) -> httpx.Request:
-        headers = self._headers
-        if content is not None:
-            headers = httpx.Headers(headers)
-            headers["Content-Type"] = content_type
-            if len(content) > _SENT_AT_ONCE:
-                # Without it httpx would send the pieces in chunked coding.
-                headers["Content-Length"] = str(len(content))
-                return httpx.Request(
-                    method,
-                    url,
-                    headers=headers,
-                    content=_pieces(content),
-                    extensions=self._extensions,
-                )
-        # With a stream in place of content, httpx adds no headers: aiohttp does.
-        body = httpx.ByteStream(content or b"")
-        request = httpx.Request(
-            method, url, headers=headers, stream=body, extensions=self._extensions
+    async def _read(self, response: aiohttp.ClientResponse, slot: LargeAnswerSlot) -> Reply:
+        headers = {
+            name.decode("latin-1").lower(): value.decode(errors="replace")
+            for name, value in response.raw_headers
+        }
+        coding = headers.get("content-encoding", "")
+        pieces = response.content.iter_any()
+        return Reply(
+            response.status, headers, await whole_body(pieces, coding, self._most_bytes, slot)
         )
-        request.read()
-        return request
-
-    async def _read_body(self, response: httpx.Response, slot: LargeAnswerSlot) -> Reply:
-        stream = response.stream
-        assert isinstance(stream, httpx.AsyncByteStream)
-        try:
-            coding = response.headers.get("content-encoding", "")
-            content = await whole_body(stream, coding, self._most_bytes, slot)
-        finally:
-            await stream.aclose()
-        return Reply(response.status_code, response.headers, content)
 
     async def _translate(
         self,
@@ -196,28 +173,29 @@ class Transport:
         )
 
     async def aclose(self) -> None:
-        await self._http.aclose()
+        await self._session.close()
 
 
-def open_connections(
-    settings: Settings, tls: ssl.SSLContext | bool, middleware: aiohttp.ClientMiddlewareType
-) -> httpx.AsyncBaseTransport:
-    """Return the connections to a console; each is made when a request needs it."""
-
-    def open_session() -> aiohttp.ClientSession:
+def open_session(
+    settings: Settings,
+    tls: ssl.SSLContext | bool,
+    headers: Mapping[str, str],
+    middleware: aiohttp.ClientMiddlewareType,
+) -> aiohttp.ClientSession:
+    """Return a session whose connections are each made when a request needs it."""
+    connect = min(_LONGEST_CONNECT, settings.request_timeout / 2)
+    return aiohttp.ClientSession(
         # The caller bounds the requests in flight: a second queue here would only use up time.
-        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_IDLE, ssl=tls)
-        return aiohttp.ClientSession(
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            proxy=settings.proxy,
-            skip_auto_headers=("User-Agent", "Content-Type"),
-            middlewares=(middleware,),
-        )
-
-    # The session verifies. This argument is for sessions that the library opens, which it never
-    # does here; True would read the authorities once more, for 30 ms.
-    return AiohttpTransport(verify=False, client=open_session)
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_IDLE, ssl=tls),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        headers=headers,
+        skip_auto_headers=("User-Agent", "Content-Type"),
+        # The caller bounds the time of a whole request, which goes on when it is over.
+        timeout=aiohttp.ClientTimeout(total=None, connect=connect, sock_connect=connect),
+        auto_decompress=False,
+        proxy=settings.proxy,
+        middlewares=(middleware,),
+    )
 
 
 async def _pieces(content: bytes) -> AsyncIterator[bytes]:

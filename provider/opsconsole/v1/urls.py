@@ -12,10 +12,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Never
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from opsconsole.errors import ConfigurationError, UnexpectedAnswer, had_no_effect
+from opsconsole.errors import ConfigurationError, UnexpectedAnswer, shows_no_effect
 
 if TYPE_CHECKING:
-    from opsconsole.v1.exchange import Operation, Reply
+    from opsconsole.v1.answers import Reply
+    from opsconsole.v1.operations import Operation
 
 _SETTING = "base_url"
 _EXAMPLE = "It looks like https://console.example.com."
@@ -256,5 +257,5 @@ def _refusal(operation: Operation, reply: Reply, where: str, remedy: str) -> Une
         remedy,
         operation=str(operation),
         status=reply.status,
-        safe_to_repeat=had_no_effect(reply.status, documented=False),
+        had_no_effect=shows_no_effect(reply.status, documented=False),
     )

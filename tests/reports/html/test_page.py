@@ -1,4 +1,4 @@
-"""The pages as documents: escaping, policy, masks; and the graph as a value."""
+"""The pages as documents: escaping, policy, masks; and the diagram as a value."""
 
 import base64
 import hashlib
@@ -17,7 +17,15 @@ from opsconsole.drift.model import Bucket, Difference, DriftReport, Finding
 from opsconsole.reconcile.plan import Action, Change, Plan
 from opsconsole.reports import drift_view, plan_view
 from opsconsole.reports.html import page
-from opsconsole.reports.html.graph import HEIGHT, ROOM, Column, Graph, draw, graph_of, merge_alike
+from opsconsole.reports.html.diagram import (
+    HEIGHT,
+    ROOM,
+    Column,
+    Diagram,
+    diagram_of,
+    draw,
+    merge_alike,
+)
 from opsconsole.reports.view import ELSEWHERE, SAME, GraphItem
 from opsconsole.values import UNKNOWN
 
@@ -93,7 +101,7 @@ def evil_pages() -> list[str]:
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_values_never_become_markup_or_steer_a_terminal(which: int) -> None:
+def test_values_never_become_markup_or_steer_a_terminal(which):
     html = evil_pages()[which]
     found = checked(html)
     assert found.tags.count("script") == 1
@@ -104,7 +112,7 @@ def test_values_never_become_markup_or_steer_a_terminal(which: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["plan", "drift"])
-def test_pages_are_whole_and_ask_nothing(kind: str, plan: Plan, report: DriftReport) -> None:
+def test_pages_are_whole_and_ask_nothing(kind, plan, report):
     html = (
         page.render(plan_view.make_view(plan))
         if kind == "plan"
@@ -117,19 +125,17 @@ def test_pages_are_whole_and_ask_nothing(kind: str, plan: Plan, report: DriftRep
     assert "://" not in re.sub(r'xmlns="[^"]+"', "", html)
 
 
-def test_the_policy_names_the_one_script_and_style_by_hash(plan: Plan) -> None:
+def test_the_policy_names_the_one_script_and_style_by_hash(plan):
     html = page.render(plan_view.make_view(plan))
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)
-    assert policy is not None
     assert policy[1].startswith("default-src &#39;none&#39;;")
     for tag in ("style", "script"):
         body = re.search(f"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
-        assert body is not None
         digest = base64.b64encode(hashlib.sha256(body[1].encode()).digest()).decode()
         assert f"sha256-{digest}" in policy[1]
 
 
-def test_sensitive_values_stay_out_even_of_the_graph() -> None:
+def test_sensitive_values_stay_out_even_of_the_graph():
     hidden = frozenset({"name", "knowledge", "jump_host_ids"})
     values = {"id": "hst_1", "name": "hush", "knowledge": "hush", "jump_host_ids": ["hush"]}
     more = values | {"knowledge": "hush2"}
@@ -142,8 +148,8 @@ def test_sensitive_values_stay_out_even_of_the_graph() -> None:
     assert "hush" not in page.render(drift_view.make_view(DriftReport((finding,), "")))
 
 
-def ties(graph: Graph) -> set[tuple[str, str]]:
-    return {(tie.source.title, tie.target.title) for tie in graph.ties}
+def ties(diagram: Diagram) -> set[tuple[str, str]]:
+    return {(tie.source.title, tie.target.title) for tie in diagram.ties}
 
 
 def item(kind: str, name: str, **facts: Any) -> GraphItem:
@@ -160,8 +166,8 @@ def item(kind: str, name: str, **facts: Any) -> GraphItem:
     return GraphItem(**(defaults | facts), values=values)
 
 
-def test_ties_by_id() -> None:
-    graph = graph_of(
+def test_ties_by_id():
+    diagram = diagram_of(
         [
             item("host", "jump"),
             item("host", "web", values={"jump_host_ids": ["jump", "elsewhere"]}),
@@ -174,7 +180,7 @@ def test_ties_by_id() -> None:
             item("agent_plugin", "a/disk", values={"agent_id": "a", "plugin_id": "disk"}),
         ]
     )
-    assert ties(graph) == {
+    assert ties(diagram) == {
         ("jump", "web"),
         ("elsewhere", "web"),
         ("web", "a"),
@@ -182,16 +188,16 @@ def test_ties_by_id() -> None:
         ("a", "disk"),
         ("a", "logs"),
     }
-    columns = {box.title: box.column for box in graph.boxes}
+    columns = {box.title: box.column for box in diagram.boxes}
     assert columns["jump"] is Column.JUMP_HOSTS
     assert columns["elsewhere"] is Column.JUMP_HOSTS
     assert columns["web"] is Column.HOSTS
 
 
-def test_ties_across_stacks() -> None:
+def test_ties_across_stacks():
     """A jump host, an agent's host and specialty of one stack, which others refer to."""
     values = {"host_id": "web", "specialty_id": "linux"}
-    graph = graph_of(
+    diagram = diagram_of(
         [
             item("host", "web", stack="b", values={"jump_host_ids": ["jump"]}),
             item("host", "other", stack="c", values={"jump_host_ids": ["jump", "away"]}),
@@ -201,7 +207,7 @@ def test_ties_across_stacks() -> None:
             item("host", "third", stack="d", values={"jump_host_ids": ["away"]}),
         ]
     )
-    assert ties(graph) == {
+    assert ties(diagram) == {
         ("jump", "web"),
         ("jump", "other"),
         ("away", "other"),
@@ -209,17 +215,17 @@ def test_ties_across_stacks() -> None:
         ("web", "a"),
         ("a", "linux"),
     }
-    unmanaged = [box.title for box in graph.boxes if box.style is ELSEWHERE]
+    unmanaged = [box.title for box in diagram.boxes if box.style is ELSEWHERE]
     assert unmanaged == ["away"]
-    jumps = {box.title for box in graph.boxes if box.column is Column.JUMP_HOSTS}
+    jumps = {box.title for box in diagram.boxes if box.column is Column.JUMP_HOSTS}
     assert jumps == {"jump", "away"}
 
 
-def test_ties_by_dependency_where_ids_are_not_known_yet() -> None:
+def test_ties_by_dependency_where_ids_are_not_known_yet():
     jump, web, many = ((f"opsconsole_host.{name}",) for name in ("jump", "web", "many"))
     behind = {"jump_host_ids": [UNKNOWN]}
     on = {"host_id": UNKNOWN}
-    graph = graph_of(
+    diagram = diagram_of(
         [
             item("host", "jump", id=""),
             item("host", "web", id="", values=behind, depends_on=jump),
@@ -229,10 +235,10 @@ def test_ties_by_dependency_where_ids_are_not_known_yet() -> None:
             item("agent", 'each["k"]', id="", values=on, depends_on=many),
         ]
     )
-    assert ties(graph) == {("jump", "web"), ("web", "a"), ('many["k"]', 'each["k"]')}
+    assert ties(diagram) == {("jump", "web"), ("web", "a"), ('many["k"]', 'each["k"]')}
 
 
-def test_blocks_of_thousands_cost_a_bounded_number_of_steps_each() -> None:
+def test_blocks_of_thousands_cost_a_bounded_number_of_steps_each():
     many = 2000
     items = [item("host", "jump[0]", id="")]
     for number in range(many):
@@ -250,50 +256,49 @@ def test_blocks_of_thousands_cost_a_bounded_number_of_steps_each() -> None:
 
     sys.setprofile(count)
     try:
-        graph = graph_of(items)
+        diagram = diagram_of(items)
     finally:
         sys.setprofile(None)
-    assert len(ties(graph)) == 2 * many
+    assert len(ties(diagram)) == 2 * many
     assert calls < 300 * len(items)
 
 
-def test_the_plan_page_ties_what_it_creates(plan: Plan) -> None:
+def test_the_plan_page_ties_what_it_creates(plan):
     assert {
         ("jump-ams-900", "app-ams-90001"),
         ("app-ams-90001", "app-ams-90001-windows-server"),
         ("app-ams-90001-windows-server", "Metrics"),
         ("app-ams-90001-windows-server", "windows-server"),
-    } <= ties(graph_of(plan_view.make_view(plan).items))
+    } <= ties(diagram_of(plan_view.make_view(plan).items))
 
 
-def test_large_graphs_collapse_and_lose_no_one() -> None:
+def test_large_graphs_collapse_and_lose_no_one():
     changed = plan_view.PLAN_STYLES[Action.UPDATE]
     items = [item("host", f"jump{number}", values={"is_jump_host": True}) for number in range(60)]
     for number in range(3000):
         values = {"jump_host_ids": [f"jump{number % 60}"]}
         style = changed if number % 500 == 0 else SAME
         items.append(item("host", f"web{number}", values=values, style=style))
-    graph = graph_of(items)
-    small = merge_alike(graph)
+    diagram = diagram_of(items)
+    small = merge_alike(diagram)
     assert max(Counter(box.column for box in small.boxes).values()) <= ROOM
-    assert sum(box.count for box in small.boxes) == len(graph.boxes)
+    assert sum(box.count for box in small.boxes) == len(diagram.boxes)
     alone = [box for box in small.boxes if box.style is changed]
     assert len(alone) == 6
     assert all(box.count == 1 for box in alone)
-    assert sum(tie.count for tie in small.ties) == len(graph.ties)
+    assert sum(tie.count for tie in small.ties) == len(diagram.ties)
 
 
-def test_boxes_do_not_overlap(plan: Plan) -> None:
-    graph = draw(plan_view.make_view(plan).items)
-    assert graph is not None
-    for box in graph.boxes:
-        assert 0 <= box.y <= graph.height - HEIGHT
-        for other in graph.boxes:
+def test_boxes_do_not_overlap(plan):
+    diagram = draw(plan_view.make_view(plan).items)
+    for box in diagram.boxes:
+        assert 0 <= box.y <= diagram.height - HEIGHT
+        for other in diagram.boxes:
             if other is not box and other.x == box.x:
                 assert abs(other.y - box.y) > HEIGHT
 
 
-def test_nothing_to_draw_is_no_picture() -> None:
+def test_nothing_to_draw_is_no_picture():
     assert draw([item("host", "web")]) is None
     assert 'id="graph"' not in page.render(plan_view.make_view(Plan(())))
 
@@ -305,11 +310,11 @@ def test_nothing_to_draw_is_no_picture() -> None:
         ({"changes": (), "outputs": (), "drift": ()}, "No changes"),
     ],
 )
-def test_headlines(plan: Plan, facts: dict[str, Any], headline: str) -> None:
+def test_headlines(plan, facts, headline):
     assert plan_view.make_view(replace(plan, **facts)).headline == headline
 
 
-def test_pages_claim_no_more_than_was_seen(plan: Plan, report: DriftReport) -> None:
+def test_pages_claim_no_more_than_was_seen(plan, report):
     sections = {item.anchor: item for item in plan_view.make_view(plan).sections}
     assert "as far as it was read" in sections["s-same"].meaning
     # A blacklisted command is let go of, and its row stays.
@@ -320,7 +325,7 @@ def test_pages_claim_no_more_than_was_seen(plan: Plan, report: DriftReport) -> N
     assert [row.verb for row in section.rows] == ["", "shown only"]
 
 
-def test_several_stacks_keep_their_resources_apart() -> None:
+def test_several_stacks_keep_their_resources_apart():
     one = make_report(14)
     other = tuple(replace(finding, stack="lab") for finding in one.findings)
     both = replace(one, findings=(*one.findings, *other))

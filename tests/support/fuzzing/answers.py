@@ -2,9 +2,9 @@
 
 from fuzzing.mutation import compact
 from opsconsole.errors import OpsconsoleError
+from opsconsole.v1.answers import Reply, WrongShape, decode_object
 from opsconsole.v1.bodies import DeleteResult, ImportResult, ListEnvelope
 from opsconsole.v1.console import check_resource
-from opsconsole.v1.exchange import Reply, WrongShape, decode_object
 
 SEEDS = compact(
     [

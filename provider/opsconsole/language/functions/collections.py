@@ -260,7 +260,9 @@ Signature("anytrue", (list_of(BOOL),), returns=BOOL)(any_of)
 @Signature("coalesce", rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
 def _coalesce(*values: Value) -> Value:
     types = [value.type for value in values]
-    wanted = unify(types) or (DYNAMIC if DYNAMIC in types else None)
+    wanted = unify(types)
+    if wanted is None and DYNAMIC in types and PRIMITIVES.issuperset({*types} - {DYNAMIC}):
+        wanted = DYNAMIC
     if wanted is None:
         raise EvaluationError("all arguments must have the same type")
     for value in values:

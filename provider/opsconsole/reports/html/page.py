@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from opsconsole import __version__
 from opsconsole.drift.model import Difference
-from opsconsole.reports.html.graph import HEIGHT, WIDTH, draw
+from opsconsole.reports.html.diagram import HEIGHT, WIDTH, draw
 from opsconsole.reports.terminal import body_of
 from opsconsole.reports.value_diff import Line, edit_script, lines_of_value
 from opsconsole.reports.view import View

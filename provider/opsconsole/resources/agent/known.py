@@ -20,6 +20,7 @@ from opsconsole.lifecycle.interface import NOT_PERMITTED, ReadOutcome, ReadReque
 from opsconsole.lifecycle.missing import refused_read
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import AGENT, HOST
+from opsconsole.text import first_items, join_words
 from opsconsole.v1.console import Listing
 from opsconsole.values import Values
 
@@ -27,7 +28,6 @@ PLUGINS_NOT_PERMITTED = (
     f"{NOT_PERMITTED}, the list of the agent's plugins; use a key that may read it"
 )
 _ALIKE = 0.8
-_MAX_NAMED = 20
 
 Names = frozenset[tuple[str, tuple[str, ...]]]
 """An id, and other names that people may use for its object."""
@@ -126,7 +126,7 @@ def doubt_plugins(
         # nothing. In these cases only an id that is similar to a listed one is doubted.
         if not near and not (whole and session.plans_whole):
             continue
-        advice = f"Did you mean {near}?" if near else f"They have {_some(sorted(shown))}."
+        advice = f"Did you mean {near}?" if near else f"They have {first_items(sorted(shown))}."
         summary = (
             f"No agent that was read has the plugin {plugin_id}"
             if whole
@@ -151,7 +151,7 @@ def _doubt_specialty(session: ConsoleSession, specialty_id: str) -> list[Diagnos
         for entry in listing.entries
     )
     near = near_ids(specialty_id, names)
-    known = f"There are {_some(sorted(entry['id'] for entry in listing.entries))}."
+    known = f"There are {first_items(sorted(entry['id'] for entry in listing.entries))}."
     advice = f"Did you mean {near}?" if near else known if names else "There is none."
     return [
         warning(
@@ -182,17 +182,12 @@ def near_ids(name: str, names: Names) -> str:
     phrases: dict[str, str] = {}
     for spelling in near:
         phrases.setdefault(*spellings[spelling])
-    *others, last = [*phrases.values()][:3] or [""]
-    return f"{', '.join(others)} or {last}" if others else last
+    return join_words([*phrases.values()][:3], "or")
 
 
 def _plain(text: str) -> str:
     """Return a name as people write it in an id: "Disk usage" as "disk-usage"."""
     return re.sub(r"[\W_]+", "-", text.casefold()).strip("-")
-
-
-def _some(items: list[str]) -> str:
-    return ", ".join(items[:_MAX_NAMED]) + (", …" if items[_MAX_NAMED:] else "")
 
 
 def not_permitted(

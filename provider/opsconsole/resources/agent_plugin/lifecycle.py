@@ -27,7 +27,7 @@ from opsconsole.lifecycle.interface import (
     PlanRemoval,
     ReadOutcome,
     ReadRequest,
-    Report,
+    ReportOutcomes,
     Seen,
     UnsettledCreate,
     UpdateRequest,
@@ -207,7 +207,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         # the state.
         return outcome._replace(state=request.prior)
 
-    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
+    async def create(self, requests: Sequence[CreateRequest], report: ReportOutcomes) -> None:
         """Attach plugins, and read the list of an agent once its last attachment was made."""
         for request in requests:
             agent_id = request.planned["agent_id"]

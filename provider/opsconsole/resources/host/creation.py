@@ -14,13 +14,18 @@ from typing import TYPE_CHECKING
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.interface import BULK_CREATES_AT_A_TIME, CreateRequest, Outcome, Report
+from opsconsole.lifecycle.interface import (
+    BULK_CREATES_AT_A_TIME,
+    CreateRequest,
+    Outcome,
+    ReportOutcomes,
+)
 from opsconsole.lifecycle.planning import creation_fields
 from opsconsole.lifecycle.session import map_limited
 from opsconsole.lifecycle.writes import unsettled_outcome
 from opsconsole.resources import HOST
 from opsconsole.resources.host.deletions import HostDeletions
-from opsconsole.resources.host.rows import HostRow, OtherHost, adopt, read_back, unread_outcome
+from opsconsole.resources.host.rows import ImportRow, OtherHost, adopt, read_back, unread_outcome
 from opsconsole.resources.host.verdicts import (
     DRY_RUN_IMPORTED,
     UNPROTECTED,
@@ -46,7 +51,7 @@ class BulkCreate:
     """
 
     def __init__(
-        self, lifecycle: BaseLifecycle, report: Report, *, rehearsal: bool = False
+        self, lifecycle: BaseLifecycle, report: ReportOutcomes, *, rehearsal: bool = False
     ) -> None:
         self._lifecycle = lifecycle
         self._report = report
@@ -59,14 +64,14 @@ class BulkCreate:
     async def run(self, requests: Sequence[CreateRequest]) -> None:
         """Create a host for each request; one bad row never fails its neighbours."""
         org_id = self._session.settings.org_id
-        rows = [HostRow(item, creation_fields(HOST, item.config, org_id)) for item in requests]
+        rows = [ImportRow(item, creation_fields(HOST, item.config, org_id)) for item in requests]
         for row in rows:
             self._named.setdefault(row.fields["name"], []).append(row.holder)
         size = self._imports.chunk_size
         chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
         await map_limited(chunks, self._create_chunk, BULK_CREATES_AT_A_TIME)
 
-    async def _create_chunk(self, rows: Sequence[HostRow]) -> None:
+    async def _create_chunk(self, rows: Sequence[ImportRow]) -> None:
         """Send one chunk as a dry run, and what passes it for real."""
         # Noted before the request: a deletion that ends while it is under way may change its
         # verdicts.
@@ -96,7 +101,7 @@ class BulkCreate:
         if not self._session.plans_whole:
             await map_limited(refused, partial(self._create_in_place, ended=ended), len(refused))
 
-    async def _judge(self, row: HostRow) -> None:
+    async def _judge(self, row: ImportRow) -> None:
         """Keep the verdict of a dry run on a row; adopt or refuse the row if it is final."""
         row.dry_run_status = row.verdict.status
         # Natively, a host in the place of a new one is deleted before. Terraform may delete it
@@ -104,7 +109,7 @@ class BulkCreate:
         if self._session.plans_whole and not row.verdict.created:
             await self._adopt_or_refuse(row)
 
-    async def _create_in_place(self, row: HostRow, ended: Collection[str]) -> None:
+    async def _create_in_place(self, row: ImportRow, ended: Collection[str]) -> None:
         """Create a host once the deletion of the one in its place has ended, or refuse its row.
 
         Args:
@@ -115,7 +120,7 @@ class BulkCreate:
         else:
             await self._adopt_or_refuse(row)
 
-    async def _send_import(self, rows: Sequence[HostRow]) -> None:
+    async def _send_import(self, rows: Sequence[ImportRow]) -> None:
         """Import rows that passed the dry run."""
         statuses = {row.request.address: row.dry_run_status for row in rows}
         await self._session.before_write("create", [row.request for row in rows], statuses)
@@ -124,7 +129,7 @@ class BulkCreate:
         try:
             result = await send(fields, on_error="continue", dry_run=False)
         except ConsoleError as problem:
-            if problem.safe_to_repeat:
+            if problem.had_no_effect:
                 await self._split_refused(rows, problem, self._send_import)
             else:
                 await self._settle_by_dry_run(rows, problem)
@@ -137,9 +142,9 @@ class BulkCreate:
 
     async def _split_refused(
         self,
-        rows: Sequence[HostRow],
+        rows: Sequence[ImportRow],
         problem: OpsconsoleError,
-        step: Callable[[Sequence[HostRow]], Awaitable[None]],
+        step: Callable[[Sequence[ImportRow]], Awaitable[None]],
     ) -> None:
         """Halve a chunk that was refused for its content, until each refused row is alone."""
         half = self._imports.split_size(len(rows), problem)
@@ -152,7 +157,7 @@ class BulkCreate:
         await step(rows[:half])
         await step(rows[half:])
 
-    async def _adopt_or_refuse(self, row: HostRow) -> None:
+    async def _adopt_or_refuse(self, row: ImportRow) -> None:
         """Adopt the host that prevents the creation of a row, or report what prevents it."""
         adopting = self._session.settings.on_existing_host == "adopt"
         if not adopting or row.verdict.id is None:
@@ -169,10 +174,10 @@ class BulkCreate:
             )
             await self._report_reason([row], would_adopt)
 
-    async def _report_imported(self, rows: Sequence[HostRow]) -> None:
+    async def _report_imported(self, rows: Sequence[ImportRow]) -> None:
         """Report rows by the verdicts of a real import."""
-        created: list[HostRow] = []
-        unknown: list[HostRow] = []
+        created: list[ImportRow] = []
+        unknown: list[ImportRow] = []
         for row in rows:
             verdict = row.verdict
             if not verdict.matched or (verdict.created and verdict.id is None):
@@ -187,7 +192,7 @@ class BulkCreate:
         if unknown:
             await self._settle_by_dry_run(unknown, _ID_UNKNOWN)
 
-    async def _read_back(self, created: Sequence[HostRow]) -> list[HostRow]:
+    async def _read_back(self, created: Sequence[ImportRow]) -> list[ImportRow]:
         """Report hosts that were created, then read each and report it again.
 
         Returns:
@@ -198,9 +203,9 @@ class BulkCreate:
             unread = [(row.request, unread_outcome(row)) for row in created]
             await self._report(unread, last=False)
 
-        others: list[HostRow] = []
+        others: list[ImportRow] = []
 
-        async def read_one(row: HostRow) -> None:
+        async def read_one(row: ImportRow) -> None:
             try:
                 outcome = await read_back(self._lifecycle, row)
             except OtherHost as problem:
@@ -214,7 +219,7 @@ class BulkCreate:
         await map_limited(created, read_one, self._session.settings.max_concurrency)
         return others
 
-    async def _settle_by_dry_run(self, rows: Sequence[HostRow], problem: ConsoleError) -> None:
+    async def _settle_by_dry_run(self, rows: Sequence[ImportRow], problem: ConsoleError) -> None:
         """Settle an import whose answer was lost, by a dry run whose answer carries the ids."""
         try:
             result = await self._imports.dry_run([row.fields for row in rows])
@@ -225,7 +230,7 @@ class BulkCreate:
             return
         _take_verdicts(rows, result)
         imported = not result.dry_run
-        created: list[HostRow] = []
+        created: list[ImportRow] = []
         for row in rows:
             # The earlier dry run gave the row the status of a new host. Another status now shows
             # that this import created it. The same status settles nothing, as the import may still
@@ -243,10 +248,10 @@ class BulkCreate:
             row.notes = ()
             await self._report_row(row, self._outcome_lost(row, problem))
 
-    def _outcome_lost(self, row: HostRow, problem: ConsoleError) -> Outcome:
+    def _outcome_lost(self, row: ImportRow, problem: ConsoleError) -> Outcome:
         return unsettled_outcome(self._lifecycle, row.request, problem, row.dry_run_status)
 
-    def _not_created(self, row: HostRow) -> Diagnostic:
+    def _not_created(self, row: ImportRow) -> Diagnostic:
         holders = self._session.holders[HOST.type_name]
         twins = (item for item in self._named[row.fields["name"]] if item != row.holder)
         diagnostic = explain_not_created(
@@ -261,7 +266,7 @@ class BulkCreate:
         again = "If it is a host that this run deletes, apply again: it is gone by then."
         return replace(diagnostic, detail=f"{diagnostic.detail} {again}")
 
-    def _claim(self, row: HostRow) -> Diagnostic | None:
+    def _claim(self, row: ImportRow) -> Diagnostic | None:
         """Claim the id of a row's verdict; refuse one that stands for two declarations."""
         session, host_id = self._session, row.host_id
         is_shared = row.verdict.is_shared
@@ -276,21 +281,21 @@ class BulkCreate:
             f"again.{other} Declare each machine once, and import it by its id.",
         )
 
-    def _name(self, row: HostRow) -> str:
+    def _name(self, row: ImportRow) -> str:
         return self._lifecycle.name(row.request.config, row.request.address)
 
-    async def _report_reason(self, rows: Sequence[HostRow], diagnostic: Diagnostic) -> None:
+    async def _report_reason(self, rows: Sequence[ImportRow], diagnostic: Diagnostic) -> None:
         for row in rows:
             await self._report_row(row, Outcome(None, diagnostics=(diagnostic,)))
 
-    async def _report_row(self, row: HostRow, outcome: Outcome) -> None:
+    async def _report_row(self, row: ImportRow, outcome: Outcome) -> None:
         outcome = outcome.with_diagnostics(*row.notes) if row.notes else outcome
         if self._rehearsal:
             outcome = refuse_dry_run_creation(self._name(row), outcome)
         await self._report([(row.request, outcome)])
 
 
-def _take_verdicts(rows: Sequence[HostRow], result: ImportResult) -> None:
+def _take_verdicts(rows: Sequence[ImportRow], result: ImportResult) -> None:
     for row, verdict in zip(rows, match_verdicts(result, len(rows)), strict=True):
         row.verdict = verdict
 

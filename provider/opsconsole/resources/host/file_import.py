@@ -96,7 +96,7 @@ class ReportedRow:
     failed: bool = False
 
 
-Report = Callable[[Sequence[ReportedRow]], None]
+ReportRows = Callable[[Sequence[ReportedRow]], None]
 
 
 @dataclass
@@ -119,7 +119,7 @@ class FileImport:
     session: ConsoleSession
     dry_run: bool
     ends_at_failure: bool
-    report: Report
+    report: ReportRows
     counts: Counter[str] = field(default_factory=Counter)
     problem: OpsconsoleError | None = None
     failed: bool = False
@@ -148,7 +148,7 @@ class FileImport:
     @property
     def is_dry_run_sure(self) -> bool:
         """Whether certainly nothing was imported."""
-        lost = isinstance(self.problem, ConsoleError) and not self.problem.safe_to_repeat
+        lost = isinstance(self.problem, ConsoleError) and not self.problem.had_no_effect
         dry_runs = self.session.dry_runs
         return not dry_runs.ignored and (dry_runs.honoured or not lost)
 
@@ -172,7 +172,7 @@ class FileImport:
                 raise answered_as_dry_run()
             self._take(rows, start, done, await self._without_id(rows, before, done))
         except OpsconsoleError as problem:
-            if before and isinstance(problem, ConsoleError) and not problem.safe_to_repeat:
+            if before and isinstance(problem, ConsoleError) and not problem.had_no_effect:
                 await self._settle(rows, start, before, problem)
             elif blames_the_rows(problem):
                 await self._split_refused(rows, start, problem)

@@ -22,7 +22,7 @@ from opsconsole.lifecycle.interface import (
     PlanRemoval,
     ReadOutcome,
     ReadRequest,
-    Report,
+    ReportOutcomes,
     UnsettledCreate,
     UpdateRequest,
 )
@@ -87,7 +87,7 @@ class HostLifecycle(BaseLifecycle):
         """How many rows go into one import."""
         return self._imports.chunk_size
 
-    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
+    async def create(self, requests: Sequence[CreateRequest], report: ReportOutcomes) -> None:
         """Create hosts by guarded bulk imports; each row succeeds or fails on its own."""
         await BulkCreate(self, report).run(requests)
 

@@ -12,8 +12,7 @@ from typing import Any
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import BadRequest, ConsoleError, NotFound, UnexpectedAnswer
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.v1.exchange import Operation
-from opsconsole.v1.operations import naming_hint
+from opsconsole.v1.operations import Operation, naming_hint
 
 HOST_GET_HINT = naming_hint("host_get", "an operation that reads a host")
 _REFUSALS = 2

@@ -32,7 +32,7 @@ _numbers = itertools.count(1)
 
 
 @dataclass(slots=True, eq=False)
-class HostRow:
+class ImportRow:
     """A requested host, and the row that is sent for it."""
 
     request: CreateRequest
@@ -58,7 +58,7 @@ class HostRow:
         return self.verdict.id
 
 
-def unread_outcome(row: HostRow) -> Outcome:
+def unread_outcome(row: ImportRow) -> Outcome:
     """Return the outcome of a host that the console has created and that was not read yet."""
     private = PrivateState().with_declaration(row.request.config, CREATION_ONLY).encode()
     return Outcome(fill_unknown(HOST, row.request.planned, {"id": row.host_id}), private)
@@ -68,7 +68,7 @@ class OtherHost(ConsoleError):
     """Reading a host shows that it is not the one of a row."""
 
 
-async def read_back(lifecycle: BaseLifecycle, row: HostRow) -> Outcome:
+async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
     """Return the outcome of a host that the console has created.
 
     Nothing is an error here. Planned values go into state, and unread ones are null. A field that
@@ -110,7 +110,7 @@ async def read_back(lifecycle: BaseLifecycle, row: HostRow) -> Outcome:
 
 def _outcome_of_answer(
     lifecycle: BaseLifecycle,
-    row: HostRow,
+    row: ImportRow,
     answer: Mapping[str, Any],
     diagnostics: tuple[Diagnostic, ...] = (),
 ) -> Outcome:
@@ -140,7 +140,7 @@ def _outcome_of_answer(
     return outcome
 
 
-async def adopt(lifecycle: BaseLifecycle, row: HostRow) -> Outcome:
+async def adopt(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
     """Read the host, update the fields that differ, and take it into state.
 
     A difference that only a new host could remove is refused. If hosts cannot be read, all declared

@@ -15,7 +15,7 @@ from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import NEVER_CREATED, STILL_UNSETTLED, Outcome, UnsettledCreate
 from opsconsole.lifecycle.planning import creation_fields, request_of
 from opsconsole.resources import HOST
-from opsconsole.resources.host.rows import HostRow, OtherHost, read_back
+from opsconsole.resources.host.rows import ImportRow, OtherHost, read_back
 from opsconsole.resources.host.verdicts import (
     DryRunIgnored,
     GuardedImports,
@@ -42,7 +42,7 @@ async def settle_host_creates(
     for item in creates:
         request = request_of(item, HOST)
         fields = creation_fields(HOST, request.config, org_id)
-        rows.append(HostRow(request, fields, dry_run_status=item.dry_run_status))
+        rows.append(ImportRow(request, fields, dry_run_status=item.dry_run_status))
     control = _control_rows(rows, existing)
     try:
         sent = [row.fields for row in rows] + [fields for _, fields in control.values()]
@@ -79,7 +79,7 @@ async def settle_host_creates(
 
 
 def _control_rows(
-    rows: Sequence[HostRow], existing: Sequence[Values]
+    rows: Sequence[ImportRow], existing: Sequence[Values]
 ) -> Mapping[_FieldNames, tuple[str, dict[str, object]]]:
     """Return the id and the row of a host that exists, for each set of fields in `rows`."""
     control: dict[_FieldNames, tuple[str, dict[str, object]]] = {}
@@ -91,7 +91,7 @@ def _control_rows(
     return control
 
 
-async def _read_created(lifecycle: BaseLifecycle, row: HostRow) -> Outcome:
+async def _read_created(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
     try:
         return await read_back(lifecycle, row)
     except OtherHost as problem:

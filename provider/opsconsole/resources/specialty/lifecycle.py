@@ -164,7 +164,7 @@ class SpecialtyLifecycle(BaseLifecycle):
                 if awaited and await hosts.wait_for_another(ended, deadline):
                     continue
                 # It is still there, whatever became of an earlier try.
-                problem.safe_to_repeat = True
+                problem.had_no_effect = True
                 raise
             except ConsoleError:
                 self.session.forget_list("specialty_search")

@@ -1,6 +1,6 @@
-"""One exchange with the console: the address of a request, and the meaning of its HTTP answer.
+"""The meaning of one HTTP answer of the console.
 
-An answer is a JSON object, or the error that it means (the document: Errors).
+It is a JSON object, or the error that it means (the document: Errors).
 The document does not bound the depth and the numbers of a body, so they have bounds here; the size
 is bounded where the body is read.
 Bodies of another shape become `UnexpectedAnswer`: status, content type and the first characters.
@@ -11,12 +11,9 @@ from __future__ import annotations
 import codecs
 import json
 import math
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Never
-from urllib.parse import quote
 
 from opsconsole.errors import (
     ApiError,
@@ -31,93 +28,10 @@ from opsconsole.errors import (
     TooManyRequests,
     Unauthorized,
     UnexpectedAnswer,
-    UserError,
-    had_no_effect,
+    shows_no_effect,
 )
+from opsconsole.text import LONE_SURROGATE, shorten
 from opsconsole.v1.retry import retry_after
-
-MAX_ID_LENGTH = 500
-"""The document gives no limit for ids. Servers commonly accept addresses of 8,000 bytes, and a
-character takes up to twelve bytes there."""
-
-_FIXED_PATHS = frozenset({("POST", "/api/v1/hosts/batch"), ("GET", "/api/v1/specialties/search")})
-"""Operations with a fixed last segment where other operations have an id."""
-
-_HALVES = re.compile("[\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One operation.
-
-    Attributes:
-        name: Short name; calls are counted by it.
-        method: HTTP method; empty where an operator must name the operation.
-        path: Path template relative to the base address; `{…}` stands for one id.
-        repeatable: Whether a second call after a lost answer does no harm; false for a create.
-        documented: Whether the API document shows it.
-        nameable: Whether an operator may name it in `extra_endpoints`.
-        lists: The kind of its entries, as `list_query` names it; empty: it is no list.
-    """
-
-    name: str
-    method: str
-    path: str
-    repeatable: bool
-    documented: bool = False
-    nameable: bool = False
-    lists: str = ""
-
-    @property
-    def takes_id(self) -> bool:
-        """Whether its path holds an id."""
-        return "{" in self.path
-
-    def __str__(self) -> str:
-        return f"{self.method} {self.path}"
-
-    def path_of(self, ids: Sequence[str]) -> str:
-        """Return the path with `ids` percent-encoded in place of its placeholders.
-
-        Raises:
-            UserError: an id that cannot be part of a path: empty, a dot segment, not text, or one
-                that makes it the path of another operation.
-        """
-        if not ids:
-            return self.path
-        parts = _parts(self.path)
-        pieces = [parts[0]]
-        for value, rest in zip(ids, parts[1:], strict=True):
-            if not can_be_id(value):
-                shown = ascii(value if len(value) <= 40 else f"{value[:40]}…")
-                raise UserError(f"{shown} cannot be an id.", "Ids look like hst_… or agt_….")
-            pieces += (quote(value, safe=""), rest)
-        path = "".join(pieces)
-        if (self.method, path) in _FIXED_PATHS:
-            raise UserError(
-                f"{ids[-1]!r} cannot be an id: {self.method} {path} is another operation.",
-                "Ids look like hst_… or agt_….",
-            )
-        return path
-
-
-def can_be_id(value: object) -> bool:
-    """Return whether a value can be an id, and so one segment of a path.
-
-    An id is text: not empty, no dot segment, no longer than fits into an address, and without
-    halves of surrogate pairs.
-    """
-    if not isinstance(value, str) or not 0 < len(value) <= MAX_ID_LENGTH:
-        return False
-    # Dot segments are resolved away in a path, which then leads elsewhere.
-    return value not in (".", "..") and (value.isascii() or _HALVES.search(value) is None)
-
-
-@lru_cache(maxsize=64)
-def _parts(path: str) -> tuple[str, ...]:
-    first, *rest = path.split("{")
-    return (first, *(part.partition("}")[2] for part in rest))
-
 
 _MAX_DEPTH = 100
 _MAX_DIGITS = 40
@@ -158,7 +72,7 @@ def json_object(content: bytes) -> dict[str, Any]:
 def _has_halves(value: Any) -> bool:
     """Return whether a text of a value, which is not nested deep, holds half a surrogate pair."""
     if isinstance(value, str):
-        return not value.isascii() and _HALVES.search(value) is not None
+        return not value.isascii() and LONE_SURROGATE.search(value) is not None
     if isinstance(value, dict):
         return any(map(_has_halves, value)) or any(map(_has_halves, value.values()))
     return isinstance(value, list) and any(map(_has_halves, value))
@@ -298,7 +212,7 @@ def unexpected_answer(
         remedy,
         operation=str(operation),
         status=reply.status,
-        safe_to_repeat=had_no_effect(reply.status, documented=False),
+        had_no_effect=shows_no_effect(reply.status, documented=False),
         without_body=200 <= reply.status < 300 and not reply.content,
     )
 
@@ -318,4 +232,4 @@ def beginning(content: bytes) -> str:
     """Return the first characters of a body on one line, safe to print to a terminal."""
     text = content[: 4 * _FIRST_CHARACTERS].decode(errors="replace")
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= _FIRST_CHARACTERS else f"{line[:_FIRST_CHARACTERS]}…"
+    return shorten(line, _FIRST_CHARACTERS)

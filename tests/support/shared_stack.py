@@ -1,4 +1,4 @@
-"""A world to live in: a console, and a directory in which both engines work on one state."""
+"""One stack for both engines: a console, and a directory with a program and a state."""
 
 import base64
 import json
@@ -10,7 +10,7 @@ from engines import Plan, Standin, Terraform
 from opsconsole.emulator import Emulator
 
 
-class World:
+class SharedStack:
     """A console, a directory with a program and a state, and both engines at work there."""
 
     def __init__(self, console: Emulator, terraform: Terraform) -> None:
@@ -37,7 +37,7 @@ class World:
         return next(rows, None)
 
     def names(self) -> dict[str, str]:
-        """Return what each id that the console made up stands for in both worlds.
+        """Return what each id that the console made up stands for in both stacks.
 
         Ids of what is gone by now count too: a state may still hold them in a reference.
         """
@@ -47,7 +47,7 @@ class World:
         return self._names
 
     def normalised_state(self) -> dict[str, Any]:
-        """Return what state holds, with ids and times as both worlds would write them."""
+        """Return what state holds, with ids and times as both stacks would write them."""
         names = self.names()
         text = (self.folder / "terraform.tfstate").read_text()
         found: dict[str, Any] = {}

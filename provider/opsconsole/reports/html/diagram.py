@@ -1,4 +1,4 @@
-"""The graph of a page: hosts, their agents and other related objects, and the ties between them.
+"""The diagram of a page: hosts, their agents and other related objects, and the ties between them.
 
 Ties are found by the console's ids, or by the dependencies of a resource if an id is known only
 after apply. In a crowded column, boxes of the same style are merged.
@@ -75,7 +75,7 @@ class Tie:
 
 
 @dataclass(slots=True)
-class Graph:
+class Diagram:
     """Boxes and the ties between them; a header has its text and place."""
 
     boxes: list[Box]
@@ -85,17 +85,17 @@ class Graph:
     height: int = 0
 
 
-def draw(items: Iterable[GraphItem]) -> Graph | None:
-    """Return the graph of `items` with positions, or None if there are no ties."""
-    graph = graph_of(items)
+def draw(items: Iterable[GraphItem]) -> Diagram | None:
+    """Return the diagram of `items` with positions, or None if there are no ties."""
+    diagram = diagram_of(items)
     # A report that was read from JSON has no references, so it has no ties.
-    return lay_out(merge_alike(graph)) if graph.ties else None
+    return lay_out(merge_alike(diagram)) if diagram.ties else None
 
 
-def graph_of(items: Iterable[GraphItem]) -> Graph:
-    """Return the graph of `items`, still without positions."""
+def diagram_of(items: Iterable[GraphItem]) -> Diagram:
+    """Return the diagram of `items`, still without positions."""
     builder = _Builder(list(items))
-    return Graph(list(builder.boxes.values()), list(builder.ties.values()))
+    return Diagram(list(builder.boxes.values()), list(builder.ties.values()))
 
 
 class _Builder:
@@ -215,13 +215,13 @@ def _texts(value: Any) -> list[str]:
     return [item for item in items if isinstance(item, str) and item]
 
 
-def merge_alike(graph: Graph) -> Graph:
-    """Return `graph` with about `ROOM` boxes in each column: boxes of one style become one."""
+def merge_alike(diagram: Diagram) -> Diagram:
+    """Return `diagram` with about `ROOM` boxes in each column: boxes of one style become one."""
     groups: defaultdict[tuple[Column, Style], list[Box]] = defaultdict(list)
-    for box in graph.boxes:
+    for box in diagram.boxes:
         groups[box.column, box.style].append(box)
-    sizes = Counter(box.column for box in graph.boxes)
-    loud = Counter(box.column for box in graph.boxes if not box.style.quiet)
+    sizes = Counter(box.column for box in diagram.boxes)
+    loud = Counter(box.column for box in diagram.boxes if not box.style.quiet)
     merged: dict[int, Box] = {}
     for (column, style), boxes in groups.items():
         stay = (
@@ -232,23 +232,23 @@ def merge_alike(graph: Graph) -> Graph:
         one = Box(column, title, subtitle, style, anchor, len(boxes))
         merged |= {id(box): box if stay else one for box in boxes}
     ties: dict[tuple[int, int], Tie] = {}
-    for tie in graph.ties:
+    for tie in diagram.ties:
         pair = merged[id(tie.source)], merged[id(tie.target)]
         known = ties.get((id(pair[0]), id(pair[1])), Tie(*pair, tie.style, 0))
         style = min(known.style, tie.style, key=lambda style: style.rank)
         ties[id(pair[0]), id(pair[1])] = Tie(*pair, style, known.count + tie.count)
     boxes = sorted(dict.fromkeys(merged.values()), key=lambda box: box.column)
-    return Graph(boxes, list(ties.values()))
+    return Diagram(boxes, list(ties.values()))
 
 
-def lay_out(graph: Graph) -> Graph:
+def lay_out(diagram: Diagram) -> Diagram:
     """Position each box: columns from left to right, each centred vertically."""
     near: defaultdict[int, list[Box]] = defaultdict(list)
-    for tie in graph.ties:
+    for tie in diagram.ties:
         near[id(tie.source)].append(tie.target)
         near[id(tie.target)].append(tie.source)
     places: defaultdict[int, list[Box]] = defaultdict(list)
-    for box in graph.boxes:
+    for box in diagram.boxes:
         places[min(box.column, Column.SPECIALTIES)].append(box)
     columns = [places[place] for place in sorted(places)]
     ranks: dict[int, float] = {}
@@ -269,13 +269,13 @@ def lay_out(graph: Graph) -> Graph:
         for above, box in zip([None, *column], column, strict=False):
             if above is None or above.column is not box.column:
                 y += _HEADER
-                graph.headers.append((_title(box.column).capitalize(), x, y - 14))
+                diagram.headers.append((_title(box.column).capitalize(), x, y - 14))
             box.x, box.y = x, y
             y += _STEP
-    for number, box in enumerate(graph.boxes):
+    for number, box in enumerate(diagram.boxes):
         box.number = number
     width = 2 * _SIDE + (len(columns) - 1) * _ACROSS + WIDTH
-    return Graph(graph.boxes, graph.ties, graph.headers, width, max(heights) + _SIDE)
+    return Diagram(diagram.boxes, diagram.ties, diagram.headers, width, max(heights) + _SIDE)
 
 
 def _title(column: Column) -> str:

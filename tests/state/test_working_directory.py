@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.journal_files import JOURNAL_SUFFIX, journal_of, unfolded_journals
+from opsconsole.working_directory import JOURNAL_SUFFIX, journal_of, unfolded_journals
 
 
 @pytest.fixture(autouse=True)

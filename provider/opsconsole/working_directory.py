@@ -1,7 +1,6 @@
-"""Finds the journals of the native engine, and those that a crash left behind.
+"""The files that engines leave in a working directory: the note of `init`, states and journals.
 
-Both engines use this module. It knows file names and the state location that `terraform init`
-recorded, not the content of a journal.
+Both engines use this module. It knows the names of states and journals, not their content.
 """
 
 from __future__ import annotations
