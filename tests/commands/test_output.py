@@ -138,7 +138,7 @@ def test_terraform_has_nothing_to_change_in_them(native_on, terraform):
 def test_an_output_shows_the_instances_that_a_run_leaves(native, words, changes):
     """As in core, where state holds others than are declared."""
 
-    def declared(keys: str, count: int) -> dict[str, Any]:
+    def declare(keys: str, count: int) -> dict[str, Any]:
         each = {"name": "${each.key}", "for_each": {key: key for key in keys}}
         return {"opsconsole_host": {"e": each, "c": {"name": "c${count.index}", "count": count}}}
 
@@ -147,9 +147,9 @@ def test_an_output_shows_the_instances_that_a_run_leaves(native, words, changes)
         "counted": {"value": "${opsconsole_host.c[*].name}"},
         "number": {"value": "${length(opsconsole_host.c)}"},
     }
-    native.apply(declared("xy", 2), output=output)
+    native.apply(declare("xy", 2), output=output)
     before = {"each": {"x": "x", "y": "y"}, "counted": ["c0", "c1"], "number": 2}
-    native.write(declared("yz", 1), output=output)
+    native.write(declare("yz", 1), output=output)
     native.run("plan", "-out=saved.plan", *words)
     native.run("apply", "saved.plan")
     shown = {name: item["value"] for name, item in native.state["outputs"].items()}
