@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from declarations import hosts
-from left_calls import calls_left
+from native_project import calls_left
 from opsconsole.errors import UserError
 from opsconsole.state import Intent, State
 from opsconsole.state.backend import LocalBackend
@@ -158,6 +158,9 @@ def test_a_state_is_pulled_and_pushed(native):
     mine.write_text(json.dumps(native.state | {"outputs": {}, "resources": []}))
     assert "other content: neither is newer" in native.run("state", "push", "mine", expect=1).err
     assert "Check the path" in native.run("state", "push", "none", expect=1).err
+    mine.write_text("\n")
+    assert "mine holds no state" in native.run("state", "push", "--force", "mine", expect=1).err
+    assert native.addresses() == ["opsconsole_host.a"]
 
 
 def test_a_push_discards_nothing_of_an_interrupted_run_without_a_word(native):
