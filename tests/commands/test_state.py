@@ -173,7 +173,7 @@ def test_a_push_discards_nothing_of_an_interrupted_run_without_a_word(native):
     item = state.get("opsconsole_host.new")
     state.remove("opsconsole_host.new")
     native.state_file.write_bytes(state.to_bytes())
-    other.write_text(json.dumps(native.state | {"serial": state.serial + 9}))
+    older = native.state
     base, changes = base_of("crashed", state), list[StateChange]()
     state.on_change = changes.append
     state.put("opsconsole_host.new", item)
@@ -184,7 +184,8 @@ def test_a_push_discards_nothing_of_an_interrupted_run_without_a_word(native):
 
     push = ("state", "push", "other")
     named = f"opsconsole_host.new = {created}, opsconsole_host.old = gone"
-    for _ in range(2):
+    for serial in (0, state.serial + 9, state.serial + 9):
+        other.write_text(json.dumps(older | {"serial": serial}))
         refused = native.run(*push, expect=1).err
         assert f"does not hold what an interrupted run did: {named}." in refused
         assert native.addresses() == ["opsconsole_host.a", "opsconsole_host.new"]

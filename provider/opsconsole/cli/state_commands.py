@@ -155,16 +155,16 @@ def push(args: argparse.Namespace) -> int:
     with open_state(opening.state_backend(args, "state push")) as session:
         opening.warn_of_recovery(session)
         changes = session.name_lost_changes(pushed)
+        if changes and not args.force:
+            # Another try is refused too, until the user folds the changes or gives --force.
+            session.leave_recovered()
+            raise UserError(
+                f"The pushed state does not hold what an interrupted run did: {changes}.",
+                "`opsconsole state fold` adds it to the state that is there, and `opsconsole "
+                "state pull` prints the result. --force discards it.",
+            )
         if not args.force:
             _check_succession(session.state, pushed)
-            if changes:
-                # Another try is refused too, until the user folds the changes or gives --force.
-                session.leave_recovered()
-                raise UserError(
-                    f"The pushed state does not hold what an interrupted run did: {changes}.",
-                    "`opsconsole state fold` adds it to the state that is there, and `opsconsole "
-                    "state pull` prints the result. --force discards it.",
-                )
         calls = session.replace_with(pushed)
     if changes:
         sys.stderr.write(
