@@ -22,11 +22,11 @@ from declarations import (
 from engines import Terraform
 from opsconsole.definition import Attribute, ChangeRule, ResourceDefinition
 from opsconsole.emulator import Emulator
-from opsconsole.emulator.document import TABLES
+from opsconsole.emulator.document import KINDS
 from opsconsole.resources import AGENT, RESOURCES
 
 AGENT_FRAME = agent_on("gate_0")
-COLLECTIONS = {item.name: TABLES[kind_of(item)] for item in RESOURCES.values()}
+COLLECTIONS = {item.name: KINDS[kind_of(item)].collection for item in RESOURCES.values()}
 COLLECTIONS["agent_plugin"] = "attachments"
 _LABELS: dict[str, dict[str, Any]] = {"specialty": {}, "blacklisted_command": {"pattern": "old"}}
 ADOPTED = tuple(_LABELS)
