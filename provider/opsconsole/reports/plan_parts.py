@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from opsconsole.definition import Attribute, DataSourceDefinition, Kind, ResourceDefinition
+from opsconsole.definition import DataSourceDefinition, Kind, ResourceDefinition
 from opsconsole.errors import UserError
 from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, OutputChange, Plan
 from opsconsole.reports.value_diff import TO_NULL, Line, changed_value, diff_lines, lines_of_value
@@ -191,17 +191,16 @@ def definition_of(address: str, type_name: str) -> ResourceDefinition | DataSour
     return RESOURCES.get(type_name)
 
 
-def kinds_of(address: str, type_name: str) -> dict[str, Kind]:
+def kinds_of(address: str, type_name: str) -> Mapping[str, Kind]:
     """Return the kinds of the attributes by name; empty if the type is not one of ours."""
     definition = definition_of(address, type_name)
-    return {} if definition is None else {item.name: item.kind for item in definition}
+    return {} if definition is None else definition.kinds
 
 
 def sensitive_of(address: str, type_name: str, marked: frozenset[str]) -> frozenset[str]:
     """Return the names that must not be shown: those `marked` and those defined as sensitive."""
     definition = definition_of(address, type_name)
-    defined: tuple[Attribute, ...] = () if definition is None else definition.attributes
-    return marked.union(item.name for item in defined if item.sensitive)
+    return marked if definition is None else marked | definition.sensitive_names
 
 
 def _label_attribute(type_name: str) -> str:
