@@ -163,7 +163,7 @@ def _make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
     if notify:
         from opsconsole.reports import notification
 
-        notification.check_url(notify)
+        notification.check_url(notify, "--notify" if args.notify else _NOTIFY_URL)
     earlier = None
     if args.since is not None:
         from opsconsole.reports.drift_json import read_earlier_report
