@@ -98,7 +98,7 @@ def test_a_usage_error_names_what_is_near_and_exits_with_1(command, rest, text, 
     ("command", "variable", "text"),
     [
         ("plan", "OPSCONSOLE_MAX_DESTROY", "'x' is not a percentage from 0 to 100"),
-        ("drift", "OPSCONSOLE_NOTIFY_FORMAT", "'x' is not json, slack, teams"),
+        ("drift", "OPSCONSOLE_NOTIFY_FORMAT", "'x' is not one of json, slack, teams"),
     ],
 )
 def test_an_error_in_a_variable_names_the_variable(command, variable, text, monkeypatch, capsys):

@@ -76,14 +76,15 @@ def read_kinds(text: str) -> tuple[str, ...]:
         return ()
     kinds = tuple(text.split(","))
     known = drift.unmanaged_kinds()
-    if not known.keys() >= set(kinds):
-        raise argparse.ArgumentTypeError(f"{text!r} is not {', '.join(known)} or none")
+    for kind in kinds:
+        if kind not in known:
+            raise argparse.ArgumentTypeError(f"{kind!r} is not one of {', '.join(known)}, or none")
     return kinds
 
 
 def read_notification(text: str) -> str:
     if text not in NOTIFICATIONS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {', '.join(NOTIFICATIONS)}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(NOTIFICATIONS)}")
     return text
 
 
