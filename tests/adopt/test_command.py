@@ -165,6 +165,7 @@ def test_what_the_state_holds_is_left_out(adopt, tmp_path, native) -> None:
         (("web",), "'web' is not an import id."),
         ((), "No documented operation lists hosts, agents or blacklisted commands."),
         (("hst_1", "--output", "there.py"), "there.py exists already."),
+        (("hst_1", "--output", "nowhere/a.py"), "Cannot write nowhere/a.py: there is no directory"),
     ],
 )
 def test_what_is_wrong_with_the_command(adopt, tmp_path, words, told) -> None:

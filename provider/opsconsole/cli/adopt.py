@@ -28,7 +28,7 @@ from opsconsole.cli.host_rows import read_rows, read_text
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.drift.stack import state_objects
 from opsconsole.errors import UserError
-from opsconsole.named_files import write_named
+from opsconsole.named_files import check_writable, write_named
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.file_import import Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
@@ -44,10 +44,13 @@ def run(args: argparse.Namespace) -> int:
     path = args.output or Path("adopted.tf" if args.hcl else "adopted.py")
     data = _rows_file(args, path)
     for file in (path, data):
-        if file is not None and str(file) != "-" and file.exists():
+        if file is None or str(file) == "-":
+            continue
+        if file.exists():
             raise UserError(
                 f"{file} exists already.", "Name another file with --output, or move it away."
             )
+        check_writable(file)
     if str(path) != "-":
         _refuse_second_program(path.parent, hcl=args.hcl)
     ids = [

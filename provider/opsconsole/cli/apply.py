@@ -55,6 +55,7 @@ def _apply_program(args: argparse.Namespace) -> int:
         raise UserError(
             "With --json, no question can be asked.", "Add --auto-approve, or apply a saved plan."
         )
+    planning.check_reports(args)
     program = opening.open_checked(args)
     variables = opening.variables_of(args, program)
     backend = opening.open_backend(args, program, args.command)
@@ -89,6 +90,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
             f"--{given[0].replace('_', '-')} cannot be given with a saved plan: the plan fixes it.",
             "Plan again with this option.",
         )
+    planning.check_reports(args)
     saved = read_plan(args.planfile)
     program, variables = reopen(saved, args.variables, os.environ)
     args.state = Path(saved.state) if saved.state else None

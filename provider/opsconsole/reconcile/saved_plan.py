@@ -28,7 +28,7 @@ from opsconsole.diagnostics import Diagnostic, Severity, error
 from opsconsole.errors import UserError
 from opsconsole.language import Program, lasting_values, read_program, resolve_variables, says_twice
 from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.named_files import read_named
+from opsconsole.named_files import check_writable, read_named
 from opsconsole.reconcile.plan import UNKNOWN_KEY, Action, Plan
 from opsconsole.reconcile.prior import PriorInstance, has_shape
 from opsconsole.reconcile.providers import OnStop, OpenedStack, provider_in_state
@@ -83,8 +83,9 @@ def check_plan_file(path: Path) -> None:
     """Refuse to write a plan over a file that is not a plan, such as the program.
 
     Raises:
-        UserError: There is such a file.
+        UserError: There is such a file, or none can be written there.
     """
+    check_writable(path)
     # An empty file holds nothing that could be lost.
     if not path.is_file() or not path.stat().st_size:
         return
