@@ -317,7 +317,7 @@ class BaseLifecycle:
         return answer
 
     async def is_there(self, object_id: str) -> bool:
-        """Read whether an object exists; raise as `fetch` does if the read does not show it."""
+        """Return whether an object exists; raise what `fetch` raises, `NotFound` included."""
         await self.fetch(object_id)
         return True
 

@@ -131,7 +131,7 @@ class ConsoleSession:
         """Return what holds an object in place of an address; None: nothing else does.
 
         Args:
-            address: May be empty: then no other call for this object is taken for the same one.
+            address: If empty, every holder counts as another one.
         """
         holder = self.holders[type_name].get(object_id)
         return None if address and holder == address else holder

@@ -31,7 +31,7 @@ async def apply_plan(
     listener: ApplyListener,
     watch: Callable[[Providers], None] = lambda providers: None,
 ) -> ApplyResult:
-    """Apply a plan; successful changes are in state in any case.
+    """Apply a plan. Also after an error, state holds the changes that succeeded.
 
     Args:
         watch: Receives the providers before the first request. Stopping them begins nothing more;

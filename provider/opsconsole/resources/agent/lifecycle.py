@@ -149,8 +149,9 @@ class AgentLifecycle(BaseLifecycle):
         self._known.meet(state, address)
 
     def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> ReadOutcome:
-        """Update an agent from the answer to an attach or a detach; archived is no volatile status.
+        """Update an agent from the answer to an attach or a detach.
 
+        `archived` is kept, although `status` is volatile.
         An answer that is no whole Agent changes nothing.
         """
         # The list of plugins says whether they took place, so this answer may be left out.
@@ -439,7 +440,7 @@ class AgentLifecycle(BaseLifecycle):
         return Outcome(None, diagnostics=self.unplanned_warnings(request, diagnostics))
 
     async def is_there(self, object_id: str) -> bool:
-        """Read whether an agent exists and is not archived; raise if the read does not show it."""
+        """Return whether an agent exists and is not archived; raise if the read cannot tell."""
         if self.has_operation("read"):
             return (await self.fetch(object_id)).get("status") != "archived"
         # A list that was read before the deletion would prove nothing.

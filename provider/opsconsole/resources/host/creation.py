@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 class BulkCreate:
     """The guarded imports of one creation.
 
-    `lifecycle` is that of hosts, whose names and messages it shares.
+    `lifecycle` is the lifecycle of hosts. It names hosts in messages.
 
     Each row is reported once its outcome is known. A rehearsal ends where the real import would
     begin, and reports only rows that would not be created.

@@ -43,8 +43,8 @@ from opsconsole.values import UNKNOWN, Values, changed_fields
 class PlannedHostNames:
     """The names of hosts that Terraform has planned to create and to delete, call after call.
 
-    The second plan gets the warning. The native engine sees a plan as a whole, and
-    names addresses (`reconcile.removals`).
+    Of the two plans, the later one carries the warning. The native engine sees a plan as a whole,
+    and names addresses (`reconcile.removals`).
     """
 
     def __init__(self) -> None:

@@ -44,7 +44,7 @@ class ImportRow:
     notes: tuple[Diagnostic, ...] = ()
     """The diagnostics that its outcome has beside its own."""
     number: int = field(default_factory=_numbers.__next__)
-    """Tells it from every other row of the process."""
+    """Unique among the rows of this process."""
 
     @property
     def holder(self) -> str:

@@ -75,7 +75,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         name = self.name(values, request.address)
         diagnostics = refuse_changes(self.definition, proposal, values, name)
         if not diagnostics and not self.session.plans_whole:
-            # Its plan has no word for it but "will be created".
+            # Terraform's plan can only say "will be created".
             diagnostics.append(
                 warning(f"This takes the {name} under management; nothing is created")
             )
@@ -180,7 +180,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         return outcome
 
     async def is_there(self, object_id: str) -> bool:
-        """Read whether a specialty exists; raise if the read does not show it."""
+        """Return whether a specialty exists; raise if the read cannot tell."""
         if self.has_operation("read"):
             return await super().is_there(object_id)
         listing = await self.session.list_once("specialty_search")
