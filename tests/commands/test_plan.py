@@ -99,7 +99,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_first_request(nativ
 def test_a_replacement_of_nothing_is_reported(native, fleet, address, count, said):
     native.apply(fleet(count, agents=False))
     told = native.run("plan", f"-replace={address}").text
-    assert (f"-replace={address} replaces nothing" in told) is bool(said)
+    assert (f"--replace={address} replaces nothing" in told) is bool(said)
     assert said in told
 
 

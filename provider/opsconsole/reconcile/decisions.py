@@ -193,7 +193,7 @@ def refuse_prevented(address: str, *, replaced: bool = False) -> Diagnostic:
     verb = "replaced" if replaced else "destroyed"
     return error(
         f"{address} would be {verb}, which its lifecycle.prevent_destroy forbids",
-        "Change prevent_destroy, or leave the instance out of this plan with -target.",
+        "Change prevent_destroy, or leave the instance out of this plan with --target.",
     )
 
 

@@ -203,7 +203,7 @@ class Planner:
         seen = sum(item is not None and item.seen is not Seen.UNCHECKED for item in read)
         self._unread = len(planned) - seen
         self._partly_shown = sum(map(is_partly_shown, refreshed.values()))
-        # No later run could tell that objects outside of -target went with their owner: the plan
+        # No later run could tell that objects outside of --target went with their owner: the plan
         # may give its address another owner.
         while owned := self._find_gone_with_owner(prior, refreshed):
             refreshed |= await self.providers.refresh(owned)
@@ -295,7 +295,7 @@ def _leave_unsettled(
     known: Mapping[str, PriorInstance], decided: Container[str] = ()
 ) -> list[Change]:
     """Return a change without an action for each unsettled create without a decision."""
-    # This includes creations outside of -target, as no run is complete with one of them.
+    # This includes creations outside of --target, as no run is complete with one of them.
     return [
         Change(
             item.address,

@@ -285,7 +285,7 @@ def reopen(
         name = text.partition("=")[0].strip()
         if kind == "var" and name in saved.variables:
             raise UserError(
-                f"-var {name}: the plan holds the value of this variable already.",
+                f"--var {name}: the plan holds the value of this variable already.",
                 "The value cannot change when the plan is applied; plan again to change it.",
             )
     program = program_of(saved)
@@ -296,7 +296,7 @@ def reopen(
             program,
             directory=Path(saved.root),
             environment=environ,
-            # Last, so that no -var-file changes a value that the plan holds.
+            # Last, so that no --var-file changes a value that the plan holds.
             arguments=[*arguments, ("var-file", str(values))],
         )
     return program, variables
