@@ -147,7 +147,7 @@ def _take_answers(worker: StepWorker) -> None:
     answers = {
         (providers.console_of(key), *identity): (provider, answer)
         for key, provider in providers.by_key.items()
-        for identity, answer in provider.session.answered_beside.items()
+        for identity, answer in provider.session.answers_about_others.items()
     }
     for item in read_prior(worker.state_session.state).values() if answers else ():
         identity = providers.identity_of(item)

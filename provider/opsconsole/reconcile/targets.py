@@ -56,7 +56,7 @@ class Targets:
                 self._exact.add(address)
                 self._of_exact.add(config)
             if destroy:
-                self._resources |= _reach(config, dependents)
+                self._resources |= _reachable(config, dependents)
             elif config in graph.direct:
                 self._resources.update(graph.ancestors(config))
 
@@ -65,7 +65,7 @@ class Targets:
         instance, _ = instance_and_key(address)
         return instance in self._exact or config_address(address) in self._resources
 
-    def reach(self, config: str) -> bool:
+    def reaches(self, config: str) -> bool:
         """Return whether the plan covers any instance of a configuration address."""
         return config in self._resources or config in self._of_exact
 
@@ -90,7 +90,7 @@ def _dependents(known: Mapping[str, PriorInstance]) -> dict[str, set[str]]:
     return dependents
 
 
-def _reach(start: str, edges: Mapping[str, set[str]]) -> set[str]:
+def _reachable(start: str, edges: Mapping[str, set[str]]) -> set[str]:
     reached: set[str] = set()
     pending = [start]
     while pending:

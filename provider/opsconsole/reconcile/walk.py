@@ -96,7 +96,7 @@ class Walk:
             groups: dict[tuple[str, str], list[PlanInput]] = {}
             for address in level:
                 block = blocks[address]
-                if self.targets is not None and not self.targets.reach(address):
+                if self.targets is not None and not self.targets.reaches(address):
                     # The number of its instances may not be known yet.
                     known = self._known_of_block.get(address, ())
                     self.declared.update(item.address for item in known)

@@ -147,7 +147,7 @@ class SpecialtyLifecycle(BaseLifecycle):
 
     async def send_delete(self, prior: Values) -> Mapping[str, Any]:
         """Delete a specialty, again after each host whose agents may have carried it."""
-        hosts = self.session.get(HostDeletions)
+        hosts = self.session.learned(HostDeletions)
         deadline = asyncio.get_running_loop().time() + _delete_timeout(prior)
         while True:
             # Noted before the call: a host that goes while it is under way calls for another try.
@@ -192,7 +192,7 @@ class SpecialtyLifecycle(BaseLifecycle):
 
     def _refuse_carried(self, prior: Values, problem: Conflict) -> Diagnostic:
         summary = f"An agent still carries the {self.name(prior)}"
-        known = self.session.get(KnownAgents)
+        known = self.session.learned(KnownAgents)
         others = problem.problem.texts - {prior["id"]}
         carriers = self.session.named_in(others) or sorted(
             str(agent)
