@@ -239,7 +239,7 @@ def _apply_and_report(
         return INTERRUPTED
     if applied.complete:
         return 0
-    errors = [item for item in applied.diagnostics if has_error((item,))]
+    errors = [item for item in applied.diagnostics if item.is_error]
     # After a 503, a write may have taken effect or not. After a 429, it has not.
     is_refused = bool(errors) and all(
         item.cause and item.cause.kind is ProblemKind.TOO_MANY_REQUESTS for item in errors

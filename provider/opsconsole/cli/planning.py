@@ -92,7 +92,7 @@ def check(
     workspace = workspace_of(program.root)
     mistakes = find_mistakes(program, variables, workspace=workspace, present=present)
     if has_error(mistakes):
-        raise Mistakes(item for item in mistakes if item.severity is Severity.ERROR)
+        raise Mistakes(item for item in mistakes if item.is_error)
 
 
 def plan_program(

@@ -253,7 +253,7 @@ class Planner:
                 (address, item.value) for address, item in known.items() if item.value is not None
             )
             self._values.update(_data_in(state))
-        refused = {a for item in self._diagnostics if has_error((item,)) for a in item.addresses}
+        refused = {a for item in self._diagnostics if item.is_error for a in item.addresses}
         drift, refreshed = _compare_reads(known.values())
         return Plan(
             changes=tuple(change for change in changes if change.address not in refused),

@@ -24,7 +24,7 @@ from zipfile import BadZipFile, ZipFile
 
 from opsconsole import resources
 from opsconsole.definition import DataSourceDefinition, ResourceDefinition
-from opsconsole.diagnostics import Diagnostic, Severity, error
+from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import UserError
 from opsconsole.language import Program, lasting_values, read_program, resolve_variables, says_twice
 from opsconsole.lifecycle.answers import is_sentinel
@@ -409,7 +409,7 @@ async def compare_with_console(stack: OpenedStack, plan: Plan, on_stop: OnStop) 
         for item in refreshed.values()
         if item.read is not None
         for diagnostic in item.read.diagnostics
-        if diagnostic.severity is Severity.ERROR
+        if diagnostic.is_error
     ]
     moved = [text for item in refreshed.values() if (text := _difference(item))]
     if moved:
