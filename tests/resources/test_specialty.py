@@ -153,7 +153,7 @@ async def test_wait_of_a_delete_ends(steps_of, console, one_run, end):
     hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
     web = await hosts.create(name="web", deletion_policy="abandon" if end == "abandoned" else None)
     agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
-    timeouts = {"delete": "0m900ms"} if end == "timeout" else None
+    timeouts = {"delete": "0m.9s"} if end == "timeout" else None
     policy = {"deletion_policy": "delete", "timeouts": timeouts}
     specialty = await specialties.create(key="identity", **policy)
     run = one_run()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
@@ -40,7 +39,7 @@ from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import SPECIALTY
 from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.resources.host.deletions import HostDeletions
-from opsconsole.text import did_you_mean
+from opsconsole.text import did_you_mean, nanoseconds
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Values
@@ -50,7 +49,6 @@ _CREATE_IT = (
     "The API has no operation that creates one: create it in the console, or check the key."
     + naming_hint("specialty_create")
 )
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class SpecialtyLifecycle(BaseLifecycle):
@@ -231,8 +229,11 @@ def _delete_timeout(prior: Values) -> float:
     declared = (prior.get("timeouts") or {}).get("delete")
     if not isinstance(declared, str):
         return _DEFAULT_DELETE_TIMEOUT
-    parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", declared)
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    try:
+        return nanoseconds(declared) / 10**9
+    except ValueError:
+        # The definition bounds the form, so it is longer than Go can hold: wait the longest time.
+        return 2**63 / 10**9
 
 
 async def find_specialty(
