@@ -17,9 +17,10 @@ from opsconsole.clock import utc_now
 from opsconsole.drift import BASELINE_FILE
 from opsconsole.drift.baseline import Entry, apply_baseline, read_baseline
 from opsconsole.drift.check import CheckOptions, check
-from opsconsole.drift.model import DriftReport, judge
+from opsconsole.drift.model import DriftReport
 from opsconsole.drift.since import compare
 from opsconsole.drift.stack import read_states
+from opsconsole.drift.verdict import judge
 from opsconsole.errors import UserError
 from opsconsole.named_files import check_writable, write_whole
 from opsconsole.reports.formats import FORMATS
