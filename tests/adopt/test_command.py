@@ -25,7 +25,7 @@ def adopt(native):
     return lambda *words, expect=0: native.run("adopt", "--output", "-", *words, expect=expect)
 
 
-def test_ids_under_the_documented_operations(adopt, native) -> None:
+def test_ids_under_the_documented_operations(adopt, native):
     jump = native.console.create("hosts", name="jump", is_jump_host=True)["id"]
     web = native.console.create("hosts", name="web", jump_host_ids=[jump])["id"]
     agent = native.console.create(
@@ -50,7 +50,7 @@ def test_ids_under_the_documented_operations(adopt, native) -> None:
     }
 
 
-def test_what_cannot_be_read_is_a_comment(adopt, native) -> None:
+def test_what_cannot_be_read_is_a_comment(adopt, native):
     host = native.console.create("hosts", name="web")["id"]
     ran = adopt("hst_gone", host)
     [comment] = [line for line in ran.out.splitlines() if "hst_gone" in line]
@@ -84,13 +84,13 @@ async def test_plugins_of_several_agents_are_listed_together(one_run, console, m
     assert attached == [f"{ids[number]}/plg_disk" for number in (1, 0, 2)]
 
 
-def test_no_program_is_written_where_nothing_can_be_read(adopt) -> None:
+def test_no_program_is_written_where_nothing_can_be_read(adopt):
     ran = adopt("hst_gone", expect=1)
     assert ran.out == ""
     assert "None of the objects could be read:\n  hst_gone: " in ran.err
 
 
-def test_what_cannot_be_declared_is_a_comment(adopt, native) -> None:
+def test_what_cannot_be_declared_is_a_comment(adopt, native):
     nameless = native.console.create("hosts", target_port=22)["id"]
     odd = native.console.create("hosts", name="odd", tags=["none"], target_port=0)["id"]
     for form in ((), ("--hcl",)):
@@ -101,7 +101,7 @@ def test_what_cannot_be_declared_is_a_comment(adopt, native) -> None:
         assert ran.out.count("import_from" if not form else "import {") == 1
 
 
-def test_ids_from_a_file(adopt, tmp_path, native) -> None:
+def test_ids_from_a_file(adopt, tmp_path, native):
     host = native.console.create("hosts", name="web")["id"]
     (tmp_path / "ids.csv").write_text(f"name,id\nweb,{host}\nnone,\n")
     assert f'import_from("{host}")' in adopt("--ids", "ids.csv").out
@@ -123,7 +123,7 @@ def test_a_file_of_ids_that_is_wrong_is_refused(adopt, tmp_path, data, message) 
 
 
 @pytest.mark.parametrize("text", ["id\n", "name,id\nweb,\n"])
-def test_a_file_without_ids_adopts_nothing(adopt, tmp_path, monkeypatch, native, text) -> None:
+def test_a_file_without_ids_adopts_nothing(adopt, tmp_path, monkeypatch, native, text):
     native.console.create("hosts", name="web")
     lists = {"host_list": "GET /api/v1/hosts"}
     monkeypatch.setenv("OPSCONSOLE_EXTRA_ENDPOINTS", json.dumps(lists))
@@ -134,7 +134,7 @@ def test_a_file_without_ids_adopts_nothing(adopt, tmp_path, monkeypatch, native,
     assert not any(native.console.request_counts().values())
 
 
-def test_what_the_state_holds_is_left_out(adopt, tmp_path, native) -> None:
+def test_what_the_state_holds_is_left_out(adopt, tmp_path, native):
     hosts = [native.console.create("hosts", name=name)["id"] for name in ("old", "new")]
     instance = {"schema_version": 0, "attributes": {"id": hosts[0], "name": "old"}}
     state = {
@@ -168,13 +168,13 @@ def test_what_the_state_holds_is_left_out(adopt, tmp_path, native) -> None:
         (("hst_1", "--output", "nowhere/a.py"), "Cannot write nowhere/a.py: there is no directory"),
     ],
 )
-def test_what_is_wrong_with_the_command(adopt, tmp_path, words, told) -> None:
+def test_what_is_wrong_with_the_command(adopt, tmp_path, words, told):
     (tmp_path / "there.py").write_text("")
     ran = adopt(*words, expect=1)
     assert told in ran.err
 
 
-def test_hosts_of_an_inventory_are_found_by_a_dry_run(adopt, tmp_path, native) -> None:
+def test_hosts_of_an_inventory_are_found_by_a_dry_run(adopt, tmp_path, native):
     ids = [native.console.create("hosts", name=name)["id"] for name in ("web", "db")]
     rows = [{"name": name} for name in ("db", "new", "web")]
     (tmp_path / "hosts.json").write_text(json.dumps(rows))
@@ -190,7 +190,7 @@ def test_hosts_of_an_inventory_are_found_by_a_dry_run(adopt, tmp_path, native) -
 
 
 @pytest.mark.parametrize("profile", ["heedless"], indirect=True)
-def test_a_console_that_honours_no_dry_run_gets_one_row_at_most(adopt, tmp_path, native) -> None:
+def test_a_console_that_honours_no_dry_run_gets_one_row_at_most(adopt, tmp_path, native):
     (tmp_path / "hosts.csv").write_text("name\nweb\ndb\nmail\n")
     ran = adopt("--inventory", "hosts.csv", expect=1)
     assert ran.out == ""
@@ -198,7 +198,7 @@ def test_a_console_that_honours_no_dry_run_gets_one_row_at_most(adopt, tmp_path,
     assert len(native.console.rows("hosts")) == 1
 
 
-def test_lists_that_cannot_be_read_are_an_error(adopt, monkeypatch) -> None:
+def test_lists_that_cannot_be_read_are_an_error(adopt, monkeypatch):
     lists = {"host_list": "GET /api/v1/no-hosts"}
     monkeypatch.setenv("OPSCONSOLE_EXTRA_ENDPOINTS", json.dumps(lists))
     ran = adopt(expect=1)
@@ -207,7 +207,7 @@ def test_lists_that_cannot_be_read_are_an_error(adopt, monkeypatch) -> None:
     assert "404" in ran.err
 
 
-def test_what_to_do_next_is_reported(adopt, tmp_path, native) -> None:
+def test_what_to_do_next_is_reported(adopt, tmp_path, native):
     host = native.console.create("hosts", name="web")["id"]
     (tmp_path / "app").mkdir()
     ran = adopt("--output", "app/one.py", host)
@@ -234,7 +234,7 @@ def test_what_to_do_next_is_reported(adopt, tmp_path, native) -> None:
 )
 def test_a_folder_that_holds_a_program_is_given_no_other(
     held, words, refused, adopt, tmp_path, native
-) -> None:
+):
     host = native.console.create("hosts", name="web")["id"]
     (tmp_path / "app" / held).parent.mkdir(parents=True)
     (tmp_path / "app" / held).write_text("{}")
@@ -247,7 +247,7 @@ def test_a_folder_that_holds_a_program_is_given_no_other(
     assert bool(native.console.request_counts()) != refused
 
 
-def test_a_fleet_has_a_file_of_its_own(adopt, tmp_path, native) -> None:
+def test_a_fleet_has_a_file_of_its_own(adopt, tmp_path, native):
     jump = native.console.create("hosts", name="jump", is_jump_host=False)["id"]
     marked = native.console.create("hosts", name="marked", is_jump_host=True)["id"]
     fields = {"jump_host_ids": [jump, marked], "tags": ["a:${b}"]}
@@ -270,7 +270,7 @@ def test_a_fleet_has_a_file_of_its_own(adopt, tmp_path, native) -> None:
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
-def test_without_anything_to_import_no_program_is_written(adopt, tmp_path, monkeypatch) -> None:
+def test_without_anything_to_import_no_program_is_written(adopt, tmp_path, monkeypatch):
     lists = {"host_list": "GET /api/v1/hosts"}
     monkeypatch.setenv("OPSCONSOLE_EXTRA_ENDPOINTS", json.dumps(lists))
     ran = adopt("--output", "adopted.py")
@@ -278,7 +278,7 @@ def test_without_anything_to_import_no_program_is_written(adopt, tmp_path, monke
     assert not (tmp_path / "adopted.py").exists()
 
 
-def test_ids_without_a_prefix(adopt, tmp_path, native) -> None:
+def test_ids_without_a_prefix(adopt, tmp_path, native):
     native.console.create("hosts", id="17", name="web")
     native.console.create(
         "agents", id="a-1", host_id="17", specialty_id="17", name="keeper", org_id="org_main"

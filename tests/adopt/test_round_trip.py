@@ -95,7 +95,7 @@ pytestmark = pytest.mark.opsconsole_profile("extended")
 )
 def test_what_is_adopted_is_imported_and_not_changed(
     seed, words, tmp_path, monkeypatch, opsconsole_emulator
-) -> None:
+):
     console = opsconsole_emulator
     console.switch(empty_update="accepted")
     populate(console, seed)
@@ -133,7 +133,7 @@ def populate_alike(console) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("form", ["python", "hcl"])
-def test_names_that_become_one_stay_apart(form, tmp_path, monkeypatch, opsconsole_emulator) -> None:
+def test_names_that_become_one_stay_apart(form, tmp_path, monkeypatch, opsconsole_emulator):
     carried = populate_alike(opsconsole_emulator)
     adopt(opsconsole_emulator, tmp_path, monkeypatch, *(["--hcl"] if form == "hcl" else []))
     if form == "hcl":
@@ -152,9 +152,7 @@ def test_names_that_become_one_stay_apart(form, tmp_path, monkeypatch, opsconsol
 
 @pytest.mark.terraform
 @pytest.mark.parametrize("form", ["python", "hcl"])
-def test_terraform_imports_it_all_too(
-    form, tmp_path, monkeypatch, opsconsole_emulator, terraform
-) -> None:
+def test_terraform_imports_it_all_too(form, tmp_path, monkeypatch, opsconsole_emulator, terraform):
     console = opsconsole_emulator
     populate(console, 7)
     adopt(console, tmp_path, monkeypatch, *(["--hcl"] if form == "hcl" else []))
@@ -173,7 +171,7 @@ def test_terraform_imports_it_all_too(
     assert engine.plan().code == 0
 
 
-def test_the_program_is_formatted_and_typed(tmp_path, monkeypatch, opsconsole_emulator) -> None:
+def test_the_program_is_formatted_and_typed(tmp_path, monkeypatch, opsconsole_emulator):
     populate(opsconsole_emulator, 4)
     populate_alike(opsconsole_emulator)
     adopt(opsconsole_emulator, tmp_path, monkeypatch)

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,8 @@ from opsconsole.state.model import State
 from opsconsole.state.place import local_path
 from patience import until
 
-Make = Callable[[str], Place]
 HOST = {"opsconsole_host": {"h": {"name": "web"}}}
+SPECIALTY = {"opsconsole_specialty": {"s": {"key": "linux-server"}}}
 
 
 def hosts(count: int) -> dict[str, Any]:
@@ -38,9 +37,7 @@ def hosts(count: int) -> dict[str, Any]:
 
 
 @on("http", "gcs")
-def test_a_whole_life_without_terraform(
-    place: Place, app: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_whole_life_without_terraform(place, app, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     app.write("only", place, resource=HOST)
     app.run("apply", "-auto-approve")
@@ -53,16 +50,16 @@ def test_a_whole_life_without_terraform(
 
 
 @on("http", "pg")
-def test_workspaces(place: Place, app: Any) -> None:
-    app.write("only", place, resource=HOST)
+def test_workspaces(place, app):
+    app.write("only", place, resource=HOST, data=SPECIALTY)
     if not place.has_workspaces:
         assert "has no workspaces" in app.run("workspace", "new", "blue", expect=1)
         return
     _workspaces(app, place.storage("blue"))
 
 
-def test_workspaces_of_a_local_state(app: Any) -> None:
-    app.write("only", Path("terraform.tfstate"), resource=HOST)
+def test_workspaces_of_a_local_state(app):
+    app.write("only", Path("terraform.tfstate"), resource=HOST, data=SPECIALTY)
     _workspaces(app, LocalBackend(local_path(app.folder / "cdktf.out/stacks/only", {}, "blue")))
 
 
@@ -81,20 +78,22 @@ def _workspaces(app: Any, blue: Backend) -> None:
     assert 'There is no workspace "red"' in app.run("workspace", "select", "red", expect=1)
     assert "is selected" in app.run("workspace", "delete", "blue", expect=1)
     app.run("workspace", "select", "default")
-    assert app.run("state", "list").split() == ["opsconsole_host.h"]
+    assert app.run("state", "list").split() == ["data.opsconsole_specialty.s", "opsconsole_host.h"]
     blue.open()
     delete = ("workspace", "delete", "-force", "blue")
     assert "is locked by" in app.run(*delete, expect=TRY_LATER)
     app.run(*delete, "-lock=false")
     blue.close()
     app.run("workspace", "new", "blue")
+    app.run("apply", "-auto-approve", "-target=data.opsconsole_specialty.s")
+    assert app.run("state", "list").split() == ["data.opsconsole_specialty.s"]
     app.run("workspace", "select", "default")
     assert "no option" in app.run("workspace", "delete", "-state=x.tfstate", "blue", expect=1)
     app.run("workspace", "delete", "blue")
     assert app.run("workspace", "list") == "* default\n"
 
 
-def test_a_backend_without_a_lock_wants_consent(app: Any, make_place: Make) -> None:
+def test_a_backend_without_a_lock_wants_consent(app, make_place):
     place = make_place("http")
     block = {name: item for name, item in place.block.items() if "lock_address" not in name}
     app.write("only", Place("http", block, place.steal), resource=HOST)
@@ -105,7 +104,7 @@ def test_a_backend_without_a_lock_wants_consent(app: Any, make_place: Make) -> N
     app.run("apply", "-auto-approve", "--unlocked-backend")
 
 
-def test_settings_come_from_outside(app: Any, make_place: Make, tmp_path: Path) -> None:
+def test_settings_come_from_outside(app, make_place, tmp_path):
     place = make_place("pg")
     app.write("only", Place("pg", {}, place.steal), resource=HOST)
     file = tmp_path / "backend.hcl"
@@ -124,9 +123,7 @@ def test_settings_come_from_outside(app: Any, make_place: Make, tmp_path: Path) 
 
 
 @on("gcs")
-def test_a_place_that_is_not_that_of_the_last_run_is_refused(
-    kind: str, app: Any, make_place: Make
-) -> None:
+def test_a_place_that_is_not_that_of_the_last_run_is_refused(kind, app, make_place):
     """Nothing was initialised here: the native run noted by itself where it wrote."""
     place = make_place(kind)
     app.write("only", place, resource=HOST)
@@ -162,7 +159,7 @@ ELSEWHERE: dict[str, dict[str, Any]] = {
 
 
 @on("http")
-def test_a_state_beside_an_empty_place_goes_there_by_the_remedy(place: Place, app: Any) -> None:
+def test_a_state_beside_an_empty_place_goes_there_by_the_remedy(place, app):
     here = app.folder / "cdktf.out/stacks/only"
     of_cdktf, default = app.folder / "terraform.only.tfstate", here / "terraform.tfstate"
     app.write("only", of_cdktf, resource=HOST)
@@ -181,9 +178,7 @@ def test_a_state_beside_an_empty_place_goes_there_by_the_remedy(place: Place, ap
 
 
 @on("http", "pg")
-def test_a_run_whose_machine_is_gone_loses_nothing_that_is_five_seconds_old(
-    kind: str, app: Any, make_place: Make
-) -> None:
+def test_a_run_whose_machine_is_gone_loses_nothing_that_is_five_seconds_old(kind, app, make_place):
     place = make_place(kind)
     app.write("only", place, resource=hosts(200))
     app.console.fault(method="POST", path="/agents$", delay=1.5, times=None)
@@ -199,7 +194,6 @@ def test_a_run_whose_machine_is_gone_loses_nothing_that_is_five_seconds_old(
         until(lambda: storage.holder() is None)
     else:
         found = storage.holder()
-        assert found is not None
         app.run("force-unlock", "-force", found.id)
     storage.close()
     told = app.run("apply", "-auto-approve", expect=None)
@@ -218,7 +212,7 @@ def test_a_run_whose_machine_is_gone_loses_nothing_that_is_five_seconds_old(
 
 
 @on("pg")
-def test_a_run_whose_lock_is_taken_away_stops(kind: str, app: Any, make_place: Make) -> None:
+def test_a_run_whose_lock_is_taken_away_stops(kind, app, make_place):
     place = make_place(kind)
     app.write("only", place, resource=hosts(200))
     app.console.fault(method="POST", path="/agents$", delay=2, times=None)
@@ -249,9 +243,7 @@ def held(storage: SharedBackend, type_name: str) -> int:
     return sum(address.type == type_name for address in state.addresses())
 
 
-def test_the_journal_is_kept_where_a_pipeline_keeps_it(
-    app: Any, make_place: Make, tmp_path: Path
-) -> None:
+def test_the_journal_is_kept_where_a_pipeline_keeps_it(app, make_place, tmp_path):
     place = make_place("http")
     app.write("only", place, resource=hosts(3))
     journals = tmp_path / "journals"
@@ -266,7 +258,7 @@ def test_the_journal_is_kept_where_a_pipeline_keeps_it(
     assert len(app.run("state", "list", f"--journal-dir={journals}").split()) >= 3
 
 
-def test_nothing_of_the_backends_is_imported_for_a_local_state(app: Any) -> None:
+def test_nothing_of_the_backends_is_imported_for_a_local_state(app):
     app.write("only", Path("terraform.tfstate"), resource=HOST)
     program = (
         "import sys, opsconsole\nfrom opsconsole.cli.main import main\n"

@@ -3,7 +3,10 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,8 +17,97 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from google.auth.compute_engine import _metadata
 
+from loopback import Handler, connect_proxy, serve_handler, write_certificate
 from opsconsole.state.opening import native_backend
-from pretended_clouds import Clouds, pretended_clouds
+
+NAMES = (
+    "*.amazonaws.com",
+    "*.eu-central-1.amazonaws.com",
+    "portal.sso.eu-central-1.amazonaws.com",
+    "*.s3.eu-central-1.amazonaws.com",
+    "*.googleapis.com",
+    "*.blob.core.windows.net",
+    "login.microsoftonline.com",
+    "management.azure.com",
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked, and as whom."""
+
+    method: str
+    host: str
+    path: str
+    authorization: str
+    body: str
+
+
+@dataclass
+class Clouds:
+    """What is answered, and what was asked.
+
+    Attributes:
+        answers: Host and start of the path to what is answered: JSON, or text.
+        plain: The address of the same server without TLS, as metadata services have it.
+    """
+
+    environment: Mapping[str, str]
+    plain: str = ""
+    answers: dict[tuple[str, str], Any] = field(default_factory=dict)
+    requests: list[Request] = field(default_factory=list)
+
+    def answered(self, request: Request) -> tuple[int, str]:
+        for (host, path), answer in self.answers.items():
+            if request.host == host and request.path.startswith(path):
+                return 200, answer if isinstance(answer, str) else json.dumps(answer)
+        if request.host.endswith("amazonaws.com"):
+            return 404, "<Error><Code>NoSuchKey</Code><Message>none</Message></Error>"
+        return 404, "{}"
+
+    def asked(self, host: str) -> list[Request]:
+        """Return what was asked of a host."""
+        return [request for request in self.requests if request.host == host]
+
+
+@contextmanager
+def pretended_clouds(folder: Path) -> Iterator[Clouds]:
+    """Run the server and the proxy until the block ends; `environment` leads there."""
+    certificate, key, authority = write_certificate(folder, *NAMES)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    clouds = Clouds({})
+    with (
+        serve_handler(_handler(clouds), context) as address,
+        serve_handler(_handler(clouds)) as clouds.plain,
+        connect_proxy(int(address.rpartition(":")[2])) as p,
+    ):
+        clouds.environment = {
+            "HTTPS_PROXY": p,
+            "SSL_CERT_FILE": str(authority),
+            "NO_PROXY": "127.0.0.1,localhost",
+        }
+        yield clouds
+
+
+def _handler(clouds: Clouds) -> type[Handler]:
+    class Cloud(Handler):
+        protocol_version = "HTTP/1.1"
+
+        def _answer(self) -> None:
+            host = self.headers["Host"].partition(":")[0]
+            given = self.headers.get("Authorization", "")
+            request = Request(self.command, host, self.path, given, self.body().decode())
+            clouds.requests.append(request)
+            status, text = clouds.answered(request)
+            kind = "application/json" if text[:1] in "{[" else "text/xml"
+            # By its flavour the libraries know the metadata service of a machine.
+            self.answer(status, text.encode(), Content_Type=kind, Metadata_Flavor="Google")
+
+        do_GET = do_POST = do_PUT = _answer
+
+    return Cloud
+
 
 LATER = (datetime.now(UTC) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
 S3 = {"bucket": "states", "key": "k.tfstate", "region": "eu-central-1"}
@@ -74,7 +166,6 @@ def sts(action: str) -> str:
     return f'<{action}Response xmlns="{name}">{inner}</{action}Response>'
 
 
-Ready = Callable[[Clouds, Path, pytest.MonkeyPatch], dict[str, Any]]
 STS = ("sts.eu-central-1.amazonaws.com", "/")
 
 
@@ -173,7 +264,7 @@ def s3_machine(clouds: Clouds, home: Path, patch: pytest.MonkeyPatch) -> dict[st
         s3_machine,
     ],
 )
-def test_s3(ready: Ready, clouds: Clouds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_s3(ready, clouds, tmp_path, monkeypatch):
     block = {**S3, **ready(clouds, tmp_path, monkeypatch)}
     expected = "FROMPROFILE" if ready is s3_profile else "ASSUMED"
     assert f"Credential={expected}/" in read_as("s3", block, clouds)
@@ -206,13 +297,7 @@ def robot() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("form", ["text", "file", "environment"])
-def test_gcs_by_the_key_of_a_service_account(
-    form: str,
-    robot: dict[str, str],
-    clouds: Clouds,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_gcs_by_the_key_of_a_service_account(form, robot, clouds, tmp_path, monkeypatch):
     clouds.answers[OAUTH] = TOKEN
     file = write(tmp_path / "key.json", robot)
     block = {"text": {"credentials": json.dumps(robot)}, "file": {"credentials": file}}
@@ -221,16 +306,14 @@ def test_gcs_by_the_key_of_a_service_account(
     assert read_as("gcs", {**GCS, **block.get(form, {})}, clouds) == "Bearer got"
 
 
-def test_gcs_by_a_user_who_logged_in(clouds: Clouds, tmp_path: Path) -> None:
+def test_gcs_by_a_user_who_logged_in(clouds, tmp_path):
     clouds.answers[OAUTH] = TOKEN
     write(tmp_path / ".config/gcloud/application_default_credentials.json", USER)
     assert read_as("gcs", GCS, clouds) == "Bearer got"
     assert all("refresh_token=r" in asked.body for asked in clouds.asked(OAUTH[0]))
 
 
-def test_gcs_by_a_workload_of_another_cloud(
-    clouds: Clouds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gcs_by_a_workload_of_another_cloud(clouds, tmp_path, monkeypatch):
     issued = "urn:ietf:params:oauth:token-type:access_token"
     clouds.answers["sts.googleapis.com", "/v1/token"] = {**TOKEN, "issued_token_type": issued}
     workload = {
@@ -246,7 +329,7 @@ def test_gcs_by_a_workload_of_another_cloud(
     assert "web-token" in clouds.asked("sts.googleapis.com")[0].body
 
 
-def test_gcs_by_the_machine(clouds: Clouds, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gcs_by_the_machine(clouds, monkeypatch):
     address = clouds.plain.removeprefix("http://")
     monkeypatch.setenv("GCE_METADATA_IP", address)
     monkeypatch.setattr(_metadata, "_GCE_METADATA_HOST", address)
@@ -261,7 +344,7 @@ def test_gcs_by_the_machine(clouds: Clouds, monkeypatch: pytest.MonkeyPatch) -> 
     assert read_as("gcs", GCS, clouds) == "Bearer got"
 
 
-def test_gcs_as_another_account(clouds: Clouds) -> None:
+def test_gcs_as_another_account(clouds):
     target = "robot@project.iam.gserviceaccount.com"
     path = f"/v1/projects/-/serviceAccounts/{target}:generateAccessToken"
     given = {"accessToken": "of-the-robot", "expireTime": LATER}
@@ -319,9 +402,7 @@ def azurerm_workload(clouds: Clouds, home: Path, patch: pytest.MonkeyPatch) -> d
     "ready",
     [azurerm_secret, azurerm_token_in_a_file, azurerm_token_of_the_pipeline, azurerm_workload],
 )
-def test_azurerm_by_entra_id(
-    ready: Ready, clouds: Clouds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_azurerm_by_entra_id(ready, clouds, tmp_path, monkeypatch):
     entra(clouds)
     block = {**AZURERM, **ready(clouds, tmp_path, monkeypatch)}
     assert read_as("azurerm", block, clouds) == "Bearer got"
@@ -331,9 +412,7 @@ def test_azurerm_by_entra_id(
 
 
 @pytest.mark.parametrize("asked_for", [True, False])
-def test_azurerm_by_az(
-    asked_for: bool, clouds: Clouds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_azurerm_by_az(asked_for, clouds, tmp_path, monkeypatch):
     times = {"expires_on": 4_000_000_000, "expiresOn": "2096-10-02 07:06:40"}
     given = {"accessToken": "of-az", **times}
     program = tmp_path / "bin" / "az"
@@ -344,7 +423,7 @@ def test_azurerm_by_az(
     assert read_as("azurerm", block, clouds) == "Bearer of-az"
 
 
-def test_azurerm_by_a_managed_identity(clouds: Clouds, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_azurerm_by_a_managed_identity(clouds, monkeypatch):
     monkeypatch.setenv("IDENTITY_ENDPOINT", f"{clouds.plain}/msi")
     monkeypatch.setenv("IDENTITY_HEADER", "header")
     given = {**TOKEN, "expires_on": "4000000000", "resource": "https://storage.azure.com"}
@@ -352,7 +431,7 @@ def test_azurerm_by_a_managed_identity(clouds: Clouds, monkeypatch: pytest.Monke
     assert read_as("azurerm", {**AZURERM, "use_msi": True}, clouds) == "Bearer got"
 
 
-def test_azurerm_by_the_key_that_an_identity_may_look_up(clouds: Clouds) -> None:
+def test_azurerm_by_the_key_that_an_identity_may_look_up(clouds):
     entra(clouds)
     path = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Storage/storageAccounts/account"
     clouds.answers["management.azure.com", f"{path}/listKeys"] = {"keys": [{"value": "a2V5"}]}

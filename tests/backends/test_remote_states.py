@@ -51,9 +51,7 @@ def another_place(kind: str, make_place: Callable[[str], Place]) -> Iterator[Pla
 
 
 @on("http", "gcs")
-def test_every_backend_is_read_by_a_stack_with_a_state_of_the_same_kind(
-    place: Place, another_place: Place, app: Any
-) -> None:
+def test_every_backend_is_read_by_a_stack_with_a_state_of_the_same_kind(place, another_place, app):
     first(app, place)
     second(app, place, another_place)
     assert 'the stack "first" is not applied yet' in app.run("plan", "--stack=second", expect=1)
@@ -71,7 +69,7 @@ def test_every_backend_is_read_by_a_stack_with_a_state_of_the_same_kind(
     assert app.console.rows("hosts") == []
 
 
-def test_all_commands_go_on_with_a_local_state(app: Any, tmp_path: Path) -> None:
+def test_all_commands_go_on_with_a_local_state(app, tmp_path):
     place = tmp_path / "first.tfstate"
     first(app, place)
     second(
@@ -107,9 +105,7 @@ def test_all_commands_go_on_with_a_local_state(app: Any, tmp_path: Path) -> None
     app.run("destroy", "-auto-approve", "--stack=second")
 
 
-def test_an_output_that_is_not_there_names_the_stack_or_has_a_default(
-    app: Any, tmp_path: Path
-) -> None:
+def test_an_output_that_is_not_there_names_the_stack_or_has_a_default(app, tmp_path):
     place = tmp_path / "first.tfstate"
     app.write("first", place, output={"other": {"value": "x"}})
     second(app, place, tmp_path / "second.tfstate")
@@ -129,7 +125,7 @@ def test_an_output_that_is_not_there_names_the_stack_or_has_a_default(
     assert json.loads(app.run("output", "-json", "--stack=second"))["o"]["value"] == "x-1"
 
 
-def test_several_states_are_read_by_count_and_for_each(app: Any, tmp_path: Path) -> None:
+def test_several_states_are_read_by_count_and_for_each(app, tmp_path):
     for name in ("a", "b"):
         app.write(name, tmp_path / f"{name}.tfstate", output={"own": {"value": f"of {name}"}})
         app.run("apply", "-auto-approve", f"--stack={name}")
@@ -177,7 +173,7 @@ def several(folder: Path, key: str) -> dict[str, Any]:
     }
 
 
-def test_drift_goes_on_where_one_state_cannot_be_read(app: Any, tmp_path: Path) -> None:
+def test_drift_goes_on_where_one_state_cannot_be_read(app, tmp_path):
     place = tmp_path / "first.tfstate"
     first(app, place)
     second(app, place, tmp_path / "second.tfstate")
@@ -195,9 +191,7 @@ def test_drift_goes_on_where_one_state_cannot_be_read(app: Any, tmp_path: Path) 
 
 
 @pytest.mark.terraform
-def test_terraform_reads_several_states_alike(
-    app: Any, tmp_path: Path, terraform: Callable[..., Any]
-) -> None:
+def test_terraform_reads_several_states_alike(app, tmp_path, terraform):
     for name in ("a", "b"):
         app.write(name, tmp_path / f"{name}.tfstate", output={"own": {"value": f"of {name}"}})
         app.run("apply", "-auto-approve", f"--stack={name}")
@@ -216,9 +210,7 @@ def test_terraform_reads_several_states_alike(
 
 
 @pytest.mark.terraform
-def test_terraform_plans_nothing_after_a_native_apply(
-    app: Any, tmp_path: Path, terraform: Callable[..., Any]
-) -> None:
+def test_terraform_plans_nothing_after_a_native_apply(app, tmp_path, terraform):
     place = tmp_path / "first.tfstate"
     first(app, place)
     second(app, place, tmp_path / "second.tfstate")

@@ -82,30 +82,21 @@ def _lacking(own: Any, binding: ast.ClassDef) -> set[str]:
     return {name for name in _members(binding) if not hasattr(own, name)}
 
 
-CONSTRUCTS = [
-    *((name.removeprefix("opsconsole_"), "", name) for name in RESOURCES),
-    *((f"data_{name}", "Data", name) for name in DATA_SOURCES),
-]
-
-
 @pytest.mark.cdktf
 @pytest.mark.real_client
-@pytest.mark.parametrize(("module", "prefix", "type_name"), CONSTRUCTS)
-def test_a_construct_has_what_the_generated_binding_has(bindings, module, prefix, type_name):
-    plain = type_name.removeprefix("opsconsole_")
-    own = getattr(opsconsole_cdktf, prefix + camel(plain))
-    name = f"Data{camel(type_name)}" if prefix else camel(plain)
-    binding = _generated_class(bindings[module], name)
-    parameters = _own_parameters(own)
-    missing = _parameters(binding) - parameters
-    assert missing <= ({"connection", "provisioners"} if prefix else set())
-    assert parameters <= _parameters(binding)
-    assert _lacking(own, binding) == ({NO_DATA_IMPORT} if prefix else set())
-
-
-@pytest.mark.cdktf
-@pytest.mark.real_client
-def test_the_provider_has_what_the_generated_binding_has(bindings):
+def test_constructs_and_provider_have_what_the_generated_bindings_have(bindings):
+    """All of them in one test: most of the time is that of `cdktf get`."""
+    for prefix, names in (("", RESOURCES), ("Data", DATA_SOURCES)):
+        for type_name in names:
+            plain = type_name.removeprefix("opsconsole_")
+            own = getattr(opsconsole_cdktf, prefix + camel(plain))
+            module, name = (f"data_{type_name}", type_name) if prefix else (plain, plain)
+            binding = _generated_class(bindings[module], prefix + camel(name))
+            parameters = _own_parameters(own)
+            missing = _parameters(binding) - parameters
+            assert missing <= ({"connection", "provisioners"} if prefix else set()), type_name
+            assert parameters <= _parameters(binding), type_name
+            assert _lacking(own, binding) == ({NO_DATA_IMPORT} if prefix else set()), type_name
     own = opsconsole_cdktf.OpsconsoleProvider
     binding = _generated_class(bindings["provider"], "OpsconsoleProvider")
     assert _parameters(binding) == _own_parameters(own)

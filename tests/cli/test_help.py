@@ -58,11 +58,17 @@ def test_every_option_is_in_the_guides():
     assert options - set(re.findall(r"--[a-z][a-z-]*", told)) == set()
 
 
-def test_the_native_guide_has_every_option_of_its_verbs():
-    told = set(re.findall(r"--[a-z][a-z-]*", (GUIDES / "native.md").read_text("utf-8")))
-    for verb in ("plan", "apply", "destroy"):
-        shown = re.findall(r"^  (?:-h, )?(--[a-z-]+)", ALL[verb,].format_help(), re.MULTILINE)
-        assert {*shown} - {"--help"} <= told
+@pytest.mark.parametrize(
+    ("guide", "command", "left_out"),
+    [
+        *(("native.md", verb, {"--help"}) for verb in ("plan", "apply", "destroy")),
+        ("drift.md", "drift", {"--help", "--no-color", "--var", "--var-file"}),
+    ],
+)
+def test_a_guide_has_every_option_of_its_command(guide, command, left_out):
+    told = set(re.findall(r"--[a-z][a-z-]*", (GUIDES / guide).read_text("utf-8")))
+    shown = re.findall(r"^  (?:-h, )?(--[a-z-]+)", ALL[command,].format_help(), re.MULTILINE)
+    assert {*shown} - left_out <= told
 
 
 def test_top_help_lists_every_command_in_its_group():
@@ -84,6 +90,14 @@ def test_both_spellings_of_every_option_are_read(dashes):
     assert (str(found.out), found.max_destroy, found.lock, found.json) == ("x", 5.0, False, True)
     found = build_parser("provider").parse_args(["provider", "install", f"{dashes}plugin-dir=p"])
     assert str(found.plugin_dir) == "p"
+
+
+@pytest.mark.parametrize("value", ["", "0", "1", "False", "false", "no", "off ", "true", "yes"])
+def test_the_environment_switches_on_only_what_it_does_not_switch_off(value, monkeypatch):
+    monkeypatch.setenv("OPSCONSOLE_FORCE", value)
+    is_on = value in ("1", "true", "yes")
+    assert build_parser("plan").parse_args(["plan"]).force is is_on
+    assert build_parser("plan").parse_args(["plan", "--force=false"]).force is False
 
 
 @pytest.mark.parametrize(*TABLES["usage errors"])

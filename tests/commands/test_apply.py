@@ -11,7 +11,7 @@ import pytest
 
 from consoles import call_api
 from declarations import agent_on, host_with_agent, hosts, write_stacks
-from left_calls import calls_left
+from native_project import calls_left
 from opsconsole import resources
 from opsconsole.language import Evaluator
 from opsconsole.language.reading import load_directory

@@ -107,6 +107,9 @@ def test_a_state_is_pulled_and_pushed(native):
     mine.write_text(json.dumps(json.loads(pulled) | {"lineage": "another"}))
     assert "lineage" in native.run("state", "push", "mine", expect=1).err
     assert "Check the path" in native.run("state", "push", "none", expect=1).err
+    mine.write_text("\n")
+    assert "mine holds no state" in native.run("state", "push", "--force", "mine", expect=1).err
+    assert native.addresses() == ["opsconsole_host.a"]
 
 
 def test_a_program_for_opentofu_or_terraform_alone_is_served_by_its_state(native):

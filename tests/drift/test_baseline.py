@@ -81,7 +81,7 @@ def test_entry_accepts_drift(entry, found, accepted):
     assert marked.is_drift == (found.bucket.is_drift and not accepted)
 
 
-def test_a_partly_accepted_change_counts_and_says_so() -> None:
+def test_a_partly_accepted_change_counts_and_says_so():
     entries = (entry_of(WEB, "audit", "tags"), entry_of(WEB, "moved", "target_port"))
     [marked], problems = apply_baseline(
         entries, [finding(Bucket.CHANGED, "tags", "name", "target_port")], TODAY
@@ -114,13 +114,13 @@ def test_expired_and_unused_entries_are_reported(entry, findings, certain, probl
     assert [item.problem[: len(problem) or None] for item in problems] == [problem][: bool(problem)]
 
 
-def test_entry_beside_a_broader_one_is_in_use() -> None:
+def test_entry_beside_a_broader_one_is_in_use():
     entries = (entry_of("*", "audit"), entry_of(WEB, "audit", "tags"))
     _, problems = apply_baseline(entries, [finding(Bucket.CHANGED, "tags")], TODAY)
     assert problems == ()
 
 
-def test_entry_of_an_unlisted_object_is_not_called_unused() -> None:
+def test_entry_of_an_unlisted_object_is_not_called_unused():
     """An unmanaged object is told by a list; who did not read it cannot say that it is gone."""
     stray, host = entry_of("agt_1/plg_logs", "kept"), entry_of(WEB, "known")
     old = entry_of("opsconsole_host.old", "going", bucket="missing", stack="fl*")

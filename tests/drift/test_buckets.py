@@ -154,5 +154,6 @@ def test_a_truncated_list_proves_nothing(native_on, world):
     assert "may not be whole" in found.of(DISK)["reason"]
     partial = "warning: An agent may have more plugins than the list shows: some may be unmanaged\n"
     assert partial in found.told and "cursor_parameter" in found.told
+    assert "may be unmanaged" not in native.drift("--count-unmanaged", "none").told
     # What the list did show is attached for certain.
     assert f"{agent_id}/plg_logs" in found.addresses("unmanaged")

@@ -58,16 +58,6 @@ def test_a_list_that_is_cut_short_is_an_error(kind, cut):
     assert said in found.told and "cursor_parameter" in found.told
 
 
-def test_plugins_that_a_cut_list_may_hide_are_reported(cut):
-    agent_id = cut.id_of("opsconsole_agent.ops[0]")
-    cut.console.create("attachments", agent_id=agent_id, plugin_id="plg_logs")
-
-    told = cut.drift("terraform.tfstate").told
-
-    assert "more plugins than the list shows: some may be unmanaged" in told
-    assert "may be unmanaged" not in cut.drift("--count-unmanaged", "none").told
-
-
 def test_specialties_that_count_are_searched_for_where_none_is_managed(native):
     native.apply({"opsconsole_host": {"web": {"name": "web"}}})
 

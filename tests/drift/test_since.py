@@ -89,7 +89,7 @@ def test_last_drift_of_a_stack_is_resolved(name, told):
     assert told in FORMATS[name](compare(report(), report(CHANGED)))
 
 
-def test_drift_that_was_not_seen_in_between_is_neither_new_nor_lost() -> None:
+def test_drift_that_was_not_seen_in_between_is_neither_new_nor_lost():
     unseen = compare(report(finding(Bucket.UNCHECKED)), compare(report(CHANGED), None))
     again = compare(report(CHANGED), unseen).comparison
     assert again is not None and again.new == () and again.open[0].seen

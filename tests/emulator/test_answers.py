@@ -179,8 +179,8 @@ def check(ask: Any, request_line: str, body: Any, status: int, shown: Any) -> No
     ("switches", "request_line", "body", "status", "shown"), [*HOSTS, *AGENTS, *IMPORTS]
 )
 def test_answer_follows_the_document_and_the_switches(
-    world: Make, switches: Any, request_line: str, body: Any, status: int, shown: Any
-) -> None:
+    world, switches, request_line, body, status, shown
+):
     check(world(**switches), request_line, body, status, shown)
 
 
@@ -210,7 +210,7 @@ EXTRAS: list[tuple[str, Any, int, Any]] = [
 ]
 
 
-def test_extra_endpoints_one_after_another(world: Make) -> None:
+def test_extra_endpoints_one_after_another(world):
     ask = world(extra=frozenset(EXTRA))
     before = ask("GET", "/api/v1/agents/agt_a")
     for unchanged in ({}, {"specialty_id": "spc_linux"}):
@@ -253,9 +253,7 @@ def test_extra_endpoints_one_after_another(world: Make) -> None:
         ),
     ],
 )
-def test_imported_host_is_stored_as_the_switches_say(
-    make: Make, switches: dict[str, Any], rows: Any, kept: dict[str, Any]
-) -> None:
+def test_imported_host_is_stored_as_the_switches_say(make, switches, rows, kept):
     ask = make(**switches)
     if isinstance(rows, bytes):
         headers = [(b"content-type", b"text/csv")]

@@ -1,9 +1,6 @@
 """The SQLite file: what survives, and files that cannot be used."""
 
 import sqlite3
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,10 +9,8 @@ from opsconsole.emulator.seed import BadSeed
 from opsconsole.emulator.server import make_application
 from opsconsole.emulator.store import NotAnArchive, Store
 
-Make = Callable[..., Any]
 
-
-def test_rows_survive_in_their_order(make: Make, tmp_path: Path) -> None:
+def test_rows_survive_in_their_order(make, tmp_path):
     file = tmp_path / "console.db"
     first = make(data=file)
     body = first.import_rows(*({"name": f"host-{number}"} for number in range(30)))
@@ -29,7 +24,7 @@ def test_rows_survive_in_their_order(make: Make, tmp_path: Path) -> None:
     assert len(rows["hosts"]) == 29
 
 
-def test_a_file_with_rows_takes_a_new_key_and_no_new_seed(make: Make, tmp_path: Path) -> None:
+def test_a_file_with_rows_takes_a_new_key_and_no_new_seed(make, tmp_path):
     file = tmp_path / "console.db"
     make(data=file, seed="empty").store.close()
     application = make_application(
@@ -43,7 +38,7 @@ def test_a_file_with_rows_takes_a_new_key_and_no_new_seed(make: Make, tmp_path: 
         store.close()
 
 
-def test_a_refused_request_leaves_no_trace(make: Make, tmp_path: Path) -> None:
+def test_a_refused_request_leaves_no_trace(make, tmp_path):
     file = tmp_path / "console.db"
     ask = make(data=file)
     host = ask.host()
@@ -53,14 +48,14 @@ def test_a_refused_request_leaves_no_trace(make: Make, tmp_path: Path) -> None:
     assert make(data=file).store.hosts.get(host["id"]) == host
 
 
-def test_two_emulators_do_not_share_a_file(make: Make, tmp_path: Path) -> None:
+def test_two_emulators_do_not_share_a_file(make, tmp_path):
     file = tmp_path / "console.db"
     make(data=file)
     with pytest.raises(NotAnArchive, match="locked"):
         make(data=file)
 
 
-def test_files_of_another_kind_are_refused(make: Make, tmp_path: Path) -> None:
+def test_files_of_another_kind_are_refused(make, tmp_path):
     text = tmp_path / "notes.txt"
     text.write_text("not a database, but long enough to be read as one " * 30)
     other = tmp_path / "other.db"
@@ -77,9 +72,7 @@ def test_files_of_another_kind_are_refused(make: Make, tmp_path: Path) -> None:
             make(data=file)
 
 
-def test_a_file_that_cannot_be_written_is_a_500_and_is_caught_up(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_written_is_a_500_and_is_caught_up(make, tmp_path, monkeypatch):
     file = tmp_path / "console.db"
     ask = make(data=file)
     host = ask.host()
@@ -97,7 +90,7 @@ def test_a_file_that_cannot_be_written_is_a_500_and_is_caught_up(
     assert make(data=file).store.hosts.get(host["id"])["knowledge"] == "k"
 
 
-def test_a_seed_file(make: Make, tmp_path: Path) -> None:
+def test_a_seed_file(make, tmp_path):
     file = tmp_path / "seed.json"
     file.write_text('{"hosts": [{"id": "hst_a", "name": "a"}], "plugins": []}')
     ask = make(seed=str(file))
@@ -110,9 +103,7 @@ def test_a_seed_file(make: Make, tmp_path: Path) -> None:
     "content",
     ["", "[]", '{"hosts": {}}', '{"hosts": [1]}', '{"cars": []}', '{"hosts": [{"id": 1}]}', None],
 )
-def test_a_seed_that_cannot_be_leaves_the_file_unlocked(
-    make: Make, tmp_path: Path, content: str | None
-) -> None:
+def test_a_seed_that_cannot_be_leaves_the_file_unlocked(make, tmp_path, content):
     file = tmp_path / "seed.json"
     if content is not None:
         file.write_text(content)
@@ -121,7 +112,7 @@ def test_a_seed_that_cannot_be_leaves_the_file_unlocked(
             make(seed=seed, data=tmp_path / "console.db")
 
 
-def test_a_fleet_of_any_size(make: Make) -> None:
+def test_a_fleet_of_any_size(make):
     ask = make(seed="fleet:45")
     assert len(ask.store.hosts) == len(ask.store.agents) == len(ask.store.tasks) == 45
     assert len(ask.store.attachments) == 90

@@ -7,8 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
@@ -19,7 +18,6 @@ from opsconsole.emulator.store import Store
 from patience import PATIENCE, until
 
 COMMAND = [sys.executable, "-m", "opsconsole", "emulator"]
-Call = Callable[..., tuple[int, dict[str, str], bytes]]
 
 
 def run(*arguments: str) -> int:
@@ -28,15 +26,13 @@ def run(*arguments: str) -> int:
     return code
 
 
-def test_the_profiles_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_profiles_are_listed(capsys):
     assert run("--profiles") == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == [*profiles()]
 
 
-def test_emulator_prints_its_address_and_stops_after_its_time(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_emulator_prints_its_address_and_stops_after_its_time(capfd):
     assert run("--seconds", "0.3", "--switch", "order=sorted", "--switch", "page_size=3") == 0
     said = capfd.readouterr().out.splitlines()
     assert said[0].startswith("listening on http://127.0.0.1:")
@@ -53,9 +49,7 @@ def test_emulator_prints_its_address_and_stops_after_its_time(
         (["--switch", "order"], "order: should be"),
     ],
 )
-def test_emulator_that_cannot_start_prints_one_line(
-    capfd: pytest.CaptureFixture[str], arguments: list[str], said: str
-) -> None:
+def test_emulator_that_cannot_start_prints_one_line(capfd, arguments, said):
     assert run(*arguments) == 1
     captured = capfd.readouterr()
     assert captured.err.startswith("Error: ")
@@ -64,13 +58,13 @@ def test_emulator_that_cannot_start_prints_one_line(
 
 
 @pytest.mark.parametrize("arguments", [["--port", "70000"], ["--port", "x"], ["--profile", "x"]])
-def test_wrong_arguments_exit_with_1(arguments: list[str]) -> None:
+def test_wrong_arguments_exit_with_1(arguments):
     with pytest.raises(SystemExit) as stopped:
         run(*arguments)
     assert stopped.value.code == 1
 
 
-def test_a_port_that_is_taken(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_port_that_is_taken(capfd, tmp_path):
     data = tmp_path / "console.db"
     with serve() as emulator:
         port = emulator.base_url.rpartition(":")[2]
@@ -83,7 +77,7 @@ def test_a_port_that_is_taken(capfd: pytest.CaptureFixture[str], tmp_path: Path)
             pytest.fail("two emulators on one port")
 
 
-def test_a_process_of_its_own(call: Call, tmp_path: Path) -> None:
+def test_a_process_of_its_own(call, tmp_path):
     data = tmp_path / "console.db"
     with spawn("strict", switches={"page_size": 2}, data=data, seed="fleet") as emulator:
         assert emulator.profile.page_size == 2
@@ -91,11 +85,10 @@ def test_a_process_of_its_own(call: Call, tmp_path: Path) -> None:
         assert emulator.request_counts() == {"host_update": 1}
     with spawn("strict", data=data) as emulator:
         row = emulator.row("hosts", "hst_fleet00003")
-        assert row is not None
         assert row["name"] == "kept"
 
 
-def test_a_process_whose_answers_wait() -> None:
+def test_a_process_whose_answers_wait():
     with spawn("strict", latency=3600) as emulator:
         address = urlsplit(emulator.base_url).netloc
         with contextlib.closing(http.client.HTTPConnection(address)) as connection:
@@ -115,7 +108,7 @@ def started(*options: str) -> Iterator[tuple[subprocess.Popen[str], Emulator]]:
             process.kill()
 
 
-def test_answered_change_survives_a_kill(call: Call, tmp_path: Path) -> None:
+def test_answered_change_survives_a_kill(call, tmp_path):
     data = tmp_path / "console.db"
     with started("--data", str(data), "--seed", "fleet") as (_, handle):
         assert call(handle, "DELETE", "/api/v1/hosts/hst_fleet00003")[0] == 200
@@ -125,7 +118,7 @@ def test_answered_change_survives_a_kill(call: Call, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_cleanly(call: Call, tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_ends_it_cleanly(call, tmp_path, number):
     with started("--data", str(tmp_path / "console.db")) as (process, handle):
         assert call(handle, "GET", "/")[0] == 404
         process.send_signal(number)
@@ -134,14 +127,13 @@ def test_a_signal_ends_it_cleanly(call: Call, tmp_path: Path, number: signal.Sig
     assert [entry.name for entry in tmp_path.iterdir()] == ["console.db"]
 
 
-def test_emulator_ends_with_its_parent() -> None:
+def test_emulator_ends_with_its_parent():
     read, write = os.pipe()
     process = subprocess.Popen(
         [*COMMAND, "--exit-with-parent", "--seconds", "60"], stdin=read, stdout=subprocess.PIPE
     )
     os.close(read)
     try:
-        assert process.stdout is not None
         process.stdout.readline()
         assert process.poll() is None
         os.close(write)
@@ -152,7 +144,7 @@ def test_emulator_ends_with_its_parent() -> None:
         process.wait()
 
 
-def test_a_shell_starts_one_in_the_background(tmp_path: Path) -> None:
+def test_a_shell_starts_one_in_the_background(tmp_path):
     rows = tmp_path / "rows.db"
     start = f'eval "$({sys.executable} -m opsconsole.cli.main emulator --background --data {rows})"'
     names = ("OPSCONSOLE_BASE_URL", "OPSCONSOLE_API_KEY", "OPSCONSOLE_EMULATOR_PID")
@@ -166,7 +158,7 @@ def test_a_shell_starts_one_in_the_background(tmp_path: Path) -> None:
         os.kill(int(process), signal.SIGTERM)
 
 
-def test_background_emulator_that_cannot_start_says_why() -> None:
+def test_background_emulator_that_cannot_start_says_why():
     words = [*COMMAND, "--background", "--seed", "/no/such.json"]
     seen = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
     assert (seen.returncode, seen.stdout) == (1, "")

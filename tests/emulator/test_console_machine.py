@@ -289,6 +289,6 @@ class ConsoleMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.timeout(600)
-def test_requests_in_any_order(make: Callable[..., Any]) -> None:
+def test_requests_in_any_order(make):
     kind = type("Machine", (ConsoleMachine,), {"make": staticmethod(make)})
     run_state_machine_as_test(kind, settings=settings(max_examples=60, stateful_step_count=25))

@@ -2,18 +2,14 @@
 
 import http.client
 import json
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
-from opsconsole.emulator import API_KEY, ControlError, Emulator, serve
-
-Call = Callable[..., tuple[int, dict[str, str], bytes]]
+from opsconsole.emulator import API_KEY, ControlError, serve
 
 
-def test_requests_are_counted_and_logged_without_the_key(served: Emulator, call: Call) -> None:
+def test_requests_are_counted_and_logged_without_the_key(served, call):
     call(served, "POST", "/api/v1/hosts/hst_fleet00001?a=b", {"knowledge": "x"})
     call(served, "DELETE", "/api/v1/hosts/a%2Fb")
     call(served, "GET", "/nowhere")
@@ -33,7 +29,7 @@ def test_requests_are_counted_and_logged_without_the_key(served: Emulator, call:
     assert served.request_counts() == {}
 
 
-def test_requests_in_flight_are_counted(served: Emulator, call: Call) -> None:
+def test_requests_in_flight_are_counted(served, call):
     served.fault(delay=0.3, times=None)
     with ThreadPoolExecutor(4) as pool:
         path = "/api/v1/blacklists/blk_wipe"
@@ -43,7 +39,7 @@ def test_requests_in_flight_are_counted(served: Emulator, call: Call) -> None:
 
 
 @pytest.mark.parametrize("body", [b"\xff\x00", b"[" * 100_000, b"not json"])
-def test_any_body_can_be_shown_in_the_log(served: Emulator, body: bytes) -> None:
+def test_any_body_can_be_shown_in_the_log(served, body):
     connection = http.client.HTTPConnection(served.base_url.removeprefix("http://"))
     try:
         headers = {"Authorization": f"Bearer {served.api_key}"}
@@ -54,7 +50,7 @@ def test_any_body_can_be_shown_in_the_log(served: Emulator, body: bytes) -> None
     assert served.requests()[0]["size"] == len(body)
 
 
-def test_rows_are_read_added_changed_and_removed(served: Emulator, call: Call) -> None:
+def test_rows_are_read_added_changed_and_removed(served, call):
     made = served.create("hosts", name="behind", tags=["a:b"])
     assert served.row("hosts", made["id"]) == made
     assert made["org_id"] == "org_main"
@@ -71,7 +67,7 @@ def test_rows_are_read_added_changed_and_removed(served: Emulator, call: Call) -
         served.change("hosts", made["id"], name="x")
 
 
-def test_rows_of_every_collection_are_created_and_reset(served: Emulator) -> None:
+def test_rows_of_every_collection_are_created_and_reset(served):
     hosts = served.create_many("hosts", [{"name": str(number)} for number in range(50)])
     assert len(served.rows("hosts")) == len(hosts) + 8
     attached = served.create("attachments", agent_id="agt_fleet00001", plugin_id="plg_backup")
@@ -99,15 +95,13 @@ def test_rows_of_every_collection_are_created_and_reset(served: Emulator) -> Non
         ("keys", {"write_orgs": "org_lab"}),
     ],
 )
-def test_a_row_that_would_break_the_rules_is_refused(
-    served: Emulator, collection: str, fields: dict[str, Any]
-) -> None:
+def test_a_row_that_would_break_the_rules_is_refused(served, collection, fields):
     refused = r"404 .*nothing" if collection == "nothing" else "400"
     with pytest.raises(ControlError, match=refused):
         served.create(collection, **fields)
 
 
-def test_switches_can_be_turned_while_it_runs(call: Call) -> None:
+def test_switches_can_be_turned_while_it_runs(call):
     with serve() as emulator:
         path = f"/api/v1/hosts/{emulator.create('hosts', name='h')['id']}"
         assert call(emulator, "POST", path, {})[0] == 200
@@ -119,7 +113,7 @@ def test_switches_can_be_turned_while_it_runs(call: Call) -> None:
         assert (status, json.loads(body)["switches"]["empty_update"]) == (200, "refused")
 
 
-def test_control_side_refuses_unknown_paths_and_bodies(served: Emulator, call: Call) -> None:
+def test_control_side_refuses_unknown_paths_and_bodies(served, call):
     assert call(served, "GET", "/_emulator/secrets")[0] == 404
     assert call(served, "DELETE", "/_emulator/reset")[0] == 405
     for body in (5, {"what": "log"}, {"what": ["all"]}):
@@ -130,7 +124,7 @@ def test_control_side_refuses_unknown_paths_and_bodies(served: Emulator, call: C
     assert served.request_counts() == {}
 
 
-def test_handle_gives_the_provider_address_and_key() -> None:
+def test_handle_gives_the_provider_address_and_key():
     with serve("paged", api_key="svc_ak_other", latency=0.01) as emulator:
         assert emulator.provider_settings["cursor_parameter"] == "cursor"
         assert emulator.provider_settings["api_key"] == "svc_ak_other"

@@ -1,8 +1,5 @@
 """The emulator against the provider's definitions: both were read from the same document."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from declarations import kind_of, value
@@ -10,7 +7,6 @@ from opsconsole.definition import Attribute, ChangeRule, Kind
 from opsconsole.emulator.document import FIELDS, HOST_SETS, ONLY_AT_CREATION, TABLES
 from opsconsole.resources import AGENT_PLUGIN, HOST, RESOURCES
 
-Make = Callable[..., Any]
 KINDS = {kind_of(item): item for item in RESOURCES.values() if item is not AGENT_PLUGIN}
 WRITE_ONLY = {"plugin_ids"}
 
@@ -20,12 +16,12 @@ def on_the_wire(kind: str) -> list[Attribute]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_emulator_and_provider_have_the_same_fields(kind: str) -> None:
+def test_emulator_and_provider_have_the_same_fields(kind):
     assert {item.name for item in on_the_wire(kind)} == {*FIELDS[kind]}
 
 
 @pytest.mark.parametrize("kind", [name for name, item in KINDS.items() if item.owner == "host_id"])
-def test_objects_of_a_host_go_with_it(make: Make, kind: str) -> None:
+def test_objects_of_a_host_go_with_it(make, kind):
     ask = make()
     host = ask.host()["id"]
     row = ask.store.add(TABLES[kind], {"name": "owned", "host_id": host})
@@ -34,7 +30,7 @@ def test_objects_of_a_host_go_with_it(make: Make, kind: str) -> None:
     assert left is None or left.get("status") == "archived"
 
 
-def test_sets_and_fields_of_a_creation() -> None:
+def test_sets_and_fields_of_a_creation():
     assert {item.name for item in HOST if item.kind is Kind.STRING_SET} == {*HOST_SETS}
     fixed = {item.name for item in HOST if item.change is ChangeRule.REPLACE}
     assert fixed == {*ONLY_AT_CREATION}
@@ -43,7 +39,7 @@ def test_sets_and_fields_of_a_creation() -> None:
 @pytest.mark.parametrize(
     "name", [item.name for item in on_the_wire("host") if item.optional or item.required]
 )
-def test_each_attribute_of_a_host_is_kept(make: Make, name: str) -> None:
+def test_each_attribute_of_a_host_is_kept(make, name):
     ask = make()
     attribute = HOST[name]
     given = [] if attribute.refers_to else value(attribute, 1 if attribute.bounds.allowed else 0)

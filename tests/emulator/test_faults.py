@@ -8,7 +8,7 @@ import json
 import re
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,7 +20,6 @@ from opsconsole.emulator.document import DOCUMENTED, EXTRA, TABLES
 from opsconsole.emulator.faults import KINDS, read_fault
 from patience import until
 
-Call = Callable[..., tuple[int, dict[str, str], bytes]]
 HOST = "/api/v1/hosts/hst_fleet00002"
 LOST = (http.client.HTTPException, ConnectionError, TimeoutError)
 DONE_FIRST = {"reset_after", "cut_answer", "late_answer", "late_effect", "gzip_bomb", "endless"}
@@ -33,7 +32,7 @@ def effect(kind: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", [name for name in KINDS if name not in ("gzip_bomb", "endless")])
-def test_a_kind_does_what_was_asked_or_does_not(served: Emulator, call: Call, kind: str) -> None:
+def test_a_kind_does_what_was_asked_or_does_not(served, call, kind):
     served.fault(kind=kind, operation="host_update", answer_delay=0.0, delay=0.0)
     with contextlib.suppress(*LOST):
         call(served, "POST", HOST, {"knowledge": "done"})
@@ -46,9 +45,7 @@ def test_a_kind_does_what_was_asked_or_does_not(served: Emulator, call: Call, ki
 
 
 @pytest.mark.parametrize("kind", ["late_answer", "late_effect"])
-def test_an_answer_that_is_late(
-    served: Emulator, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_that_is_late(served, kind, monkeypatch):
     """The client gives up; what it asked for is done before, or after."""
     late, sleep = 20.0, asyncio.sleep
     over = threading.Event()
@@ -79,9 +76,7 @@ def test_an_answer_that_is_late(
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_request_is_held_until_faults_are_forgotten(
-    served: Emulator, call: Call, when: str
-) -> None:
+def test_a_request_is_held_until_faults_are_forgotten(served, call, when):
     served.fault(operation="host_update", hold=when)
     statuses: list[int] = []
 
@@ -120,9 +115,7 @@ def everything(whole: Emulator) -> Emulator:
 
 
 @pytest.mark.parametrize("operation", DOCUMENTED | EXTRA)
-def test_another_object_is_answered_by_every_operation(
-    everything: Emulator, call: Call, operation: str
-) -> None:
+def test_another_object_is_answered_by_every_operation(everything, call, operation):
     host = everything.create("hosts", name="mine")
     held = {"host_id": host["id"], "specialty_id": "spc_linux"}
     ids = {name: everything.create(name, key="mine", **held)["id"] for name in TABLES.values()}
@@ -151,7 +144,7 @@ def test_another_object_is_answered_by_every_operation(
         assert answer.get("name", answer.get("pattern")) not in ("b", "p")
 
 
-def test_an_error_answer_carries_what_was_asked_for(served: Emulator, call: Call) -> None:
+def test_an_error_answer_carries_what_was_asked_for(served, call):
     served.fault(
         method="POST",
         path="/hosts/",
@@ -209,7 +202,7 @@ DENIAL = '{"deleted":false}'
         ),
     ],
 )
-def test_fault_shapes_the_answer(served: Emulator, call: Call, fault, status, headers, body):
+def test_fault_shapes_the_answer(served, call, fault, status, headers, body):
     served.fault(**fault)
     answered, sent, content = call(served, "POST", f"{HOST}?a=b", {"knowledge": "x"})
     assert answered == status
@@ -219,14 +212,14 @@ def test_fault_shapes_the_answer(served: Emulator, call: Call, fault, status, he
     assert is_changed is (status == 200)
 
 
-def test_a_truncated_body(served: Emulator, call: Call) -> None:
+def test_a_truncated_body(served, call):
     served.fault(truncate=10)
     with pytest.raises(http.client.IncompleteRead) as caught:
         call(served, "POST", HOST, {})
     assert caught.value.partial == b'{"id":"hst'
 
 
-def test_ids_in_an_answer(served: Emulator, call: Call) -> None:
+def test_ids_in_an_answer(served, call):
     held = {"null": None, "number": 7, "dots": "..", "empty": "", "huge": "x" * 100_000}
     for name, expected in held.items():
         served.fault(kind=f"ids_{name}", times=2)
@@ -235,7 +228,7 @@ def test_ids_in_an_answer(served: Emulator, call: Call) -> None:
         assert [entry["id"] for entry in listed] == [expected] * len(listed)
 
 
-def test_ids_of_an_import_are_crossed(served: Emulator, call: Call) -> None:
+def test_ids_of_an_import_are_crossed(served, call):
     served.fault(kind="ids_crossed", operation="host_import")
     rows = [{"name": name} for name in ("one", "two", "three")]
     answer = json.loads(call(served, "POST", "/api/v1/hosts/batch", {"rows": rows})[2])
@@ -243,7 +236,7 @@ def test_ids_of_an_import_are_crossed(served: Emulator, call: Call) -> None:
     assert names == ["two", "three", "one"]
 
 
-def test_a_small_body_that_inflates(served: Emulator, call: Call) -> None:
+def test_a_small_body_that_inflates(served, call):
     served.fault(kind="gzip_bomb", inflates_to=8 << 20)
     _, headers, body = call(served, "POST", HOST, {})
     assert headers["content-encoding"] == "gzip"
@@ -251,7 +244,7 @@ def test_a_small_body_that_inflates(served: Emulator, call: Call) -> None:
     assert len(json.loads(gzip.decompress(body))["pad"]) == 8 << 20
 
 
-def test_a_body_without_end_ends_with_the_connection(served: Emulator) -> None:
+def test_a_body_without_end_ends_with_the_connection(served):
     served.fault(kind="endless")
     address = urlsplit(served.base_url)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=300)
@@ -272,7 +265,7 @@ def connects(console: Emulator) -> bool:
     return True
 
 
-def test_connections_are_refused_and_accepted_again_or_refused_after_an_answer(call: Call) -> None:
+def test_connections_are_refused_and_accepted_again_or_refused_after_an_answer(call):
     with serve() as console:
         for _ in range(3):
             console.refuse()
@@ -287,7 +280,7 @@ def test_connections_are_refused_and_accepted_again_or_refused_after_an_answer(c
         console.refuse()
 
 
-def test_an_emulator_with_one_address_cannot_refuse() -> None:
+def test_an_emulator_with_one_address_cannot_refuse():
     with spawn(seconds=60) as console:
         with pytest.raises(ControlError, match="address of its own"):
             console.refuse()
@@ -295,7 +288,7 @@ def test_an_emulator_with_one_address_cannot_refuse() -> None:
             console.fault(refuse=True)
 
 
-def test_which_requests_a_fault_meets_and_how_many(served: Emulator, call: Call) -> None:
+def test_which_requests_a_fault_meets_and_how_many(served, call):
     which = {"method": "POST", "operation": "host_update", "path": "/hosts/", "holds": '"a"'}
     served.fault(**which, skip=1, times=2, status=500)
     sent: list[tuple[str, str, Any]] = [
@@ -312,7 +305,7 @@ def test_which_requests_a_fault_meets_and_how_many(served: Emulator, call: Call)
     assert served.waiting_faults() == []
 
 
-def test_first_matching_fault_counts_and_all_can_be_cleared(served: Emulator, call: Call) -> None:
+def test_first_matching_fault_counts_and_all_can_be_cleared(served, call):
     served.fault(path="/blacklists/", status=500, times=None)
     served.fault(status=418, times=None)
     assert [call(served, "POST", HOST, {})[0] for _ in range(3)] == [418] * 3
@@ -346,11 +339,11 @@ def test_first_matching_fault_counts_and_all_can_be_cleared(served: Emulator, ca
         {"ids": "none"},
     ],
 )
-def test_a_fault_that_cannot_be_is_refused(members: dict[str, Any]) -> None:
+def test_a_fault_that_cannot_be_is_refused(members):
     with pytest.raises(BadBody):
         read_fault(members)
 
 
-def test_a_refused_fault_says_why(served: Emulator) -> None:
+def test_a_refused_fault_says_why(served):
     with pytest.raises(ControlError, match="stauts"):
         served.fault(stauts=500)

@@ -1,6 +1,5 @@
 """List envelopes, extra endpoints, and how unset fields and sets are answered."""
 
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -12,7 +11,6 @@ from text_groups import read_rows
 
 TABLES = read_rows(__file__)
 
-Make = Callable[..., Any]
 SEARCH = "/api/v1/specialties/search"
 
 
@@ -20,7 +18,7 @@ SEARCH = "/api/v1/specialties/search"
     ("paged", "cursor", "next_cursor"),
     ("resized", "starting_after", "last_id"),
 ])  # fmt: skip
-def test_pages_lead_to_the_end(make: Make, name: str, parameter: str, field: str) -> None:
+def test_pages_lead_to_the_end(make, name, parameter, field):
     ask = make(name)
     seen, query, pages = [], "", 0
     while True:
@@ -40,9 +38,7 @@ WHOLE = {"object": "list", "has_more": False, "total_count": 6}
 
 
 @pytest.mark.parametrize(*TABLES["test_list_envelope_follows_the_switches"])
-def test_list_envelope_follows_the_switches(
-    make: Make, switches: dict[str, Any], query: str, shown: dict[str, Any], count: int
-) -> None:
+def test_list_envelope_follows_the_switches(make, switches, query, shown, count):
     ask = make(**switches)
     status, body = ask("GET", SEARCH + query)
     rows = [row for row in ask.store.specialties if count > 1 or row["id"] == "spc_linux"]
@@ -51,7 +47,7 @@ def test_list_envelope_follows_the_switches(
     assert (status, body) == (200, expected)
 
 
-def test_unset_fields_are_null_or_absent_or_either(make: Make) -> None:
+def test_unset_fields_are_null_or_absent_or_either(make):
     def fields(ask: Any) -> set[str]:
         return set(ask("POST", "/api/v1/hosts/hst_a")[1])
 
@@ -70,7 +66,7 @@ def test_unset_fields_are_null_or_absent_or_either(make: Make) -> None:
     assert [fields(ask) == bare for _ in range(4)] == [True, False, True, False]
 
 
-def test_extra_endpoints_are_there_only_where_the_profile_has_them(make: Make) -> None:
+def test_extra_endpoints_are_there_only_where_the_profile_has_them(make):
     settings = profiles()["extended"].provider_settings["extra_endpoints"]
     plain, extended = make(), make("extended")
     for template in settings.values():

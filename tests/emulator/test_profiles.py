@@ -24,7 +24,7 @@ OF_NO_PROFILE = {"license": {"cap_reached", "expired"}, "has_more": {"always_tru
 
 
 @pytest.mark.parametrize("name", SWITCHES)
-def test_the_consoles_together_use_every_value_of_every_switch(name: str) -> None:
+def test_the_consoles_together_use_every_value_of_every_switch(name):
     kind = Profile.model_fields[name].annotation
     used = values_used(name)
     if typing.get_origin(kind) is typing.Literal:
@@ -35,7 +35,7 @@ def test_the_consoles_together_use_every_value_of_every_switch(name: str) -> Non
         assert any(value != used[0] for value in used)
 
 
-def test_settings_that_go_with_a_profile_name_what_it_has() -> None:
+def test_settings_that_go_with_a_profile_name_what_it_has():
     for profile in CONSOLES.values():
         assert set(profile.provider_settings.get("extra_endpoints", {})) <= profile.extra
         if "cursor_parameter" in profile.provider_settings:
@@ -46,7 +46,7 @@ def test_settings_that_go_with_a_profile_name_what_it_has() -> None:
     assert all(name == profile.name for name, profile in CONSOLES.items())
 
 
-def test_expectations_follow_from_the_switches() -> None:
+def test_expectations_follow_from_the_switches():
     assert not CONSOLES["blind"].hosts_readable
     assert CONSOLES["extended"].empty_update == "refused"
     assert CONSOLES["extended"].hosts_readable
@@ -67,7 +67,7 @@ def test_expectations_follow_from_the_switches() -> None:
         ("success", {"agent_create": 201}, {"agent_create": 201}),
     ],
 )
-def test_a_switch_is_turned_by_its_json_value(name: str, value: Any, kept: Any) -> None:
+def test_a_switch_is_turned_by_its_json_value(name, value, kept):
     assert getattr(with_switches(profiles()["default"], {name: value}), name) == kept
 
 
@@ -85,17 +85,17 @@ def test_a_switch_is_turned_by_its_json_value(name: str, value: Any, kept: Any) 
         ("nothing", 1),
     ],
 )
-def test_a_wrong_switch_is_refused_by_name(name: str, value: Any) -> None:
+def test_a_wrong_switch_is_refused_by_name(name, value):
     with pytest.raises(BadBody, match=name):
         with_switches(profiles()["default"], {name: value})
 
 
 @pytest.mark.parametrize("name", [*profiles(), *SWITCHES, *EXTRA])
-def test_guide_names_every_profile_switch_and_endpoint(name: str) -> None:
+def test_guide_names_every_profile_switch_and_endpoint(name):
     assert f"`{name}`" in DOCS.read_text("utf-8")
 
 
-def test_a_profile_cannot_be_changed() -> None:
+def test_a_profile_cannot_be_changed():
     with pytest.raises(ValueError):
         profiles()["default"].trims = True  # type: ignore[misc]  # that is the test
     assert isinstance(profiles()["default"], Profile)

@@ -1,13 +1,11 @@
 """Requests that the console refuses: status, code and field of the answer, and no row changes."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from opsconsole.emulator.document import EXTRA
 
-Make = Callable[..., Any]
 BATCH, SEARCH = "POST /api/v1/hosts/batch", "GET /api/v1/specialties/search"
 ENTRY = "POST /api/v1/blacklists/blk_format"
 OUT_OF_BOUNDS: dict[str, dict[str, list[Any]]] = {
@@ -85,18 +83,14 @@ def check(ask: Any, request: str, body: Any, told: tuple[int, str, str | None]) 
         for value in values
     ],
 )
-def test_a_value_out_of_bounds_is_one_field_at_fault(
-    make: Make, path: str, field: str, value: Any
-) -> None:
+def test_a_value_out_of_bounds_is_one_field_at_fault(make, path, field, value):
     given = {**GIVEN.get(path, {}), field: value}
     body = {name: item for name, item in given.items() if item != "drop"}
     check(make(extra=frozenset(EXTRA)), f"POST /api/v1/{path}", body, (400, INVALID, field))
 
 
 @pytest.mark.parametrize(("name", "requests", "bodies", "told"), REFUSED)
-def test_a_request_that_makes_no_sense(
-    make: Make, name: str, requests: list[str], bodies: list[Any], told: tuple[int, str, str | None]
-) -> None:
+def test_a_request_that_makes_no_sense(make, name, requests, bodies, told):
     for request in requests:
         for body in bodies:
             check(make(name), request, body, told)

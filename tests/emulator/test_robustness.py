@@ -2,7 +2,6 @@
 
 import json
 import socket
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -56,7 +55,7 @@ def requests(draw: st.DrawFn) -> tuple[str, str, bytes, tuple[tuple[bytes, bytes
 
 
 @pytest.mark.parametrize("name", CONSOLES)
-def test_no_request_brings_a_500(make: Callable[..., Any], name: str) -> None:
+def test_no_request_brings_a_500(make, name):
     ask = make(name, seed="fleet", extra=profiles()["extended"].extra)
 
     @settings(database=None)
@@ -71,9 +70,7 @@ def test_no_request_brings_a_500(make: Callable[..., Any], name: str) -> None:
     run()
 
 
-def test_a_defect_is_a_500_in_the_error_shape(
-    make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_defect_is_a_500_in_the_error_shape(make, monkeypatch, caplog):
     def broken(console: Any, call: Any) -> Any:
         raise ZeroDivisionError
 
@@ -114,13 +111,13 @@ def spoken(emulator: Emulator, content: bytes, *, hang_up: bool = True) -> bytes
         b"GET /api HTTP/1.1\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n",
     ],
 )
-def test_malformed_bytes_do_not_end_the_console(served: Emulator, content: bytes) -> None:
+def test_malformed_bytes_do_not_end_the_console(served, content):
     answer = spoken(served, content)
     assert answer == b"" or answer.startswith(b"HTTP/1.1 4"), answer
     assert served.row("hosts", "hst_fleet00001") is not None
 
 
-def test_one_connection_serves_several_requests(served: Emulator) -> None:
+def test_one_connection_serves_several_requests(served):
     one = (
         b"POST /api/v1/hosts/hst_fleet00001 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
         b"Authorization: Bearer svc_ak_emulator\r\n\r\n{}"
@@ -129,7 +126,7 @@ def test_one_connection_serves_several_requests(served: Emulator) -> None:
     assert spoken(served, one * 4 + last, hang_up=False).count(b"HTTP/1.1 200 OK") == 5
 
 
-def test_a_body_that_is_too_long(served: Emulator) -> None:
+def test_a_body_that_is_too_long(served):
     length = 65 * 1024 * 1024
     head = (
         b"POST /api/v1/hosts/batch HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer svc_ak_emulator\r\n"

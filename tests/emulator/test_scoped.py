@@ -1,11 +1,9 @@
 """Specialties, blacklisted commands, and what a key may see and write."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-Make = Callable[..., Any]
 LAB = "svc_ak_lab"
 
 
@@ -15,7 +13,7 @@ def with_lab_key(ask: Any, **fields: Any) -> Any:
     return ask
 
 
-def test_a_blacklist_entry_shows_all_its_fields(make: Make) -> None:
+def test_a_blacklist_entry_shows_all_its_fields(make):
     for unset in ("null", "absent", "alternating", "alternating"):
         ask = make(unset=unset)
         for _ in range(2):
@@ -24,7 +22,7 @@ def test_a_blacklist_entry_shows_all_its_fields(make: Make) -> None:
             assert body["org_id"] is None
 
 
-def test_a_blacklist_update_is_partial_and_null_is_a_value(make: Make) -> None:
+def test_a_blacklist_update_is_partial_and_null_is_a_value(make):
     ask = make()
     path = "/api/v1/blacklists/blk_format"
     _, before = ask("GET", path)
@@ -78,9 +76,7 @@ ACCESS: list[Case] = [
 
 
 @pytest.mark.parametrize(("facts", "request_line", "body", "told"), ACCESS)
-def test_access_follows_the_orgs_of_the_key(
-    make: Make, facts: dict[str, Any], request_line: str, body: Any, told: tuple[int, str | None]
-) -> None:
+def test_access_follows_the_orgs_of_the_key(make, facts, request_line, body, told):
     switches = {"hidden_status": facts.get("hidden_status", 404)}
     ask = with_lab_key(make(**switches), **{k: v for k, v in facts.items() if k not in switches})
     for org in ("main", "far", "lab"):
@@ -106,7 +102,7 @@ def test_access_follows_the_orgs_of_the_key(
         (None, ((b"cookie", b"console_session="),)),
     ],
 )
-def test_without_credentials_that_count_it_is_401(make: Make, key: Any, headers: Any) -> None:
+def test_without_credentials_that_count_it_is_401(make, key, headers):
     status, body = make()("GET", "/api/v1/specialties/search", key=key, headers=headers)
     assert (status, body["code"]) == (401, "UNAUTHORIZED")
     assert body["request_id"].startswith("req_")
@@ -115,13 +111,13 @@ def test_without_credentials_that_count_it_is_401(make: Make, key: Any, headers:
 @pytest.mark.parametrize(
     ("profile", "name"), [("default", "console_session"), ("archiving", "sid")]
 )
-def test_a_session_cookie_stands_in_for_the_key(make: Make, profile: str, name: str) -> None:
+def test_a_session_cookie_stands_in_for_the_key(make, profile, name):
     headers = ((b"cookie", f"theme=dark; {name}=session-key_main".encode()),)
     assert make(profile)("GET", "/api/v1/specialties/search", key=None, headers=headers)[0] == 200
 
 
 @pytest.mark.parametrize("status", ["revoked", "expired"])
-def test_a_key_loses_its_force_at_once(make: Make, status: str) -> None:
+def test_a_key_loses_its_force_at_once(make, status):
     ask = make()
     assert ask("GET", "/api/v1/specialties/search")[0] == 200
     ask.store.change("keys", "key_main", {"status": status})
@@ -130,7 +126,7 @@ def test_a_key_loses_its_force_at_once(make: Make, status: str) -> None:
 
 
 @pytest.mark.parametrize(("sees_all", "third"), [(True, "failed"), (False, "created")])
-def test_imported_rows_are_authorized_one_by_one(make: Make, sees_all: bool, third: str) -> None:
+def test_imported_rows_are_authorized_one_by_one(make, sees_all, third):
     ask = with_lab_key(make(), **{} if sees_all else {"read_orgs": ["org_lab"]})
     ask.host(name="theirs")
     rows = [{"name": "a"}, {"name": "b", "org_id": "org_main"}, {"name": "theirs"}]

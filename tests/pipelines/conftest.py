@@ -13,8 +13,7 @@ from scripts.setup import cache
 from engines import run_program
 from github_runs import GitHub
 from gitlab_runs import GitLab
-from http_state import HttpState, serve_state
-from loopback import Posts, serve_posts
+from loopback import HttpState, Posts, serve_posts, serve_state
 from opsconsole.emulator import Emulator, serve
 from package_index import serve_index
 from pipeline_jobs import (

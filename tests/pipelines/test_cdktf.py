@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from http_state import HELD
+from loopback import HELD
 from pipeline_jobs import assert_ends
 from sampling import EVERYTHING
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from http_state import HELD
+from loopback import HELD
 from opsconsole.emulator import Emulator
 from pipeline_jobs import assert_ends
 from sampling import EVERYTHING, sample

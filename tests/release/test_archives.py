@@ -134,6 +134,7 @@ def test_the_sdist_gives_the_same_wheel(packages, wheel, tmp_path):
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
 
 
+@pytest.mark.real_client
 def test_a_strict_type_checker_sees_the_constructs_in_the_wheel(wheel, tmp_path, monkeypatch):
     python = make_environment(tmp_path / "environment", wheel, "cdktn")
     program = tmp_path / "program.py"

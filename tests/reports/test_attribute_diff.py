@@ -88,16 +88,16 @@ CASES = {
 
 
 @pytest.mark.parametrize(("before", "after", "expected"), CASES.values(), ids=CASES.keys())
-def test_lines(before: Any, after: Any, expected: str) -> None:
+def test_lines(before, after, expected):
     assert shown(before, after) == expected
 
 
-def test_equal_values_have_no_line_of_their_own() -> None:
+def test_equal_values_have_no_line_of_their_own():
     value = {"id": "a", "x": [{"a": 1}], "n": None}
     assert shown(value, dict(value)) == '    id = "a"\n    # (1 unchanged attribute hidden)'
 
 
-def test_a_number_is_no_truth_value() -> None:
+def test_a_number_is_no_truth_value():
     assert shown({"x": 1}, {"x": True}) == "  ~ x = 1 -> true"
 
 
@@ -111,13 +111,13 @@ def test_a_number_is_no_truth_value() -> None:
         ({"key": None}, {"key": "hush"}, "+"),
     ],
 )
-def test_sensitive_values_are_masked(before: Any, after: Any, sign: str) -> None:
+def test_sensitive_values_are_masked(before, after, sign):
     text = shown(before, after, sensitive=frozenset({"key"}))
     assert "hush" not in text
     assert text.startswith(f"  {sign} key = (sensitive value)")
 
 
-def test_what_forces_replacement_is_marked_once() -> None:
+def test_what_forces_replacement_is_marked_once():
     text = shown({"tags": ["a"]}, {"tags": ["b"]}, forcing=frozenset({"tags"}))
     assert text.splitlines()[0] == "  ~ tags = [ # forces replacement"
     assert text.count("forces replacement") == 1
@@ -134,11 +134,11 @@ def test_what_forces_replacement_is_marked_once() -> None:
         ("naïve ✓", '"naïve ✓"'),
     ],
 )
-def test_nothing_steers_the_terminal(value: str, literal: str) -> None:
+def test_nothing_steers_the_terminal(value, literal):
     assert shown(None, {"x": value}) == f"  + x = {literal}"
 
 
-def test_a_long_text_shows_only_the_surroundings_of_its_change() -> None:
+def test_a_long_text_shows_only_the_surroundings_of_its_change():
     lines = [f"line {number}" for number in range(60)]
     text = shown({"text": "\n".join(lines)}, {"text": "\n".join([*lines[:30], "new", *lines[30:]])})
     assert "+ new" in text
@@ -146,7 +146,7 @@ def test_a_long_text_shows_only_the_surroundings_of_its_change() -> None:
     assert len(text.splitlines()) < 20
 
 
-def test_texts_of_any_length_are_compared_in_a_moment() -> None:
+def test_texts_of_any_length_are_compared_in_a_moment():
     old = [f"line {number}" for number in range(20_000)]
     new = [*old[:100], *(f"other {number}" for number in range(20_000)), *old[-100:]]
     lines = diff_lines({"text": "\n".join(old)}, {"text": "\n".join(new)}, kinds=KINDS)
@@ -159,14 +159,12 @@ def test_texts_of_any_length_are_compared_in_a_moment() -> None:
     ("left", "right", "expected"),
     [("abc", "abc", [("equal", 0, 3, 0, 3)]), ("", "ab", [("replace", 0, 0, 0, 2)])],
 )
-def test_what_is_too_long_is_compared_from_both_ends(
-    monkeypatch: pytest.MonkeyPatch, left: str, right: str, expected: Any
-) -> None:
+def test_what_is_too_long_is_compared_from_both_ends(monkeypatch, left, right, expected):
     monkeypatch.setattr(value_diff, "_COMPARABLE", -1)
     assert value_diff.edit_script(left, right) == expected
 
 
-def test_what_is_known_after_apply_is_counted_and_takes_no_room() -> None:
+def test_what_is_known_after_apply_is_counted_and_takes_no_room():
     values = {"a": "x", "created_at": UNKNOWN, "port": 22, "tags": ["k:v"], "updated_at": UNKNOWN}
     lines = fold_unknown(diff_lines(None, values, kinds=KINDS))
     assert [line.plain.removeprefix("    ") for line in lines] == [

@@ -18,12 +18,12 @@ def refused(number: int, *, path: tuple[str, ...] = ()) -> Diagnostic:
 
 
 @pytest.mark.parametrize("count", [1, FEWEST - 1])
-def test_few_are_reported_one_by_one(count: int) -> None:
+def test_few_are_reported_one_by_one(count):
     told = [refused(number) for number in range(count)]
     assert dedupe_diagnostics(told) == told
 
 
-def test_many_are_reported_once_and_named() -> None:
+def test_many_are_reported_once_and_named():
     [told] = dedupe_diagnostics(refused(number) for number in range(25))
     assert told.summary == "Cannot create the host h0 (and 24 more like it)"
     lines = body_of(told).splitlines()
@@ -33,7 +33,7 @@ def test_many_are_reported_once_and_named() -> None:
     assert terminal.render_diagnostics(map(refused, range(25))).count("Error:") == 1
 
 
-def test_pages_say_once_what_holds_for_many() -> None:
+def test_pages_say_once_what_holds_for_many():
     """What changes must not stand behind thousands of messages."""
     told = Plan((), diagnostics=tuple(refused(number) for number in range(4000)))
     assert len(plan_view.make_view(told).diagnostics) == 1
@@ -41,7 +41,7 @@ def test_pages_say_once_what_holds_for_many() -> None:
     assert markdown.render(plan_view.make_view(told)).count("no such thing") == 1
 
 
-def test_what_differs_stays_apart() -> None:
+def test_what_differs_stays_apart():
     told = [
         *(refused(number) for number in range(5)),
         *(refused(number, path=("name",)) for number in range(5)),
@@ -51,7 +51,7 @@ def test_what_differs_stays_apart() -> None:
     assert len(dedupe_diagnostics(told)) == 1 + 1 + 5 + 1
 
 
-def test_one_answer_to_two_questions_is_two_messages() -> None:
+def test_one_answer_to_two_questions_is_two_messages():
     """A create and a deletion may be refused in the same words."""
     told = []
     for number in range(FEWEST):
@@ -61,13 +61,13 @@ def test_one_answer_to_two_questions_is_two_messages() -> None:
     assert len(dedupe_diagnostics(told)) == 2
 
 
-def test_what_the_user_is_told_beside_the_answer_keeps_messages_apart() -> None:
+def test_what_the_user_is_told_beside_the_answer_keeps_messages_apart():
     cause = BadRequest(Problem(400, "BAD", "no"), "POST /hosts").cause
     told = [error("Cannot", f"agent {n}", cause=cause).about(f"host.h{n}") for n in range(FEWEST)]
     assert dedupe_diagnostics(told) == told
 
 
-def test_refused_credentials_are_explained_once() -> None:
+def test_refused_credentials_are_explained_once():
     told = []
     for number, kind in enumerate(("host", "agent", "specialty", "agent")):
         problem = Unauthorized(Problem(401, "UNAUTHORIZED", "no such key"), f"GET /{kind}s")

@@ -14,7 +14,7 @@ TOLD = error(
 )
 
 
-def test_no_line_is_longer_than_the_terminal_is_wide_and_no_word_is_cut() -> None:
+def test_no_line_is_longer_than_the_terminal_is_wide_and_no_word_is_cut():
     text = terminal.render_diagnostics([TOLD], Pen(width=40))
     body = text.splitlines()[1:-1]
     assert all(line.startswith("│") for line in body)
@@ -27,7 +27,7 @@ def test_no_line_is_longer_than_the_terminal_is_wide_and_no_word_is_cut() -> Non
 
 
 @pytest.mark.parametrize("width", [0, 1, 20])
-def test_where_there_is_no_terminal_or_hardly_one_lines_stay_whole(width: int) -> None:
+def test_where_there_is_no_terminal_or_hardly_one_lines_stay_whole(width):
     assert terminal.render_diagnostics([TOLD], Pen(width=width)) == terminal.render_diagnostics(
         [TOLD]
     )

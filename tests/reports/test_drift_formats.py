@@ -3,11 +3,8 @@
 import html
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -46,9 +43,7 @@ HOSTILE = Finding(
 
 
 @pytest.mark.parametrize("name", [*FORMATS])
-def test_every_format_shows_no_sensitive_value_and_names_every_drift(
-    name: str, report: DriftReport
-) -> None:
+def test_every_format_shows_no_sensitive_value_and_names_every_drift(name, report):
     text = FORMATS[name](report)
     assert "hush-hush" not in text
     assert text.endswith("\n") or name == "html"
@@ -56,7 +51,7 @@ def test_every_format_shows_no_sensitive_value_and_names_every_drift(
         assert "plg_metrics" in html.unescape(text)
 
 
-def test_plan_formats_but_terraforms_show_no_sensitive_value(plan: Any) -> None:
+def test_plan_formats_but_terraforms_show_no_sensitive_value(plan):
     assert "hush-hush" in json.dumps(plan_json.document(plan))
     assert "hush-hush" not in plan_text.render(plan)
     for module in (markdown, page):
@@ -64,7 +59,7 @@ def test_plan_formats_but_terraforms_show_no_sensitive_value(plan: Any) -> None:
 
 
 @pytest.mark.parametrize("name", [*FORMATS])
-def test_hostile_names_break_no_format_and_unseen_attributes_are_named(name: str) -> None:
+def test_hostile_names_break_no_format_and_unseen_attributes_are_named(name):
     assert FORMATS[name](DriftReport((), "2026-03-01T02:00:00Z"))
     found = replace(HOSTILE, unobserved=("mac", "knowledge"))
     text = FORMATS[name](DriftReport((found,), "2026-03-01T02:00:00Z"))
@@ -101,16 +96,12 @@ UNDER = {"required": ("opsconsole_host",), "min_coverage": 100.0}
         ({"findings": ()}, CheckOutcome.CLEAN, "State is empty."),
     ],
 )
-def test_verdicts(
-    report: DriftReport, facts: dict[str, Any], outcome: CheckOutcome, explanation: str
-) -> None:
+def test_verdicts(report, facts, outcome, explanation):
     verdict = judge(replace(report, **facts))
     assert (verdict.outcome, verdict.explanation) == (outcome, explanation)
 
 
-def test_errors_outweigh_drift_and_accepted_drift_is_none(
-    report: DriftReport, failure: Any
-) -> None:
+def test_errors_outweigh_drift_and_accepted_drift_is_none(report, failure):
     verdict = judge(replace(report, diagnostics=(failure,)))
     assert verdict.outcome is CheckOutcome.UNDETERMINED
     assert "8 resources drifted" in verdict.explanation
@@ -124,11 +115,11 @@ def test_errors_outweigh_drift_and_accepted_drift_is_none(
 @pytest.mark.parametrize(
     ("value", "shown"), [(100.0, "100 %"), (99.97, "99.9 %"), (99.5, "99.5 %"), (0.0, "0 %")]
 )
-def test_coverage_never_rounds_up_to_all(value: float, shown: str) -> None:
+def test_coverage_never_rounds_up_to_all(value, shown):
     assert percent(value) == shown
 
 
-def test_text_has_a_section_for_each_bucket_and_the_verdict_last(report: DriftReport) -> None:
+def test_text_has_a_section_for_each_bucket_and_the_verdict_last(report):
     text = FORMATS["terminal"](report)
     for heading in ("Missing (2)", "Archived (1)", "Changed (4)", "Unmanaged (1)", "Pending (1)"):
         assert f"\n{heading}\n" in f"\n{text}"
@@ -140,7 +131,7 @@ def test_text_has_a_section_for_each_bucket_and_the_verdict_last(report: DriftRe
     assert re.sub(r"\x1b\[[0-9;]*m", "", FORMATS["terminal"](report, pen=Pen(colour=True))) == text
 
 
-def test_the_end_of_the_text_repeats_no_number(report: DriftReport) -> None:
+def test_the_end_of_the_text_repeats_no_number(report):
     text = FORMATS["terminal"](replace(report, **UNDER))
     assert "Coverage 99.5 % · Required coverage 98.4 % (minimum 100 %) · Requests" in text
     assert "\n2 missing, 1 archived, 4 changed, 1 unmanaged, 1 unchecked, 1 pending, 211" in text
@@ -152,7 +143,7 @@ def test_the_end_of_the_text_repeats_no_number(report: DriftReport) -> None:
     ]
 
 
-def test_a_reason_that_resources_share_is_shown_once() -> None:
+def test_a_reason_that_resources_share_is_shown_once():
     kinds = [HOST.type_name] * 8 + ["opsconsole_agent"] * 4
     findings = tuple(
         Finding("s", f"{kind}.x[{number}]", kind, Bucket.UNCHECKED, reason="the key is refused")
@@ -163,13 +154,13 @@ def test_a_reason_that_resources_share_is_shown_once() -> None:
     assert "and 9 more resources; the other formats list all" in text
 
 
-def test_several_stacks_are_distinguished(report: DriftReport) -> None:
+def test_several_stacks_are_distinguished(report):
     first, *rest = report.findings
     both = replace(report, findings=(replace(first, stack="other"), *rest))
     assert 'fleet: opsconsole_host.db["7"]' in FORMATS["terminal"](both)
 
 
-def test_json_follows_its_schema(report: DriftReport) -> None:
+def test_json_follows_its_schema(report):
     schema = published_schema("drift-report")
     found = json.loads(drift_json.render(report))
     assert follows_schema(found, "drift-report")
@@ -195,9 +186,7 @@ def test_json_follows_its_schema(report: DriftReport) -> None:
         ),
     ],
 )
-def test_the_schema_refuses_what_is_wrong(
-    report: DriftReport, spoil: Callable[[dict[str, Any]], Any]
-) -> None:
+def test_the_schema_refuses_what_is_wrong(report, spoil):
     found = json.loads(drift_json.render(report))
     spoil(found)
     assert not follows_schema(found, "drift-report")
@@ -206,8 +195,8 @@ def test_the_schema_refuses_what_is_wrong(
 
 
 def test_json_is_read_back_in_later_minor_versions_and_with_names_that_are_no_text(
-    report: DriftReport, tmp_path: Path
-) -> None:
+    report, tmp_path
+):
     written = drift_json.render(report)
     found = DriftDocument.model_validate_json(written)
     assert [item.bucket for item in found.findings] == [item.bucket for item in report.findings]
@@ -232,7 +221,7 @@ def test_json_is_read_back_in_later_minor_versions_and_with_names_that_are_no_te
     assert (found.findings[0].label, found.findings[0].stack) == ("\\ud800", "a\\udcff")
 
 
-def test_what_the_console_answered_is_told_to_programs(report: DriftReport) -> None:
+def test_what_the_console_answered_is_told_to_programs(report):
     """A program need not look for a request id in a sentence."""
     answer = Problem(403, "FORBIDDEN", "not allowed", "req_7", details={"scope": "org"})
     cause = Forbidden(answer, "POST /api/v1/hosts/{id}").cause
@@ -244,17 +233,15 @@ def test_what_the_console_answered_is_told_to_programs(report: DriftReport) -> N
     [told] = found.diagnostics
     assert told.addresses == [first.address]
     assert told.cause == found.findings[0].cause
-    assert told.cause is not None
     assert (told.cause.kind, told.cause.status, told.cause.code) == ("forbidden", 403, "FORBIDDEN")
     assert (told.cause.request_id, told.cause.details) == ("req_7", {"scope": "org"})
     assert told.cause.operation == "POST /api/v1/hosts/{id}"
     assert "request id req_7" in told.detail
 
 
-def test_junit_has_one_case_a_resource_and_fails_what_must_be_checked(report: DriftReport) -> None:
+def test_junit_has_one_case_a_resource_and_fails_what_must_be_checked(report):
     root = ElementTree.fromstring(junit.render(report))
     suite = root.find("testsuite[@name='fleet']")
-    assert suite is not None
     cases = {case.get("name"): case for case in suite.findall("testcase")}
     assert len(cases) == len(report.findings) == int(suite.get("tests", "0"))
     assert len(suite.findall("testcase/failure")) == len(report.drifted_findings) == 8
@@ -269,7 +256,7 @@ def test_junit_has_one_case_a_resource_and_fails_what_must_be_checked(report: Dr
     assert [case.get("type") for case in root.iter("error")] == ["unchecked"]
 
 
-def test_junit_is_never_green_where_the_check_met_errors(failure: Any) -> None:
+def test_junit_is_never_green_where_the_check_met_errors(failure):
     """A state that cannot be read has no resource whose case could say so."""
     root = ElementTree.fromstring(junit.render(DriftReport((), "", diagnostics=(failure,))))
     assert int(root.get("errors", "0")) == 1
@@ -287,7 +274,7 @@ def samples(text: str) -> dict[tuple[str, ...], float]:
     }
 
 
-def test_metrics(report: DriftReport) -> None:
+def test_metrics(report):
     found = samples(prometheus.render(report))
     for bucket, count in report.counts.items():
         assert found["opsconsole_drift_resources", bucket.value, "fleet"] == count
@@ -311,7 +298,7 @@ def test_metrics(report: DriftReport) -> None:
         ("prometheus", 'attribute_coverage_ratio{{type="opsconsole_host"}} {cut}'),
     ],
 )
-def test_coverage_is_counted_in_attributes_too(name: str, text: str) -> None:
+def test_coverage_is_counted_in_attributes_too(name, text):
     seen = replace(HOSTILE, bucket=Bucket.IN_SYNC, differences=(), reason="")
     report = DriftReport((replace(seen, unobserved=("mac", "knowledge")),), "2026-03-01T02:00:00Z")
     ratio = 1 - 2 / sum(not attribute.volatile for attribute in HOST.answer_fields)

@@ -3,13 +3,12 @@
 import html
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from fleet_reports import make_creation, make_report
 from opsconsole.diagnostics import warning
-from opsconsole.drift.model import BaselineProblem, Bucket, Difference, DriftReport
+from opsconsole.drift.model import BaselineProblem, Bucket, Difference
 from opsconsole.reconcile.plan import Action, Plan
 from opsconsole.reports import drift_view, plan_view
 from opsconsole.reports.formats import FORMATS
@@ -18,7 +17,7 @@ from opsconsole.reports.markdown import LIMIT, MarkdownSection, code, fence, fit
 STEP_SUMMARY = 1024 * 1024
 
 
-def test_the_drift_report_has_its_sections(report: DriftReport) -> None:
+def test_the_drift_report_has_its_sections(report):
     text = render(drift_view.make_view(report))
     assert text.startswith("## ❌ Drift\n")
     assert "| Missing | 2 |" in text
@@ -29,7 +28,7 @@ def test_the_drift_report_has_its_sections(report: DriftReport) -> None:
     assert "hush" not in text
 
 
-def test_the_plan_has_its_sections_gravest_first(plan: Plan) -> None:
+def test_the_plan_has_its_sections_gravest_first(plan):
     text = render(plan_view.make_view(plan))
     assert text.startswith("## ⚠️ Plan: 1 to import, 6 to add, 4 to change, 6 to destroy\n")
     words = ("Destroy (1)", "Replace (2)", "Change (4)", "Create (4)", "Stop managing (1)")
@@ -41,7 +40,7 @@ def test_the_plan_has_its_sections_gravest_first(plan: Plan) -> None:
     assert "hush" not in text
 
 
-def test_an_empty_and_a_failed_plan(failure: Any) -> None:
+def test_an_empty_and_a_failed_plan(failure):
     assert render(plan_view.make_view(Plan(()))).startswith("## ✅ No changes")
     failed = render(plan_view.make_view(Plan((), diagnostics=(failure, warning("w")))))
     assert failed.startswith("## ❌ Planning failed")
@@ -51,7 +50,7 @@ def test_an_empty_and_a_failed_plan(failure: Any) -> None:
     assert "The console refuses the key" in failed
 
 
-def test_a_large_fleet_stays_under_the_limit_and_counts_what_was_cut() -> None:
+def test_a_large_fleet_stays_under_the_limit_and_counts_what_was_cut():
     hosts = 500
     report = make_report(hosts)
     drifted = tuple(
@@ -74,7 +73,6 @@ def test_a_large_fleet_stays_under_the_limit_and_counts_what_was_cut() -> None:
         assert cut is not None
         shown = text.count("<details><summary>")
         total = re.search(r"### (?:Changed|Create) \(([\d,]+)\)", text)
-        assert total is not None
         assert shown + number(cut[1]) >= number(total[1])
     assert 60_000 < len(FORMATS["github-issue"](replace(report, findings=drifted))) <= 65_536
     # The smaller sections keep everything.
@@ -87,7 +85,7 @@ def number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
-def test_fit_gives_each_section_its_share_first() -> None:
+def test_fit_gives_each_section_its_share_first():
     sections = [
         MarkdownSection("# a\n", ["a" * 99 + "\n"] * 100),
         MarkdownSection("# b\n", ["b" * 9 + "\n"] * 20),
@@ -100,7 +98,7 @@ def test_fit_gives_each_section_its_share_first() -> None:
     assert f"and {100 - kept} more resources" in text
 
 
-def test_fit_survives_items_larger_than_the_limit() -> None:
+def test_fit_survives_items_larger_than_the_limit():
     text = fit("head", [MarkdownSection("# a\n", ["x" * 5000], "message")], 1000)
     assert len(text) <= 1000
     assert "and 1 more message," in text
@@ -120,11 +118,11 @@ def test_fit_survives_items_larger_than_the_limit() -> None:
         ("two\nlines", "two\\\\nlines"),
     ],
 )
-def test_plain_text_stays_plain(text: str, shown: str) -> None:
+def test_plain_text_stays_plain(text, shown):
     assert plain(text) == shown
 
 
-def test_code_and_fences_hold_whatever_they_are_given() -> None:
+def test_code_and_fences_hold_whatever_they_are_given():
     assert "|" not in code("a|b`c`")
     assert "<script>" not in code("<script>")
     block = fence(["+ ```", "+ ````"])
@@ -132,7 +130,7 @@ def test_code_and_fences_hold_whatever_they_are_given() -> None:
     assert block.endswith("\n`````\n")
 
 
-def test_baseline_entries_that_are_cut_are_counted(report: DriftReport) -> None:
+def test_baseline_entries_that_are_cut_are_counted(report):
     problems = tuple(
         BaselineProblem(f"opsconsole_host.h{number}", "x" * 99) for number in range(99)
     )

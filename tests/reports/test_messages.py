@@ -2,14 +2,13 @@
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engines import Terraform
 from opsconsole.diagnostics import warning
-from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, OutputChange, Plan
+from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, OutputChange
 from opsconsole.reports import messages
 from opsconsole.state import StateOutput
 
@@ -17,7 +16,7 @@ AT = datetime(2026, 3, 1, 2, 0, 0, 5, tzinfo=UTC)
 HOST = 'opsconsole_host.web["a"]'
 
 
-def test_every_message_is_one_line_with_level_module_time_and_type() -> None:
+def test_every_message_is_one_line_with_level_module_time_and_type():
     line = messages.line(messages.log("hello\nworld"), AT)
     assert line.count("\n") == 1
     found = json.loads(line)
@@ -29,11 +28,11 @@ def test_every_message_is_one_line_with_level_module_time_and_type() -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0, "0s"), (59.4, "59s"), (70, "1m10s"), (7203, "2h0m3s")]
 )
-def test_durations(seconds: float, text: str) -> None:
+def test_durations(seconds, text):
     assert messages.duration(seconds) == text
 
 
-def test_diagnostics_carry_address_and_path(failure: Any) -> None:
+def test_diagnostics_carry_address_and_path(failure):
     told = messages.diagnostic(failure.about(HOST))
     assert told["@level"] == "error"
     assert told["@message"] == f"Error: {failure.summary}"
@@ -42,12 +41,12 @@ def test_diagnostics_carry_address_and_path(failure: Any) -> None:
     assert told["diagnostic"]["path"] == ["tags", 0]
 
 
-def test_every_planned_change_has_terraforms_words(plan: Plan) -> None:
+def test_every_planned_change_has_terraforms_words(plan):
     words = {messages.planned_change(change)["change"]["action"] for change in plan.changes}
     assert words == {"noop", "create", "read", "update", "replace", "delete", "remove", "move"}
 
 
-def test_import_and_drift() -> None:
+def test_import_and_drift():
     change = Change(HOST, "opsconsole_host", Action.NO_OP, {}, {}, import_id="hst_1")
     told = messages.planned_change(change)["change"]
     assert (told["action"], told["importing"]) == ("import", {"id": "hst_1"})
@@ -56,7 +55,7 @@ def test_import_and_drift() -> None:
     assert drift["@message"] == f"{HOST}: Drift detected (delete)"
 
 
-def test_progress_and_failure() -> None:
+def test_progress_and_failure():
     told = messages.apply_progress(HOST, Action.CREATE, 10.2).message()
     assert told["@message"] == f"{HOST}: Still creating... [10s elapsed]"
     assert told["hook"]["elapsed_seconds"] == 10
@@ -69,11 +68,11 @@ def test_progress_and_failure() -> None:
     ("value", "expected"),
     [(True, "bool"), (1.5, "number"), (None, "dynamic"), ({"a": "x"}, ["object", {"a": "string"}])],
 )
-def test_types_of_outputs(value: Any, expected: Any) -> None:
+def test_types_of_outputs(value, expected):
     assert messages.outputs({"a": StateOutput(value, "")})["outputs"]["a"]["type"] == expected
 
 
-def test_outputs_show_no_sensitive_value() -> None:
+def test_outputs_show_no_sensitive_value():
     told = messages.outputs({"a": StateOutput([1], ""), "b": StateOutput("hush", "", True)})
     assert told["outputs"]["a"] == {"sensitive": False, "type": ["tuple", ["number"]], "value": [1]}
     planned = messages.planned_outputs([OutputChange("b", Action.CREATE, None, "hush", True)])
@@ -96,7 +95,7 @@ output "s" {
 
 
 @pytest.mark.terraform
-def test_the_shapes_are_terraforms(tmp_path: Path, terraform_binary: Path) -> None:
+def test_the_shapes_are_terraforms(tmp_path, terraform_binary):
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "CHECKPOINT_DISABLE": "1"}
     engine = Terraform(terraform_binary, tmp_path, environment)
     (tmp_path / "main.tf").write_text(PROGRAM % {"step": "1"})

@@ -25,7 +25,7 @@ def short(plan: Plan) -> str:
     return plan_text.render(plan, detail=Detail.NAMES)
 
 
-def test_creations_are_counted_and_named_without_attributes() -> None:
+def test_creations_are_counted_and_named_without_attributes():
     text = short(creations(["db", "web"]))
     assert f"  + 2 {HOST} will be created\n      {HOST}.db, {HOST}.web\n" in text
     assert " = " not in text
@@ -43,12 +43,12 @@ def test_creations_are_counted_and_named_without_attributes() -> None:
         ([f"r{n}x" for n in (1, 2, 3, 4, 6)], "@r1x … @r4x, @r6x"),
     ],
 )
-def test_names_that_count_up_are_a_run(names: list[str], shown: str) -> None:
+def test_names_that_count_up_are_a_run(names, shown):
     text = short(creations(names)).replace(f"{HOST}.", "@")
     assert f"\n      {shown}\n" in text.replace(",\n      ", ", ")
 
 
-def test_changes_are_shown_attribute_by_attribute(plan: Plan) -> None:
+def test_changes_are_shown_attribute_by_attribute(plan):
     text = short(plan)
     full = plan_text.render(plan)
     for change in plan.acting():
@@ -56,14 +56,14 @@ def test_changes_are_shown_attribute_by_attribute(plan: Plan) -> None:
             assert full[full.index(f"# {change.address} ") :].partition("\n\n")[0] in text
 
 
-def test_what_moves_or_is_imported_says_where_from(plan: Plan) -> None:
+def test_what_moves_or_is_imported_says_where_from(plan):
     text = short(plan)
     moved = "fleet/row/1[1] (from opsconsole_blacklisted_command.old)"
     assert f"\n  opsconsole_blacklisted_command will move\n      {moved}\n" in text
     assert "archived with them, without a call" in text
 
 
-def test_notes_are_reported_once_for_all_that_share_them() -> None:
+def test_notes_are_reported_once_for_all_that_share_them():
     plan = creations(["a", "b"])
     noted = tuple(replace(change, notes=("it stays unread",)) for change in plan.changes)
     assert f"      {HOST}.a, {HOST}.b\n      (it stays unread)\n" in short(
@@ -71,13 +71,13 @@ def test_notes_are_reported_once_for_all_that_share_them() -> None:
     )
 
 
-def test_it_is_shorter_and_has_the_same_summary(plan: Plan) -> None:
+def test_it_is_shorter_and_has_the_same_summary(plan):
     text, full = short(plan), plan_text.render(plan)
     assert text.count("\n") < full.count("\n")
     assert text[text.index("Plan: ") :] == full[full.index("Plan: ") :]
 
 
-def test_a_small_plan_shows_its_values_on_a_small_screen() -> None:
+def test_a_small_plan_shows_its_values_on_a_small_screen():
     small = make_creation(1)
     lines = plan_text.render(small).count("\n")
     assert plan_text.choose_detail(small, lines) is Detail.FULL

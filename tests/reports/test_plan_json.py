@@ -63,7 +63,7 @@ def change_of(plan: Plan, action: Action, type_name: str = "opsconsole_host") ->
     )
 
 
-def test_head(plan: Plan) -> None:
+def test_head(plan):
     found = plan_json.document(plan, timestamp="2026-03-01T02:00:00Z")
     assert found["format_version"] == "1.2"
     assert found["timestamp"] == "2026-03-01T02:00:00Z"
@@ -72,7 +72,7 @@ def test_head(plan: Plan) -> None:
     assert len(found["resource_drift"]) == 2
 
 
-def test_replacement(plan: Plan) -> None:
+def test_replacement(plan):
     found = plan_json.resource_change(change_of(plan, Action.REPLACE))
     assert found["change"]["actions"] == ["delete", "create"]
     assert found["change"]["replace_paths"] == [["mac"]]
@@ -89,7 +89,7 @@ def test_replacement(plan: Plan) -> None:
     assert first["change"]["actions"] == ["create", "delete"]
 
 
-def test_import_move_cascade_and_index(plan: Plan) -> None:
+def test_import_move_cascade_and_index(plan):
     changes = {item["address"]: item for item in plan_json.document(plan)["resource_changes"]}
     imported = changes["opsconsole_blacklisted_command.row[0]"]
     assert imported["change"]["importing"] == {"id": "blk_0"}
@@ -104,7 +104,7 @@ def test_import_move_cascade_and_index(plan: Plan) -> None:
     assert (data["mode"], data["change"]["actions"]) == ("data", ["read"])
 
 
-def test_sensitive_attributes_are_marked() -> None:
+def test_sensitive_attributes_are_marked():
     values = {"id": "h", "name": "n", "tags": ["a:b"], "knowledge": "hush", "mac": UNKNOWN}
     change = Change(
         "opsconsole_host.a",
@@ -120,7 +120,7 @@ def test_sensitive_attributes_are_marked() -> None:
     assert found["after"]["knowledge"] == "hush"
 
 
-def test_modules_make_a_tree() -> None:
+def test_modules_make_a_tree():
     changes = tuple(
         Change(address, "opsconsole_host", Action.NO_OP, {"id": "x"}, {"id": "x"})
         for address in (
@@ -138,15 +138,13 @@ def test_modules_make_a_tree() -> None:
     assert grandchild["resources"][0]["index"] == 1
 
 
-def test_an_errored_plan_is_not_applyable(plan: Plan, failure: Any) -> None:
+def test_an_errored_plan_is_not_applyable(plan, failure):
     found = plan_json.document(replace(plan, diagnostics=(failure,)))
     assert (found["errored"], found["applyable"]) == (True, False)
     assert plan_json.document(Plan(()))["applyable"] is False
 
 
-def test_the_provider_is_named_as_the_program_names_it_and_values_stay(
-    plan: Plan, tmp_path: Path
-) -> None:
+def test_the_provider_is_named_as_the_program_names_it_and_values_stay(plan, tmp_path):
     source = "example.com/own/opsconsole"
     terraform = {"required_providers": {"opsconsole": {"source": source}}}
     (tmp_path / "main.tf.json").write_text(json.dumps({"terraform": terraform}))
@@ -254,9 +252,7 @@ def shows(tmp_path: Path, terraform_binary: Path) -> Callable[..., dict[str, Any
 
 @pytest.mark.terraform
 @pytest.mark.parametrize(("step", "destroy"), [(1, False), (2, False), (2, True)])
-def test_the_shapes_are_terraforms(
-    shows: Callable[..., dict[str, Any]], step: int, destroy: bool
-) -> None:
+def test_the_shapes_are_terraforms(shows, step, destroy):
     theirs = shows(step, destroy)
     ours = plan_json.document(plan_from(theirs), timestamp=theirs["timestamp"])
     ours = json.loads(json.dumps(ours).replace(FULL_ADDRESS, BUILTIN))

@@ -18,12 +18,12 @@ from opsconsole.text import Pen, natural_order
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def test_numbers_are_ordered_as_numbers_however_long() -> None:
+def test_numbers_are_ordered_as_numbers_however_long():
     names = ["web[2]", "web[10]", f'web["{"9" * 5000}"]', "web[²]"]
     assert sorted({*names}, key=natural_order) == names
 
 
-def test_summary_line_counts_as_terraform_does(plan: Plan) -> None:
+def test_summary_line_counts_as_terraform_does(plan):
     text = plan_text.render(plan)
     assert "Plan: 1 to import, 6 to add, 4 to change, 6 to destroy." in text
     assert "3 of them go with their host, without a call. 1 to leave management." in text
@@ -33,14 +33,14 @@ def test_summary_line_counts_as_terraform_does(plan: Plan) -> None:
     )
 
 
-def test_nothing_is_painted_unless_asked_and_colour_changes_no_letter(plan: Plan) -> None:
+def test_nothing_is_painted_unless_asked_and_colour_changes_no_letter(plan):
     text, painted = plan_text.render(plan), plan_text.render(plan, Pen(colour=True))
     assert "\x1b" not in text
     assert "\x1b[32m+\x1b[0m" in painted
     assert COLOURS.sub("", painted) == text
 
 
-def test_what_a_host_takes_along_stands_under_it_and_nowhere_else(plan: Plan) -> None:
+def test_what_a_host_takes_along_stands_under_it_and_nowhere_else(plan):
     text = plan_text.render(plan)
     host = text.index('# opsconsole_host.web["5"] will be destroyed')
     under = text.index('# archived by the deletion of opsconsole_host.web["5"], without a call:')
@@ -49,7 +49,7 @@ def test_what_a_host_takes_along_stands_under_it_and_nowhere_else(plan: Plan) ->
     assert '# opsconsole_agent.ops["6"] must be replaced' in text
 
 
-def test_headings_say_why(plan: Plan) -> None:
+def test_headings_say_why(plan):
     text = plan_text.render(plan)
     for line in (
         '# (because key "5" is no longer in for_each)',
@@ -73,7 +73,7 @@ def test_headings_say_why(plan: Plan) -> None:
         ("replace_because_cannot_update", "must be replaced"),
     ],
 )
-def test_reasons_of_replacement(plan: Plan, reason: str, words: str) -> None:
+def test_reasons_of_replacement(plan, reason, words):
     change = next(item for item in plan.changes if item.action is Action.REPLACE)
     text = plan_text.render(Plan((replace(change, reason=reason, create_first=True),)))
     assert words in text
@@ -81,7 +81,7 @@ def test_reasons_of_replacement(plan: Plan, reason: str, words: str) -> None:
     assert "create replacement and then destroy" in text
 
 
-def test_drift_outputs_and_warnings_have_their_sections(plan: Plan) -> None:
+def test_drift_outputs_and_warnings_have_their_sections(plan):
     text = plan_text.render(plan)
     assert "The console differs from state" in text
     assert '# opsconsole_agent_plugin.on["gone"] has been deleted' in text
@@ -100,7 +100,7 @@ def test_drift_outputs_and_warnings_have_their_sections(plan: Plan) -> None:
         ("refresh-only", "No changes. State matches what was read of the console."),
     ],
 )
-def test_an_empty_plan_says_so(plan: Plan, mode: str, words: str) -> None:
+def test_an_empty_plan_says_so(plan, mode, words):
     still = tuple(change for change in plan.changes if not change.acts)
     assert plan_text.render(Plan(still, mode=mode)).strip() == words
     drift = plan_text.render(Plan((), drift=plan.drift, mode=mode))
@@ -108,14 +108,14 @@ def test_an_empty_plan_says_so(plan: Plan, mode: str, words: str) -> None:
     assert mode != "refresh-only" or "No changes" not in drift
 
 
-def test_a_failed_plan_does_not_look_like_one_that_can_be_applied(plan: Plan, failure: Any) -> None:
+def test_a_failed_plan_does_not_look_like_one_that_can_be_applied(plan, failure):
     text = plan_text.render(replace(plan, diagnostics=(warning("w"), failure)))
     assert "Planning failed" in text
     assert text.index("Warning: w") < text.index("Error: The console refuses the key")
     assert "Planning failed." in plan_text.render(Plan((), diagnostics=(failure,)))
 
 
-def test_names_of_the_console_cannot_steer_the_terminal() -> None:
+def test_names_of_the_console_cannot_steer_the_terminal():
     change = Change(
         'opsconsole_host.x["\x1b]0;owned\x07"]',
         "opsconsole_host",
@@ -129,7 +129,7 @@ def test_names_of_the_console_cannot_steer_the_terminal() -> None:
 
 
 @pytest.mark.unmeasured
-def test_thousands_of_resources_take_a_moment() -> None:
+def test_thousands_of_resources_take_a_moment():
     plan = make_creation(1000)
     assert plan_text.render(plan).count("will be created") == len(plan.changes)
 
@@ -138,7 +138,7 @@ def step(kind: StepKind, action: Action = Action.NO_OP, name: str = "x", **facts
     return Step(Change(f"opsconsole_host.{name}", "opsconsole_host", action, {}, {}, **facts), kind)
 
 
-def test_the_end_of_an_apply() -> None:
+def test_the_end_of_an_apply():
     done = [
         *(3 * [step(StepKind.CREATE)] + 2 * [step(StepKind.DELETE)]),
         step(StepKind.UPDATE),
@@ -155,7 +155,7 @@ def test_the_end_of_an_apply() -> None:
     assert ended == "Destroy complete! Resources: 4 destroyed."
 
 
-def test_an_apply_that_stopped_names_what_failed_and_what_waited(failure: Any) -> None:
+def test_an_apply_that_stopped_names_what_failed_and_what_waited(failure):
     applied = ApplyResult(
         done=[step(StepKind.CREATE)],
         failed=[step(StepKind.UPDATE, name=name) for name in "ba"],
@@ -183,12 +183,12 @@ def test_an_apply_that_stopped_names_what_failed_and_what_waited(failure: Any) -
         ("opsconsole_host.a", "delete_because_wrong_repetition", "no longer repeats"),
     ],
 )
-def test_reasons_of_deletion(address: str, reason: str, words: str) -> None:
+def test_reasons_of_deletion(address, reason, words):
     change = Change(address, "opsconsole_host", Action.DELETE, {"id": "x"}, None, reason=reason)
     assert words in plan_text.render(Plan((change,)))
 
 
-def test_replacing_what_is_imported_warns(plan: Plan) -> None:
+def test_replacing_what_is_imported_warns(plan):
     change = next(item for item in plan.changes if item.action is Action.REPLACE)
     old = "opsconsole_host.old"
     text = plan_text.render(Plan((replace(change, import_id="x", previous_address=old),)))
@@ -196,7 +196,7 @@ def test_replacing_what_is_imported_warns(plan: Plan) -> None:
     assert f"(moved from {old})" in text
 
 
-def test_a_sensitive_name_is_masked_under_its_host(plan: Plan) -> None:
+def test_a_sensitive_name_is_masked_under_its_host(plan):
     hidden = tuple(
         replace(change, sensitive=frozenset({"name"}), notes=("an orphan",))
         if change.cascade
@@ -209,7 +209,7 @@ def test_a_sensitive_name_is_masked_under_its_host(plan: Plan) -> None:
     assert "(an orphan)" in text
 
 
-def test_outputs_that_go() -> None:
+def test_outputs_that_go():
     outputs = (
         OutputChange("a", Action.DELETE, {"x": None, "y": 1}, None),
         OutputChange("b", Action.DELETE, "hush", None, sensitive=True),
@@ -223,7 +223,7 @@ def test_outputs_that_go() -> None:
     )
 
 
-def test_sentences_of_a_plan_are_wrapped_to_the_terminal(plan: Plan) -> None:
+def test_sentences_of_a_plan_are_wrapped_to_the_terminal(plan):
     creation = replace(make_creation(1), drift=plan.drift)
     text = plan_text.render(creation, Pen(width=60))
     note = text[text.index("No request was sent") :].partition("\n\n")[0]

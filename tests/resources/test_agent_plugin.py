@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from declarations import host_with_agent
-from lifecycle_steps import created
+from lifecycle_steps import created, errors
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import (
@@ -22,7 +22,6 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.resources import AGENT
 from opsconsole.resources.agent.known import KnownAgents
-from outcomes import errors
 from patience import PATIENCE, until
 
 

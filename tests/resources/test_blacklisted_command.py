@@ -7,9 +7,9 @@ import pytest
 
 from declarations import attribute_at, held, program
 from engines import Standin
+from lifecycle_steps import errors
 from opsconsole.diagnostics import Severity
 from opsconsole.values import UNKNOWN
-from outcomes import errors
 
 
 def entries(**named: dict[str, Any]) -> dict[str, Any]:

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from declarations import agent_on, held, program
-from drift_checks import check_drift
-from engines import ON_TERRAFORM
+from engines import ON_TERRAFORM, check_drift
 
 HOSTS, AGENTS, SPECIALTIES, ENTRIES = 3, 4, 3, 2
 PLUGINS = ("plg_disk", "plg_logs")

@@ -6,12 +6,12 @@ import pytest
 
 from declarations import attribute_at, held, program
 from engines import ON_TERRAFORM, Run, Terraform
+from lifecycle_steps import errors, warnings
 from opsconsole.emulator import Emulator
 from opsconsole.errors import ConfigurationError, UserError
 from opsconsole.lifecycle.interface import NOT_PERMITTED, ReadRequest, Seen
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources.host.lifecycle import HostLifecycle
-from outcomes import errors, warnings
 
 REFUSALS: dict[str, dict[str, Any]] = {
     "one": {"status": 400, "code": "VALIDATION_FAILED", "field": "FIRST"},

@@ -8,11 +8,11 @@ import pytest
 
 from declarations import held, hosts, program
 from engines import ON_TERRAFORM
+from lifecycle_steps import errors, warnings
 from opsconsole.emulator import Profile
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome
 from opsconsole.resources.host.deletions import HostDeletions
 from opsconsole.values import UNKNOWN
-from outcomes import errors, warnings
 
 
 def test_a_host_that_is_there_fails_or_is_adopted(project, console):

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from lifecycle_steps import errors, warnings
 from opsconsole.emulator import Profile
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import NEVER_CREATED, STILL_UNSETTLED, UnsettledCreate
@@ -12,7 +13,6 @@ from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.settling import settle_host_creates
 from opsconsole.resources.host.verdicts import match_verdicts
 from opsconsole.v1.bodies import ImportResult
-from outcomes import errors, warnings
 from text_groups import read_rows
 
 ROWS = read_rows(__file__)

@@ -7,12 +7,11 @@ import pytest
 
 from declarations import agent_on, attribute_at, held, program
 from engines import ON_TERRAFORM
-from lifecycle_steps import created
+from lifecycle_steps import created, errors, warnings
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest, Seen
 from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.values import UNKNOWN
-from outcomes import errors, warnings
 
 ADDRESS = "opsconsole_specialty.linux"
 

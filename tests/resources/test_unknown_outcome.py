@@ -10,7 +10,8 @@ import pytest
 from consoles import call_api
 from declarations import agent_on, held, program
 from engines import ON_TERRAFORM, Terraform
-from left_calls import PROVIDER, calls_left, leave_calls
+from lifecycle_steps import errors, warnings
+from native_project import PROVIDER, calls_left, leave_calls
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.answers import new_sentinel
@@ -25,7 +26,6 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.reconcile.prior import holds_unsettled, read_prior
 from opsconsole.resources import AGENT
 from opsconsole.state import InstanceObject, Intent, State
-from outcomes import errors, warnings
 
 ADDRESS = "opsconsole_agent.lost"
 SETTINGS = {"max_retries": 0}

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from lifecycle_steps import errors
 from opsconsole.emulator import Emulator, Profile
 from opsconsole.emulator.document import EXTRA
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome, Removal
 from opsconsole.resources import AGENT, DATA_SOURCES, SPECIALTY
 from opsconsole.values import UNKNOWN
-from outcomes import errors
 
 READS_ONE = Profile(
     name="reads_one",

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from declarations import program
+from lifecycle_steps import errors
 from opsconsole.lifecycle.interface import Seen
-from outcomes import errors
 
 
 @pytest.mark.parametrize("profile", ["blind"], indirect=True)

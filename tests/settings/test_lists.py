@@ -3,7 +3,7 @@
 import pytest
 
 from declarations import host_with_agent, program
-from drift_checks import check_drift
+from engines import check_drift
 
 SPECIALTIES = {"linux": {"key": "linux-server"}, "network": {"key": "network"}}
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from declarations import agent_on, held, program
-from drift_checks import check_drift
+from engines import check_drift
 from opsconsole.emulator import Emulator
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engines import Run
-from left_calls import PROVIDER, leave_calls
+from native_project import PROVIDER, leave_calls
 from opsconsole.emulator import Emulator, serve
 from opsconsole.state import Intent
 

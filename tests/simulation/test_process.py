@@ -52,7 +52,6 @@ def interrupt(stack: SharedStack, words: list[str], number: int, **options: Any)
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, **options) as process:
         until(lambda: process.poll() is not None or console.traffic()["in_flight"] >= 3)
         process.send_signal(number)
-        assert process.stdout is not None
         said = ""
         while "nterrupt" not in said and (line := process.stdout.readline()):
             said += line
@@ -73,9 +72,7 @@ def check(stack: SharedStack) -> None:
 
 @pytest.mark.terraform
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_terraform_goes_on_after_a_native_apply_that_was_ended(
-    stack: SharedStack, number: int
-) -> None:
+def test_terraform_goes_on_after_a_native_apply_that_was_ended(stack, number):
     words = [sys.executable, "-m", "opsconsole.cli.main", "apply", "-auto-approve"]
     code, said = interrupt(stack, words, number)
     left = [file.name for file in stack.folder.iterdir() if "journal" in file.name]
@@ -105,7 +102,7 @@ def fold(stack: SharedStack, words: list[str]) -> None:
 
 
 @pytest.mark.terraform
-def test_a_second_run_goes_on_after_an_interrupted_terraform(stack: SharedStack) -> None:
+def test_a_second_run_goes_on_after_an_interrupted_terraform(stack):
     stack.terraform.start("version").communicate(timeout=60)
     words = [str(stack.terraform.program), "apply", "-auto-approve", "-no-color", "-input=false"]
     _, said = interrupt(stack, words, signal.SIGINT, start_new_session=True)

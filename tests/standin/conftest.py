@@ -27,9 +27,6 @@ class ForkedStandin(Terraform):
         return ended.code, ended.out, ended.err
 
 
-HOST = {"opsconsole_host": {"web": {"name": "web"}}}
-
-
 @pytest.fixture(scope="session")
 def standin_binary() -> Path:
     """Where the stand-in stands."""

@@ -19,7 +19,7 @@ BOTH = ("ground", "above")
 
 @pytest.mark.skipif(not EVERYTHING, reason="OPSCONSOLE_TEST_EVERYTHING is not set")
 @pytest.mark.parametrize("profile", CONSOLES)
-def test_deploy_diff_destroy(fork, profile, deployer, real_terraform) -> None:
+def test_deploy_diff_destroy(fork, profile, deployer, real_terraform):
     with serve(CONSOLES[profile]) as console:
         settings = json.dumps(console.profile.provider_settings)
         told = {"TWO_STACKS_FORK": fork, "TWO_STACKS_SETTINGS": settings}

@@ -12,7 +12,6 @@ ROWS = read_rows(__file__)
 
 HOST = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
 AWS = {"resource": {"aws_instance": {"web": {"ami": "a"}}}}
-OTHER = {"terraform": {"required_providers": {"random": {"source": "hashicorp/random"}}}}
 VERBS = ("init", "validate", "plan", "apply", "destroy", "refresh", "output", "show", "graph")
 
 
@@ -28,7 +27,7 @@ def elsewhere(standin, fake_terraform):
 
 
 @pytest.mark.parametrize(*ROWS["programs for terraform"])
-def test_a_program_for_terraform_goes_there_with_every_verb(elsewhere, program, named) -> None:
+def test_a_program_for_terraform_goes_there_with_every_verb(elsewhere, program, named):
     engine = elsewhere(program)
     for verb in VERBS:
         run = engine.run(verb, "-some-flag", expect={7})
@@ -43,7 +42,7 @@ def _host(**arguments):
 
 
 @pytest.mark.parametrize(*ROWS["test_newer_language_is_not_a_mistake"])
-def test_newer_language_is_not_a_mistake(elsewhere, program, named) -> None:
+def test_newer_language_is_not_a_mistake(elsewhere, program, named):
     engine = elsewhere(program)
     for verb in ("validate", "state list"):
         run = engine.run(*verb.split(), expect={7})
@@ -53,20 +52,20 @@ def test_newer_language_is_not_a_mistake(elsewhere, program, named) -> None:
 
 
 @pytest.mark.parametrize("name", ["more.tf", "main.tofu", "main.tofu.json"])
-def test_files_of_another_syntax_go_to_their_engine(elsewhere, name) -> None:
+def test_files_of_another_syntax_go_to_their_engine(elsewhere, name):
     engine = elsewhere(HOST)
     (engine.folder / name).write_text("")
     assert f"because of {name}" in engine.run("plan", expect={7}).err
 
 
-def test_a_value_for_terraform_goes_there_with_messages_too(elsewhere) -> None:
+def test_a_value_for_terraform_goes_there_with_messages_too(elsewhere):
     engine = elsewhere(_host(name='${tonumber("1p5")}'))
     engine.init()
     for words in ("plan", "plan -json", "apply -json -auto-approve"):
         assert engine.run(*words.split(), expect={7}).out.endswith(f"called: {words}\n")
 
 
-def test_what_opentofu_alone_finds_or_encrypts_goes_to_it(elsewhere) -> None:
+def test_what_opentofu_alone_finds_or_encrypts_goes_to_it(elsewhere):
     where = {"terraform": {"backend": {"local": {"path": "${var.where}"}}}}
     engine = elsewhere(HOST | where | {"variable": {"where": {"default": "x"}}})
     assert "an expression in the backend local (${var.where})" in engine.run("plan", expect={7}).err
@@ -75,19 +74,19 @@ def test_what_opentofu_alone_finds_or_encrypts_goes_to_it(elsewhere) -> None:
     assert "because of TF_ENCRYPTION" in engine.run("plan", expect={7}, **asked).err
 
 
-def test_an_unknown_verb_goes_to_terraform(elsewhere) -> None:
+def test_an_unknown_verb_goes_to_terraform(elsewhere):
     run = elsewhere(HOST).run("-chdir=.", "console", "-x", expect={7})
     assert run.out == "called: -chdir=. console -x\n"
     assert "because of the verb `console`" in run.err
 
 
-def test_a_directory_without_plugins_is_reported(elsewhere) -> None:
+def test_a_directory_without_plugins_is_reported(elsewhere):
     engine = elsewhere(HOST | {"terraform": {"backend": {"local": {"path": "s"}}}})
     engine.init()
     assert "initialised without plugins" in engine.run("console", expect={7}).err
 
 
-def test_a_plan_file_goes_to_the_engine_that_made_it(elsewhere, console_of) -> None:
+def test_a_plan_file_goes_to_the_engine_that_made_it(elsewhere, console_of):
     console = console_of("strict")
     engine = elsewhere(
         HOST, OPSCONSOLE_BASE_URL=console.base_url, OPSCONSOLE_API_KEY=console.api_key
@@ -104,7 +103,7 @@ def test_a_plan_file_goes_to_the_engine_that_made_it(elsewhere, console_of) -> N
     assert "the plan was made by the native engine" in run.err
 
 
-def test_an_engine_can_be_forced(elsewhere) -> None:
+def test_an_engine_can_be_forced(elsewhere):
     engine = elsewhere(HOST)
     run = engine.run("validate", OPSCONSOLE_ENGINE="terraform", expect={7})
     assert "because of OPSCONSOLE_ENGINE=terraform" in run.err
@@ -115,20 +114,20 @@ def test_an_engine_can_be_forced(elsewhere) -> None:
     assert "OPSCONSOLE_ENGINE is 'both'" in run.err
 
 
-def test_an_imported_resource_with_a_mistake_is_not_to_be_generated(elsewhere) -> None:
+def test_an_imported_resource_with_a_mistake_is_not_to_be_generated(elsewhere):
     imported = {"import": [{"to": "opsconsole_host.web", "id": "hst_1"}]}
     run = elsewhere(_host(count=1, for_each=[]) | imported).run("validate", expect={1})
     assert "count and for_each exclude each other" in run.err.replace("\n│ ", " ")
 
 
-def test_without_terraform_there_is_one_error(standin) -> None:
+def test_without_terraform_there_is_one_error(standin):
     engine = standin(AWS, init=False)
     assert "neither terraform nor tofu is on PATH" in engine.run("plan", expect={1}).err
     run = engine.run("plan", OPSCONSOLE_TERRAFORM_FALLBACK="/nowhere", expect={1})
     assert "OPSCONSOLE_TERRAFORM_FALLBACK names /nowhere, which is not on PATH" in run.err
 
 
-def test_it_never_becomes_itself(standin, standin_binary, tmp_path, plain_path) -> None:
+def test_it_never_becomes_itself(standin, standin_binary, tmp_path, plain_path):
     engine = standin(AWS, init=False)
     link = tmp_path / "terraform"
     link.symlink_to(standin_binary)
@@ -143,7 +142,7 @@ def test_it_never_becomes_itself(standin, standin_binary, tmp_path, plain_path) 
 
 
 @pytest.mark.terraform
-def test_real_terraform_takes_over(standin, terraform_binary) -> None:
+def test_real_terraform_takes_over(standin, terraform_binary):
     program = {"resource": {"terraform_data": {"d": {"input": "x"}}}}
     engine = standin(program, init=False, OPSCONSOLE_TERRAFORM_FALLBACK=str(terraform_binary))
     (engine.folder / "main.tf.json").write_text(json.dumps(program))
@@ -154,7 +153,7 @@ def test_real_terraform_takes_over(standin, terraform_binary) -> None:
 
 
 @pytest.mark.parametrize(*ROWS["test_a_flag_of_another_release_goes_to_it_with_all_others"])
-def test_a_flag_of_another_release_goes_to_it_with_all_others(elsewhere, words) -> None:
+def test_a_flag_of_another_release_goes_to_it_with_all_others(elsewhere, words):
     engine = elsewhere(HOST)
     run = engine.run(*words, expect={7})
     assert run.out == f"called: {' '.join(words)}\n"
@@ -173,7 +172,7 @@ LOCKED = 'provider "registry.{}.org/opsconsole/opsconsole" {{\n  version = "0.1.
 @pytest.mark.parametrize(*ROWS["initialised folders"])
 def test_the_engine_that_initialised_a_folder_takes_over(
     standin, fake_terraform, plain_path, files, wanted
-) -> None:
+):
     fakes = fake_terraform.parent
     (fakes / "tofu").write_bytes(fake_terraform.read_bytes())
     (fakes / "tofu").chmod(0o755)
@@ -189,7 +188,7 @@ def test_the_engine_that_initialised_a_folder_takes_over(
         assert f"tofu, the engine of {engine.folder}, is not on PATH" in run.err
 
 
-def test_a_folder_of_opentofu_speaks_of_it(standin, console_of) -> None:
+def test_a_folder_of_opentofu_speaks_of_it(standin, console_of):
     """Messages, and the addresses of the provider, in state too."""
     engine = standin(HOST, console_of("default"), init=False)
     (engine.folder / ".terraform.lock.hcl").write_text(LOCKED.format("opentofu"))

@@ -14,7 +14,7 @@ AGENTS = {
 }
 
 
-def test_what_is_in_flight_is_finished_and_saved(standin, console_of) -> None:
+def test_what_is_in_flight_is_finished_and_saved(standin, console_of):
     console = console_of("default")
     engine = standin(AGENTS, console, init=False)
     console.fault(method="POST", path="/agents$", delay=0.25, times=None)

@@ -30,7 +30,7 @@ def answered(engine, answer: str, *words: str, **variables: str) -> subprocess.C
 @pytest.mark.parametrize(
     "settings", [{}, {"path": "ä b.tfstate"}, {"path": "a", "workspace_dir": 'w"\\\n'}]
 )
-def test_the_note_is_the_one_that_terraform_writes(standin, installed_terraform, settings) -> None:
+def test_the_note_is_the_one_that_terraform_writes(standin, installed_terraform, settings):
     program = local(**settings)
     ours, theirs = standin(program), installed_terraform(program)
     assert noted(ours) == noted(theirs)
@@ -38,7 +38,7 @@ def test_the_note_is_the_one_that_terraform_writes(standin, installed_terraform,
     assert noted(ours) == noted(theirs)
 
 
-def test_the_directory_must_be_initialised_for_the_backend(standin, console_of) -> None:
+def test_the_directory_must_be_initialised_for_the_backend(standin, console_of):
     engine = standin(local("one"), console_of("strict"), init=False)
     assert "please run `init`" in engine.run("plan", expect={1}).err
     engine.init()
@@ -51,7 +51,7 @@ def test_the_directory_must_be_initialised_for_the_backend(standin, console_of) 
     assert '"local" is no longer in the program' in engine.run("plan", expect={1}).err
 
 
-def test_a_changed_backend_takes_the_state_along(standin, console_of) -> None:
+def test_a_changed_backend_takes_the_state_along(standin, console_of):
     engine = standin(local("one"), console_of("strict"))
     engine.apply()
     engine.write(local("two"))
@@ -65,7 +65,7 @@ def test_a_changed_backend_takes_the_state_along(standin, console_of) -> None:
 
 
 @pytest.mark.parametrize("answer", ["no\n", "perhaps\n", ""])
-def test_the_state_is_copied_with_a_yes_alone(standin, console_of, answer) -> None:
+def test_the_state_is_copied_with_a_yes_alone(standin, console_of, answer):
     engine = standin(local("one"), console_of("strict"))
     engine.apply()
     engine.write(local("two"))
@@ -75,7 +75,7 @@ def test_the_state_is_copied_with_a_yes_alone(standin, console_of, answer) -> No
     assert (said.returncode == 0) is (answer == "no\n")
 
 
-def test_nothing_is_asked_where_nothing_may_be(standin, console_of) -> None:
+def test_nothing_is_asked_where_nothing_may_be(standin, console_of):
     engine = standin(local("one"), console_of("strict"))
     engine.apply()
     engine.write(local("two"))
@@ -85,7 +85,7 @@ def test_nothing_is_asked_where_nothing_may_be(standin, console_of) -> None:
     assert engine.plan().actions == {}
 
 
-def test_a_state_without_backend_block_moves_into_the_first_one(standin, console_of) -> None:
+def test_a_state_without_backend_block_moves_into_the_first_one(standin, console_of):
     engine = standin(HOST, console_of("strict"))
     engine.apply()
     engine.write(local("one"))
@@ -99,7 +99,7 @@ def test_a_state_without_backend_block_moves_into_the_first_one(standin, console
     assert "backend" not in noted(engine)
 
 
-def test_settings_on_the_command_line_are_noted_and_used(standin, console_of) -> None:
+def test_settings_on_the_command_line_are_noted_and_used(standin, console_of):
     engine = standin(local(), console_of("strict"), init=False)
     engine.run("init", "-backend-config=path=elsewhere")
     engine.apply()
@@ -113,7 +113,7 @@ def test_settings_on_the_command_line_are_noted_and_used(standin, console_of) ->
     assert 'has no setting "nonsense"' in run.err
 
 
-def test_init_as_json_is_a_stream(standin) -> None:
+def test_init_as_json_is_a_stream(standin):
     engine = standin(local("one"), init=False)
     kinds = [message["type"] for message in engine.run("init", "-json").messages]
     assert kinds[0] == "version"
@@ -126,7 +126,7 @@ def test_init_as_json_is_a_stream(standin) -> None:
 @pytest.mark.terraform
 def test_both_engines_go_on_with_what_the_other_initialised(
     standin, installed_terraform, console_of
-) -> None:
+):
     console = console_of("strict")
     engine = standin(local("state"), console)
     engine.apply()

@@ -24,7 +24,7 @@ def engine(standin, commands, console_of, monkeypatch):
     return made
 
 
-def test_tftest(engine) -> None:
+def test_tftest(engine):
     import tftest
 
     test = tftest.TerraformTest(str(engine.folder), binary=str(engine.program))
@@ -40,7 +40,7 @@ def test_tftest(engine) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The 'warn' method:DeprecationWarning")
-def test_python_terraform(engine) -> None:
+def test_python_terraform(engine):
     """Its calls, with the codes that they end with through Terraform 1.11."""
     from python_terraform import IsFlagged, IsNotFlagged, Terraform
 

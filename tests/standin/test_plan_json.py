@@ -58,7 +58,7 @@ PROGRAM = {
 @pytest.mark.terraform
 def test_the_configuration_is_the_one_that_terraform_prints(
     standin, installed_terraform, console_of
-) -> None:
+):
     console = console_of("default")
     ours = standin(PROGRAM, console).plan().json
     theirs = installed_terraform(PROGRAM, console).plan().json
@@ -68,7 +68,7 @@ def test_the_configuration_is_the_one_that_terraform_prints(
     assert relevant[0] == relevant[1]
 
 
-def test_it_holds_no_credential(standin, console_of) -> None:
+def test_it_holds_no_credential(standin, console_of):
     console = console_of("default")
     program = {**PROGRAM, "provider": {"opsconsole": {"api_key": console.api_key}}}
     said = standin(program, console, init=False).run("plan", OPSCONSOLE_API_KEY="").text

@@ -1,5 +1,8 @@
 """The real cdktf and cdktn commands: on a PATH without Terraform, and cdktn through Terraform."""
 
+import json
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -7,9 +10,11 @@ import pytest
 from scripts.cdktn_twin import rename
 
 from opsconsole.emulator import serve
+from patience import until
 from terminals import Session
 
 APP = Path(__file__).resolve().parents[2] / "examples" / "fleet" / "main.py"
+TWO_STACKS = Path(__file__).parents[1] / "support" / "two_stacks.py"
 DOWN, ENTER = "\x1b[B", "\r"
 
 
@@ -38,7 +43,7 @@ def answered(engine, verb: str, *keys: str) -> str:
 
 
 @pytest.mark.real_client
-def test_the_fleet_without_terraform(fork, deployer, real_terraform) -> None:
+def test_the_fleet_without_terraform(fork, deployer, real_terraform):
     with serve() as console:
         engine = deployer(console)
         fleet(engine, fork)
@@ -67,7 +72,7 @@ def test_the_fleet_without_terraform(fork, deployer, real_terraform) -> None:
 
 @pytest.mark.real_client
 @pytest.mark.cdktn
-def test_the_fleet_by_cdktn_through_terraform(cdktn_cli) -> None:
+def test_the_fleet_by_cdktn_through_terraform(cdktn_cli):
     with serve() as console:
         engine = cdktn_cli(console)
         fleet(engine, "cdktn")
@@ -76,3 +81,48 @@ def test_the_fleet_by_cdktn_through_terraform(cdktn_cli) -> None:
         assert "No changes. Your infrastructure matches the configuration." in engine.diff().text
         engine.destroy()
         assert console.rows("hosts") == []
+
+
+@pytest.mark.real_client
+def test_stacks_and_an_interrupt(fork, deployer, real_terraform):
+    with serve() as console:
+        told = {"FORK": fork, "SETTINGS": '{"max_concurrency": 1}', "AGENTS": "6"}
+        engine = deployer(console, **{f"TWO_STACKS_{name}": text for name, text in told.items()})
+        engine.configure(f"{sys.executable} {TWO_STACKS}")
+        interrupted(engine, console)
+
+        assert "ERROR" not in engine.deploy("ground", "above").text
+        assert len(console.rows("agents")) == 6
+        jump = next(row["id"] for row in console.rows("hosts") if row["name"] == "jump")
+        assert f"through = {jump}" in engine.run("output", "ground", "above").text
+
+        for stack in ("ground", "above"):
+            assert real_terraform(engine.stack_folder(stack), console).plan().actions == {}
+
+        engine.destroy("ground", "above")
+        assert console.rows("hosts") == []
+
+
+def interrupted(engine, console) -> None:
+    """Press Ctrl-C during a slow deploy; what was in flight is in state."""
+    console.fault(method="POST", path="/agents$", delay=1.0, times=None)
+    words = ("deploy", "--auto-approve", "--skip-provider-lock", "ground", "above")
+    # Where CI is set, cdktf writes nothing before its end.
+    environment = {name: text for name, text in engine.environment.items() if name != "CI"}
+    session = Session([str(engine.program), *words], engine.folder, environment)
+    # What is not read fills the terminal, and cdktf waits.
+    session.wait_for("(agent-0): Creation complete")
+    os.killpg(session.process.pid, signal.SIGINT)
+    session.finish()
+    state = engine.folder / "terraform.above.tfstate"
+
+    def settled() -> bool:
+        if console.traffic()["in_flight"] or not state.exists():
+            return False
+        found = json.loads(state.read_text() or "{}").get("resources", [])
+        held = [item for item in found if item["type"] == "opsconsole_agent"]
+        return len(held) == len(console.rows("agents"))
+
+    until(settled)
+    assert 0 < len(console.rows("agents")) < 6
+    console.clear_faults()

@@ -20,7 +20,7 @@ def addresses(engine):
     return engine.run("state", "list").out.split()
 
 
-def test_a_tainted_instance_is_replaced(standin, console_of) -> None:
+def test_a_tainted_instance_is_replaced(standin, console_of):
     engine = applied(standin, console_of("strict"))
     engine.run("taint", "opsconsole_host.web")
     assert engine.plan().actions == {"opsconsole_host.web": ["delete", "create"]}
@@ -31,14 +31,14 @@ def test_a_tainted_instance_is_replaced(standin, console_of) -> None:
     engine.run("taint", "-allow-missing", "opsconsole_host.no")
 
 
-def test_instances_move(standin, console_of) -> None:
+def test_instances_move(standin, console_of):
     engine = applied(standin, console_of("strict"))
     engine.run("state", "mv", "opsconsole_host.many[1]", "opsconsole_host.one")
     kept = ["opsconsole_host.many[0]", "opsconsole_host.one", "opsconsole_host.web"]
     assert addresses(engine) == kept
 
 
-def test_a_state_is_pushed_from_stdin(standin, console_of) -> None:
+def test_a_state_is_pushed_from_stdin(standin, console_of):
     engine = applied(standin, console_of("strict"))
     pulled = engine.run("state", "pull").out
     assert json.loads(pulled) == engine.state()
@@ -55,7 +55,7 @@ def test_a_state_is_pushed_from_stdin(standin, console_of) -> None:
     assert "opsconsole_host.web" in addresses(engine)
 
 
-def test_the_guard_is_lifted_by_the_environment(standin, console_of) -> None:
+def test_the_guard_is_lifted_by_the_environment(standin, console_of):
     console = console_of("strict")
     engine = standin(
         {"resource": {"opsconsole_host": {"many": {"count": 12, "name": "n${count.index}"}}}},
@@ -72,6 +72,6 @@ def test_the_guard_is_lifted_by_the_environment(standin, console_of) -> None:
     assert len(console.rows("hosts")) == 2
 
 
-def test_a_local_lock_ends_with_its_process(standin, console_of) -> None:
+def test_a_local_lock_ends_with_its_process(standin, console_of):
     engine = applied(standin, console_of("strict"))
     assert engine.run("force-unlock", "-force", "some-id", expect={1}).err.startswith("Error: ")

@@ -20,7 +20,7 @@ PROGRAM = {
 }
 
 
-def test_the_version_is_told_as_terraform_tells_it(standin) -> None:
+def test_the_version_is_told_as_terraform_tells_it(standin):
     engine = standin({}, init=False)
     for words in (("version",), ("-v",), ("--version",)):
         assert engine.run(*words).out.startswith("Terraform v1.")
@@ -29,7 +29,7 @@ def test_the_version_is_told_as_terraform_tells_it(standin) -> None:
     assert told["provider_selections"] == {"registry.terraform.io/opsconsole/opsconsole": "0.1.0"}
 
 
-def test_the_version_imports_nothing_heavy(standin, standin_binary) -> None:
+def test_the_version_imports_nothing_heavy(standin, standin_binary):
     code = (
         "import sys; from opsconsole.standin.main import main; main(['version']);"
         "heavy = {'asyncio', 'httpx', 'rich', 'opsconsole.language',"
@@ -40,7 +40,7 @@ def test_the_version_imports_nothing_heavy(standin, standin_binary) -> None:
     assert subprocess.run([python, "-c", code], capture_output=True, text=True).stderr == ""
 
 
-def test_nothing_but_errors_goes_to_stderr(standin, console_of) -> None:
+def test_nothing_but_errors_goes_to_stderr(standin, console_of):
     engine = standin(PROGRAM, console_of("strict"))
     said = [
         engine.init(),
@@ -62,7 +62,7 @@ def test_nothing_but_errors_goes_to_stderr(standin, console_of) -> None:
     assert "Saved the plan to: p" in said[2].out
 
 
-def test_a_plan_as_json_is_a_stream_of_messages(standin, console_of) -> None:
+def test_a_plan_as_json_is_a_stream_of_messages(standin, console_of):
     run = standin(PROGRAM, console_of("strict")).plan_run()
     kinds = [message["type"] for message in run.messages]
     assert kinds[0] == "version"
@@ -71,19 +71,19 @@ def test_a_plan_as_json_is_a_stream_of_messages(standin, console_of) -> None:
     assert len(kinds) == len(run.out.splitlines())
 
 
-def test_a_failed_plan_as_json_says_why_in_the_stream(standin) -> None:
+def test_a_failed_plan_as_json_says_why_in_the_stream(standin):
     (told,) = standin({"variable": {"v": {}}}).run("plan", "-json", expect={1}).errors
     assert told["summary"] == "No value for required variable"
     assert told["detail"].startswith('The root module input variable "v" is not set, and has no')
 
 
-def test_a_missing_variable_is_reported_in_the_words_that_clients_know(standin) -> None:
+def test_a_missing_variable_is_reported_in_the_words_that_clients_know(standin):
     run = standin({"variable": {"v": {}}}).run("plan", expect={1})
     assert "Error: No value for required variable" in run.err
     assert 'The root module input variable "v" is not set' in run.err
 
 
-def test_the_last_line_of_a_failed_apply_says_what_failed(standin, console_of) -> None:
+def test_the_last_line_of_a_failed_apply_says_what_failed(standin, console_of):
     console = console_of("strict")
     console.fault(method="POST", path="/agents$", status=400, times=None)
     run = standin(PROGRAM, console, init=False).run("apply", "-auto-approve", expect={1})
@@ -91,7 +91,7 @@ def test_the_last_line_of_a_failed_apply_says_what_failed(standin, console_of) -
     assert run.text.splitlines()[-1] == "Failed: opsconsole_agent.a"
 
 
-def test_validate_finds_what_is_wrong_without_a_console(standin) -> None:
+def test_validate_finds_what_is_wrong_without_a_console(standin):
     assert standin({**PROGRAM, "variable": {"v": {}}}).validate()["valid"] is True
     wrong = standin({"resource": {"opsconsole_host": {"h": {"name": "h", "target_port": 70000}}}})
     report = wrong.validate(expect={1})
@@ -99,7 +99,7 @@ def test_validate_finds_what_is_wrong_without_a_console(standin) -> None:
     assert "target_port cannot be 70000" in report["diagnostics"][0]["summary"]
 
 
-def test_words_come_from_the_environment_and_another_directory(standin, console_of) -> None:
+def test_words_come_from_the_environment_and_another_directory(standin, console_of):
     engine = standin({**PROGRAM, "variable": {"v": {}}}, console_of("strict"))
     engine.run("plan", TF_CLI_ARGS="-no-color", TF_CLI_ARGS_plan="-var v=1 -out=here")
     assert (engine.folder / "here").exists()
@@ -110,7 +110,7 @@ def test_words_come_from_the_environment_and_another_directory(standin, console_
     assert (engine.folder / "below" / "there").exists()
 
 
-def test_what_cannot_be_asked_for_is_one_clear_error(standin) -> None:
+def test_what_cannot_be_asked_for_is_one_clear_error(standin):
     engine = standin({})
     for words, said in (
         (("plan", "-out"), "-out needs a value."),
@@ -123,7 +123,7 @@ def test_what_cannot_be_asked_for_is_one_clear_error(standin) -> None:
         assert "Traceback" not in run.err
 
 
-def test_output_that_cannot_be_written_is_an_error(standin_binary) -> None:
+def test_output_that_cannot_be_written_is_an_error(standin_binary):
     with Path("/dev/full").open("w") as full:
         command = [standin_binary, "providers", "schema", "-json"]
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -133,7 +133,7 @@ def test_output_that_cannot_be_written_is_an_error(standin_binary) -> None:
     )
 
 
-def test_help_lists_verbs_and_flags(standin) -> None:
+def test_help_lists_verbs_and_flags(standin):
     engine = standin({}, init=False)
     assert "providers schema" in engine.run("-help").out
     assert "-detailed-exitcode" in engine.run("plan", "-help").out
@@ -141,7 +141,7 @@ def test_help_lists_verbs_and_flags(standin) -> None:
 
 
 @pytest.mark.terraform
-def test_the_schema_is_the_one_that_terraform_prints(standin, terraform) -> None:
+def test_the_schema_is_the_one_that_terraform_prints(standin, terraform):
     theirs = terraform({}).run("providers", "schema", "-json")
     ours = standin({}).run("providers", "schema", "-json")
     assert json.loads(ours.out) == json.loads(theirs.out)

@@ -19,13 +19,8 @@ from opsconsole.errors import UserError
 from opsconsole.state import lock
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.lock import LockInfo, info_file
-from opsconsole.state.objects import InstanceObject
-from opsconsole.state.session import StateSession
 from opsconsole.working_directory import journal_of
 from patience import PATIENCE
-
-Host = Callable[..., InstanceObject]
-Open = Callable[..., StateSession]
 
 HOLD = """
 import fcntl, os, sys
@@ -97,7 +92,6 @@ def test_waiting_ends_with_the_holder_even_if_it_removes_the_file(
     session, state_path, python, host, open_files, words
 ):
     holder = python(HOLD, *words)
-    assert holder.stdout is not None
     holder.stdout.readline()
     info_file(state_path).write_bytes(LockInfo(id="x", who="ada@engine").to_json())
     told: list[LockInfo] = []
@@ -135,7 +129,6 @@ def test_waiting_ends_with_the_time(session, python, monkeypatch, has_locks_of_d
     if not has_locks_of_descriptions:
         monkeypatch.delattr(fcntl, "F_OFD_SETLK")
     holder = python(HOLD)
-    assert holder.stdout is not None
     holder.stdout.readline()
     told: list[LockInfo] = []
     slept: list[float] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from opsconsole.state.document import compact, escape_as_go, lay_out
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateChange, StateOutput
 
-Host = Callable[..., InstanceObject]
 WEB = "opsconsole_host.web"
 
 FOREIGN: dict[str, Any] = {
@@ -87,7 +85,6 @@ def test_unknown_fields_are_kept_in_place_whatever_is_edited_beside_them(top, re
     state = State.parse(go_text(value))
     assert state.to_bytes() == go_text(value)
     item = state.get("random_pet.p[0]")
-    assert item is not None
     state.put("random_pet.p[0]", item._replace(attributes={"id": "y"}))
     state.taint("random_pet.p[0]")
     state.put("opsconsole_host.new", item)
@@ -109,7 +106,6 @@ def test_a_state_in_another_layout_is_laid_out_as_terraform_does(top, resource, 
     value = with_unknown(top, resource, instance)
     state = State.parse(json.dumps(value, indent=indent, ensure_ascii=False).encode())
     item = state.get("random_pet.p[0]")
-    assert item is not None
     state.put("random_pet.p[0]", item)
     assert state.to_bytes() == go_text(value)
 
@@ -196,7 +192,6 @@ def test_sensitive_paths_are_read_whatever_their_steps_are(host):
 def test_serial_rises_only_when_content_changed(host):
     state = State.parse(go_text(FOREIGN))
     item = state.get("random_pet.p[0]")
-    assert item is not None
     state.put("random_pet.p[0]", item._replace(create_before_destroy=None))
     state.remove("random_pet.q")
     state.remove("random_pet.p[1]")
@@ -231,7 +226,6 @@ def test_deposed_objects_stand_behind_the_current_one(host):
     state = State.parse(state.to_bytes())
     assert state.deposed_keys(WEB) == (deposed,)
     old = state.get(WEB, deposed)
-    assert old is not None
     assert old.attributes["id"] == "hst_0001"
     assert [str(address) for address in state.addresses()] == [WEB]
     state.remove(WEB, deposed)
@@ -255,7 +249,6 @@ def test_move_keeps_everything_but_the_address():
 def test_provider_of_a_resource_can_change(host):
     state = State.parse(go_text(FOREIGN))
     item = state.get("random_pet.p[0]")
-    assert item is not None
     state.put("random_pet.p[0]", item._replace(provider="provider[x]"))
     again = json.loads(state.to_bytes())["resources"][0]
     assert again == {**FOREIGN["resources"][0], "provider": "provider[x]"}
@@ -271,7 +264,6 @@ def test_a_copy_is_edited_alone(host):
     twin.set_output("o", StateOutput("x", "string"))
     assert heard == []
     found = state.get(WEB)
-    assert found is not None
     assert found.attributes["id"] == "hst_0001"
     assert state.outputs == {}
     assert twin.outputs == {"o": StateOutput("x", "string")}
@@ -427,7 +419,7 @@ def test_attributes_nested_too_deeply_to_be_written_are_one_clear_error(host):
     assert state.to_bytes() == before
 
 
-def test_a_change_whose_image_is_not_json_is_refused() -> None:
+def test_a_change_whose_image_is_not_json_is_refused():
     with pytest.raises(UserError, match=r"its image of opsconsole_host\.a is not JSON\.$"):
         State.new().apply(StateChange("instance", "opsconsole_host.a", "{"))
     with pytest.raises(UserError, match=r"^The state holds an object that is not JSON: "):
@@ -437,7 +429,7 @@ def test_a_change_whose_image_is_not_json_is_refused() -> None:
     assert objects.read_instance(b"{}", "p") == InstanceObject("p", {}, create_before_destroy=False)
 
 
-def test_an_output_is_a_change_only_where_it_is_another() -> None:
+def test_an_output_is_a_change_only_where_it_is_another():
     state, told = State.new(), list[StateChange]()
     state.on_change = told.append
     for value, count in ((1, 1), (1, 1), (2, 2), (None, 3), (None, 3)):

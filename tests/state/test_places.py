@@ -7,7 +7,6 @@ import itertools
 import json
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -79,13 +78,7 @@ def give_second_name(state: Path, path: Path, way: str, request: pytest.FixtureR
 
 
 @pytest.mark.parametrize("way", ["hard link", "mount"])
-def test_a_state_with_a_second_name_needs_one_journal(
-    root: Path,
-    host: Callable[..., InstanceObject],
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-    way: str,
-) -> None:
+def test_a_state_with_a_second_name_needs_one_journal(root, host, request, monkeypatch, way):
     state, path = root / "work" / "terraform.tfstate", root / "second.tfstate"
     state.touch()
     give_second_name(state, path, way, request)

@@ -19,14 +19,11 @@ from opsconsole.state.backends.base import LockLost
 from opsconsole.state.journal import Intent, Journal, decode_lines
 from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state
 from opsconsole.state.session import Cadence, StateSession
 from opsconsole.working_directory import journal_of
 from shared_place import InMemory, Place, ids_of
 
-Host = Callable[..., InstanceObject]
-Open = Callable[..., StateSession]
 WEB = "opsconsole_host.web"
 
 

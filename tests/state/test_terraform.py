@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from subprocess import Popen
 from typing import Any
 
@@ -12,13 +11,11 @@ import pytest
 from opsconsole.errors import UserError
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
-from opsconsole.state.session import StateSession
 from opsconsole.state.terraform_backend import read_with_terraform
 from patience import PATIENCE, until
 
 pytestmark = pytest.mark.terraform
 
-Open = Callable[..., StateSession]
 DATA = {
     "terraform_data": {"one": {"input": "a<b>&"}, "many": {"count": 3, "input": "${count.index}"}}
 }
@@ -41,7 +38,6 @@ def test_a_state_of_terraforms_comes_back_byte_by_byte(terraform, state_path):
     assert [*map(str, state.addresses())] == terraform.run("state", "list").out.splitlines()
     for address in list(state.addresses()):
         item = state.get(address)
-        assert item is not None
         state.put(address, item)
     state.set_output("out", state.outputs["out"])
     assert not state.changed
@@ -54,7 +50,6 @@ def test_a_state_that_was_rewritten_is_read_by_terraform_unchanged(terraform, se
     before, listed = shown(terraform), terraform.run("state", "list").out.splitlines()
     with session() as opened:
         item = opened.state.get("terraform_data.one")
-        assert item is not None
         opened.state.put("terraform_data.extra", item._replace(dependencies=["terraform_data.one"]))
         opened.state.set_output("added", StateOutput("x", "string"))
     listed = sorted([*listed, "terraform_data.extra"])
@@ -99,7 +94,6 @@ def test_terraform_is_refused_while_we_hold_the_lock(terraform, session, command
 
 def waits_for_the_lock(running: Popen[str]) -> bool:
     """Read what a Terraform says, until it says that it waits."""
-    assert running.stdout is not None
     return any("Acquiring state lock" in line for line in running.stdout)
 
 
@@ -143,7 +137,6 @@ def test_a_terraform_that_waits_loses_nothing(terraform, session, state_path, ho
     state = State.parse(state_path.read_bytes())
     assert len(state) == 42
     item = state.get("terraform_data.kept[0]")
-    assert item is not None
     assert item.attributes["id"] == "kept"
 
 

@@ -8,27 +8,26 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
 import pytest
 
+from backend_places import running_postgres
 from opsconsole.errors import UserError
 from opsconsole.state import ConfiguredBackend
 from opsconsole.state.backend import RunOptions
 from opsconsole.state.lock import Locking
 from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, StateOutput
+from opsconsole.state.objects import StateOutput
 from opsconsole.state.opening import backend_for, open_state, read_foreign, read_state
 from opsconsole.state.session import StateSession
 from opsconsole.state.terraform_backend import TerraformBackend, _same_objects
-from postgres_server import running_postgres
 
 pytestmark = pytest.mark.terraform
 
-Host = Callable[..., InstanceObject]
 WEB = "opsconsole_host.web"
 
 
@@ -74,7 +73,6 @@ async def test_state_is_pushed_and_terraform_goes_on_with_it(place):
     with opened(place) as session:
         assert session.state.lineage == lineage
         item = session.state.get("terraform_data.one")
-        assert item is not None
         for name, count in (("two", 2), ("three", 3)):
             before = session.state.serial
             session.state.put(f"terraform_data.{name}", item)
@@ -128,7 +126,6 @@ def test_a_lock_of_the_backend_is_respected(place, host):
     session = opened(place)
     session.state.put(WEB, host(1))
     running = place.start("apply", "-auto-approve", "-no-color")
-    assert running.stdout is not None
     assert any("Creating" in line for line in running.stdout)
     with pytest.raises(UserError, match=r"state push` failed .*lock"):
         session.close()

@@ -4,6 +4,9 @@ import base64
 import contextlib
 import itertools
 import os
+import pwd
+import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -16,15 +19,13 @@ from typing import Any
 
 import pytest
 
-from connect_proxy import connect_proxy, write_certificate
-from http_state import serve_state
-from loopback import closed_address
+from loopback import closed_address, connect_proxy, serve_state, write_certificate
 from opsconsole.state import DEFAULT_WORKSPACE, ConfiguredBackend, Locking, RunOptions
 from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.opening import backend_for, native_backend, open_state
 from opsconsole.state.session import StateSession
 from patience import until
-from postgres_server import running_postgres
+from real_programs import do_without
 from sampling import EVERYTHING
 
 _NUMBERS = itertools.count(1)
@@ -314,3 +315,56 @@ def on(*sample: str, among: Sequence[str] = KINDS) -> pytest.MarkDecorator:
     Every test names its sample: several backends tell the same story, and their servers are slow.
     """
     return pytest.mark.parametrize("kind", among if EVERYTHING else sample)
+
+
+@contextmanager
+def running_postgres() -> Iterator[str]:
+    """Run a server for the block; yield its connection string.
+
+    Where PostgreSQL is not installed the test is skipped; with CI=true it fails.
+    """
+    programs = [shutil.which(name) for name in ("initdb", "postgres", "timeout")]
+    if None in programs:
+        do_without("PostgreSQL is not installed")
+    initdb, server, timeout = map(str, programs)
+    who = _unprivileged()
+    folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))
+    try:
+        if who:
+            os.chown(folder, who["user"], who["group"])
+        quiet: dict[str, Any] = {**who, "stdout": subprocess.DEVNULL, "cwd": "/"}
+        make = [initdb, "-D", f"{folder}/data", "-U", "tf", "--auth=trust", "--no-sync"]
+        subprocess.run(make, check=True, stderr=subprocess.PIPE, **quiet)
+        # The role `guarded` needs a password, which shows what a wrong one does.
+        rules = "local all guarded scram-sha-256\nlocal all all trust\n"
+        (folder / "data" / "pg_hba.conf").write_text(rules)
+        options = ["-k", str(folder), "-h", "", "-p", "5432", "-F"]
+        command = [timeout, "-s", "INT", "3600", server, "-D", f"{folder}/data", *options]
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL, **quiet)
+        try:
+            until(lambda: _is_ready(process, folder / "data" / "postmaster.pid"))
+            yield f"host={folder} user=tf dbname=postgres sslmode=disable"
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=300)
+    finally:
+        shutil.rmtree(folder)
+
+
+def _is_ready(process: subprocess.Popen[bytes], note: Path) -> bool:
+    """Tell whether the server takes connections: its socket is there before it does."""
+    assert process.poll() is None, "the server ended"
+    return note.exists() and note.read_text().rstrip().endswith("ready")
+
+
+def _unprivileged() -> dict[str, Any]:
+    """Return how to start PostgreSQL, which refuses to run as root."""
+    if os.getuid() != 0:
+        return {}
+    for name in ("postgres", "nobody"):
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+    return do_without("PostgreSQL needs a user other than root")

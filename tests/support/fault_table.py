@@ -2,7 +2,7 @@
 
 A cell is a column (`native`, `terraform`, `drift`, `import` for `hosts import`), a target of
 `fault_scenes` and a kind of fault. Its entry says how the run under the fault ends, and how the
-clean run after it does. Whatever the entry says, the checks of `fault_engines` hold after both
+clean run after it does. Whatever the entry says, the checks of `fault_cells` hold after both
 runs: nothing is there twice, nothing is forgotten and unnamed, nothing is claimed that is not
 there.
 

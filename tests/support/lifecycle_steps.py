@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
@@ -165,3 +166,17 @@ async def one_run(
     yield make
     for provider in opened:
         await provider.close()
+
+
+def errors(outcome: Any) -> list[str]:
+    """Return the summaries of its errors."""
+    return _summaries(outcome, Severity.ERROR)
+
+
+def warnings(outcome: Any) -> list[str]:
+    """Return the summaries of its warnings."""
+    return _summaries(outcome, Severity.WARNING)
+
+
+def _summaries(outcome: Any, severity: Severity) -> list[str]:
+    return [item.summary for item in outcome.diagnostics if item.severity is severity]

@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,11 @@ from typing import Any
 import pytest
 
 from declarations import agent_on, attributes_in, program
-from drift_checks import DriftCheck, check_drift
-from engines import Run, planned_actions, run_command
+from engines import DriftCheck, Run, check_drift, planned_actions, run_command
 from opsconsole.emulator import Emulator
+from opsconsole.state import Intent, State
+from opsconsole.state.journal import Base, decode_lines, encode_records, open_intents
+from opsconsole.working_directory import journal_of
 from terminals import Session
 
 LINUX = "${opsconsole_specialty.linux.id}"
@@ -202,3 +204,22 @@ def world() -> Callable[..., dict[str, Any]]:
         )
 
     return make
+
+
+PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
+
+
+def calls_left(state_file: Path) -> list[Intent]:
+    """Return the calls that the journal beside a state names."""
+    journal = journal_of(state_file)
+    if not journal.exists():
+        return []
+    return open_intents(decode_lines(journal.read_bytes().rstrip(b"\0"), "journal")[0])
+
+
+def leave_calls(state_file: Path, calls: Sequence[Intent]) -> None:
+    """Leave these calls behind, and those that were left before."""
+    held = State.parse(state_file.read_bytes() if state_file.exists() else b"")
+    base = Base("left", held.lineage, held.serial, held.digest(), held.empty)
+    records = encode_records([base, *calls_left(state_file), *calls])
+    journal_of(state_file).write_bytes(records)

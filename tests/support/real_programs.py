@@ -31,12 +31,14 @@ MISSING = {
 """Program, which is also the marker of its tests: what is said where it is missing."""
 CLIENTS = 20
 """One in so many of the tests marked `real_client` runs, with and without cdktf or cdktn."""
+LONG = ("real_client", "parity")
+"""Markers of the tests that take longest."""
 SECONDS = 300
 """A test of a real program that takes longer hangs; for others `timeout` of pyproject says so."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give real programs more time, and leave most of the long ones out: on every worker alike."""
+    """Give real programs more time, leave most of the long ones out, and begin with the others."""
     clients = [item for item in items if item.get_closest_marker("real_client")]
     left_out: set[pytest.Item] = set()
     # A synthesis by a CLI takes ten times longer: a plain sample has none of them, or four.
@@ -45,6 +47,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out |= {*kind} - {*sample(kind, math.ceil(len(kind) / CLIENTS))}
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=[*left_out])
+    # A long test that begins last leaves the other workers idle.
+    items.sort(key=lambda item: not any(map(item.get_closest_marker, LONG)))
     for item in items:
         marked = any(map(item.get_closest_marker, (*MISSING, "real_client")))
         if marked or item.path.parent.name in ("pipelines", "release"):
@@ -98,7 +102,6 @@ def cdktf_binary() -> Path:
 def newer_node(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that holds the Node of PyPI's package, and not the npm beside it."""
     node = packaged_node()
-    assert node is not None
     folder = tmp_path_factory.mktemp("node")
     (folder / "node").symlink_to(node)
     return folder

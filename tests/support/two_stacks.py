@@ -1,7 +1,7 @@
 """Two stacks with every kind of resource; the second refers to the first.
 
-Run as a program it synthesises them, with the framework and the provider's settings that the
-environment names.
+Run as a program it synthesises them, with the framework, the provider's settings and so many agents
+as the environment says.
 """
 
 import importlib
@@ -10,6 +10,7 @@ import os
 
 FORK = os.environ["TWO_STACKS_FORK"]
 SETTINGS = json.loads(os.environ["TWO_STACKS_SETTINGS"])
+AGENTS = int(os.environ.get("TWO_STACKS_AGENTS", "1"))
 
 
 def synthesise() -> None:
@@ -28,10 +29,9 @@ def synthesise() -> None:
     above = framework.TerraformStack(app, "above")
     own.OpsconsoleProvider(above, "provider", **SETTINGS)
     web = own.Host(above, "web", name="web", jump_host_ids=[jump.id], target_port=22)
-    agent = own.Agent(
-        above, "agent", name="web", main_engine="e", host_id=web.id, specialty_id=linux.id
-    )
-    own.AgentPlugin(above, "disk", agent_id=agent.id, plugin_id="plg_disk")
+    declared = {"main_engine": "e", "host_id": web.id, "specialty_id": linux.id}
+    agents = [own.Agent(above, f"agent-{n}", name=f"a{n}", **declared) for n in range(AGENTS)]
+    own.AgentPlugin(above, "disk", agent_id=agents[0].id, plugin_id="plg_disk")
     one = own.DataSpecialty(above, "one", key="database")
     framework.TerraformOutput(above, "through", value=jump.id)
     framework.TerraformOutput(above, "specialty", value=one.name)

@@ -156,7 +156,6 @@ def start(identity: Identity, tmp_path: Path) -> StartPlugin:
         )
         folder = tmp_path
         try:
-            assert process.stdout is not None
             line = (await asyncio.wait_for(process.stdout.readline(), PATIENCE)).decode().strip()
             folder = Path(line.split("|")[3]).parent if line else folder
             yield Plugin(process, line, folder, environment, tmp_path)

@@ -74,7 +74,6 @@ def one(kind: Kind) -> ObjectCodec:
 
 def read(kind: Kind, raw: Any) -> Any:
     decoded = one(kind).decode(DynamicValue(msgpack=msgpack.packb({"it": raw})))
-    assert decoded is not None
     return decoded["it"]
 
 

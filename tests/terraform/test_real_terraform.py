@@ -15,6 +15,7 @@ import pytest
 
 from opsconsole.emulator import Emulator
 from patience import PATIENCE, until
+from sampling import sample
 
 pytestmark = pytest.mark.terraform
 
@@ -64,7 +65,7 @@ def start_apply(folder: Any, sockets: Path) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", sample([signal.SIGINT, signal.SIGTERM], 1))
 def test_an_interrupt_loses_nothing_and_begins_nothing(
     installed_terraform, console, sockets, number
 ):

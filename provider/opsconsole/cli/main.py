@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from opsconsole.cli.options import is_switched_on
 from opsconsole.cli.parser import build_parser
 from opsconsole.cli.standard_streams import columns, lost_output, output, take_streams
 from opsconsole.cli.table import FAILED, INTERRUPTED
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def debugging() -> bool:
     """Return whether the environment asks to show where unexpected errors come from."""
-    return os.environ.get("OPSCONSOLE_DEBUG", "") not in ("", "0")
+    return is_switched_on("OPSCONSOLE_DEBUG")
 
 
 def run_and_report(run: Callable[[], int], *, debug: bool, again: str) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from opsconsole import resources
 from opsconsole.address import LOCAL_NAME
+from opsconsole.cli.options import is_switched_on
 from opsconsole.diagnostics import Mistakes
 from opsconsole.errors import UserError
 from opsconsole.language import (
@@ -251,7 +252,7 @@ def _check_lockable(args: argparse.Namespace, backend: Backend, operation: str) 
     if not why:
         return
     message = f"{why} Another run may write at the same time; its writes are never overwritten."
-    agreed = os.environ.get("OPSCONSOLE_UNLOCKED_BACKEND", "") not in ("", "0")
+    agreed = is_switched_on("OPSCONSOLE_UNLOCKED_BACKEND")
     if operation in _WRITES and not (getattr(args, "unlocked_backend", False) or agreed):
         raise UserError(
             message,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -15,6 +16,14 @@ from opsconsole.reports.formats import FORMATS, NOTIFICATIONS
 from opsconsole.resources import RESOURCES
 from opsconsole.text import join_words, nanoseconds
 from opsconsole.v1.operations import reads_whole
+
+_OFF = frozenset(("", "0", "f", "false", "n", "no", "off"))
+
+
+def is_switched_on(variable: str) -> bool:
+    """Return whether a variable of the environment switches something on."""
+    # Pipelines hand over a boolean that is off as "false".
+    return os.environ.get(variable, "").strip().lower() not in _OFF
 
 
 def seconds(text: str) -> float:

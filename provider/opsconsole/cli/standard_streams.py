@@ -77,8 +77,10 @@ class OutputStream(io.FileIO):
 
 
 def take_streams() -> None:
-    """Replace stdout and stderr of this process by such streams."""
+    """Replace stdout and stderr of this process by such streams; a closed stdin is empty."""
     open_descriptors()
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
     # A test may have installed its own streams.
     if sys.stdout is None or _is_plain(sys.stdout, 1):
         sys.stdout = text_stream(OutputStream(1, ends_work=True), like=sys.stdout)

@@ -130,6 +130,12 @@ def push(args: argparse.Namespace) -> int:
         data = sys.stdin.buffer.read() if args.file == "-" else read_named(Path(args.file))
     except OSError as error:
         raise UserError(f"{args.file}: {error.strerror}.", "Check the path.") from error
+    if not data.strip():
+        # It would parse as a new state, which --force puts in the place of what is there.
+        raise UserError(
+            "The input holds no state." if args.file == "-" else f"{args.file} holds no state.",
+            "Nothing was changed.",
+        )
     pushed = State.parse(data, args.file)
     with open_state(opening.state_backend(args, "state push")) as session:
         if not args.force:

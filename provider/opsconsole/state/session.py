@@ -162,6 +162,11 @@ class StateSession:
         self._journal.flush_now()
 
     @property
+    def place(self) -> str:
+        """The name of the place of the state."""
+        return self._backend.name
+
+    @property
     def has_done_nothing(self) -> bool:
         """Whether this run neither changed the state nor made a call of unknown outcome."""
         state = self.state

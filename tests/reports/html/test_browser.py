@@ -1,9 +1,5 @@
 """The pages in a real browser: filter, links, keyboard, no script, looks, size."""
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from fleet_reports import make_creation, make_plan, make_report
@@ -13,7 +9,6 @@ from opsconsole.reports import drift_view, plan_view
 from opsconsole.reports.html import page as html_page
 
 VISIBLE = "[...document.querySelectorAll('[data-k]')].filter(e => !e.hidden)"
-Shots = Callable[[str], Path | None]
 
 
 @pytest.fixture(params=["plan", "drift"])
@@ -25,9 +20,7 @@ def page(request: pytest.FixtureRequest, plan: Plan, report: DriftReport) -> tup
     return "drift", html_page.render(drift_view.make_view(report))
 
 
-async def test_asks_nothing_of_anyone_and_runs_without_complaint(
-    browser: Any, page: tuple[str, str]
-) -> None:
+async def test_asks_nothing_of_anyone_and_runs_without_complaint(browser, page):
     await browser.load(page[1])
     assert len(browser.requests) == 1
     assert browser.requests[0].startswith("file:")
@@ -35,7 +28,7 @@ async def test_asks_nothing_of_anyone_and_runs_without_complaint(
     assert await browser.run("document.getElementById('bar').hidden") is False
 
 
-async def test_is_readable_without_script(browser: Any, page: tuple[str, str]) -> None:
+async def test_is_readable_without_script(browser, page):
     await browser.load(page[1], script=False)
     document = await browser.call("DOM.getDocument")
     root = document["root"]["nodeId"]
@@ -55,7 +48,7 @@ async def test_is_readable_without_script(browser: Any, page: tuple[str, str]) -
     assert not await visible_changes("#bar")
 
 
-async def test_filters_by_words(browser: Any, page: tuple[str, str]) -> None:
+async def test_filters_by_words(browser, page):
     await browser.load(page[1])
     everything = await browser.run(f"{VISIBLE}.length")
     await browser.press("/", "/")
@@ -75,7 +68,7 @@ async def test_filters_by_words(browser: Any, page: tuple[str, str]) -> None:
     assert await browser.run(f"{VISIBLE}.length") == everything
 
 
-async def test_filters_by_section_and_type(browser: Any, page: tuple[str, str]) -> None:
+async def test_filters_by_section_and_type(browser, page):
     await browser.load(page[1])
     await browser.run("document.querySelector('.tile[data-section=s-same]').click()")
     await browser.frames()
@@ -88,7 +81,7 @@ async def test_filters_by_section_and_type(browser: Any, page: tuple[str, str]) 
     assert set(await browser.run(f"{VISIBLE}.map(e => e.dataset.k)")) == {"agent"}
 
 
-async def test_unfolds_what_the_graph_leads_to(browser: Any, page: tuple[str, str]) -> None:
+async def test_unfolds_what_the_graph_leads_to(browser, page):
     await browser.load(page[1])
     anchor = await browser.run(
         "(() => { const n = [...document.querySelectorAll('.node:not(.many)[href]')]"
@@ -105,7 +98,7 @@ async def test_unfolds_what_the_graph_leads_to(browser: Any, page: tuple[str, st
     assert await browser.run("document.getElementById('s-same').open") is True
 
 
-async def test_is_reached_by_keyboard(browser: Any, page: tuple[str, str]) -> None:
+async def test_is_reached_by_keyboard(browser, page):
     await browser.load(page[1])
     seen = []
     for _ in range(200):
@@ -130,9 +123,7 @@ async def test_is_reached_by_keyboard(browser: Any, page: tuple[str, str]) -> No
     assert await browser.run(opened) is not before
 
 
-async def test_names_everything_for_assistive_technology(
-    browser: Any, page: tuple[str, str]
-) -> None:
+async def test_names_everything_for_assistive_technology(browser, page):
     await browser.load(page[1])
     tree = await browser.call("Accessibility.getFullAXTree")
     wanted = {"button", "link", "searchbox", "combobox", "region", "navigation"}
@@ -180,9 +171,7 @@ CONTRAST = """(() => {
     ("look", "width", "dark"),
     [("light", 1280, False), ("dark", 1280, True), ("narrow", 390, False)],
 )
-async def test_looks(
-    browser: Any, page: tuple[str, str], pictures: Shots, look: str, width: int, dark: bool
-) -> None:
+async def test_looks(browser, page, pictures, look, width, dark):
     await browser.size(width, 900, dark)
     await browser.load(page[1])
     assert await browser.run(CONTRAST) == []
@@ -215,9 +204,7 @@ FILTERED = """(async () => {
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("kind", ["plan", "drift", "create"])
-async def test_a_fleet_of_5000_hosts_opens_and_filters(
-    browser: Any, pictures: Shots, kind: str
-) -> None:
+async def test_a_fleet_of_5000_hosts_opens_and_filters(browser, pictures, kind):
     if kind == "drift":
         html = html_page.render(drift_view.make_view(make_report(5000)))
     else:

@@ -101,7 +101,7 @@ def evil_pages() -> list[str]:
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_values_never_become_markup_or_steer_a_terminal(which: int) -> None:
+def test_values_never_become_markup_or_steer_a_terminal(which):
     html = evil_pages()[which]
     found = checked(html)
     assert found.tags.count("script") == 1
@@ -112,7 +112,7 @@ def test_values_never_become_markup_or_steer_a_terminal(which: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["plan", "drift"])
-def test_pages_are_whole_and_ask_nothing(kind: str, plan: Plan, report: DriftReport) -> None:
+def test_pages_are_whole_and_ask_nothing(kind, plan, report):
     html = (
         page.render(plan_view.make_view(plan))
         if kind == "plan"
@@ -125,19 +125,17 @@ def test_pages_are_whole_and_ask_nothing(kind: str, plan: Plan, report: DriftRep
     assert "://" not in re.sub(r'xmlns="[^"]+"', "", html)
 
 
-def test_the_policy_names_the_one_script_and_style_by_hash(plan: Plan) -> None:
+def test_the_policy_names_the_one_script_and_style_by_hash(plan):
     html = page.render(plan_view.make_view(plan))
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)
-    assert policy is not None
     assert policy[1].startswith("default-src &#39;none&#39;;")
     for tag in ("style", "script"):
         body = re.search(f"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
-        assert body is not None
         digest = base64.b64encode(hashlib.sha256(body[1].encode()).digest()).decode()
         assert f"sha256-{digest}" in policy[1]
 
 
-def test_sensitive_values_stay_out_even_of_the_graph() -> None:
+def test_sensitive_values_stay_out_even_of_the_graph():
     hidden = frozenset({"name", "knowledge", "jump_host_ids"})
     values = {"id": "hst_1", "name": "hush", "knowledge": "hush", "jump_host_ids": ["hush"]}
     more = values | {"knowledge": "hush2"}
@@ -168,7 +166,7 @@ def item(kind: str, name: str, **facts: Any) -> GraphItem:
     return GraphItem(**(defaults | facts), values=values)
 
 
-def test_ties_by_id() -> None:
+def test_ties_by_id():
     diagram = diagram_of(
         [
             item("host", "jump"),
@@ -196,7 +194,7 @@ def test_ties_by_id() -> None:
     assert columns["web"] is Column.HOSTS
 
 
-def test_ties_across_stacks() -> None:
+def test_ties_across_stacks():
     """A jump host, an agent's host and specialty of one stack, which others refer to."""
     values = {"host_id": "web", "specialty_id": "linux"}
     diagram = diagram_of(
@@ -223,7 +221,7 @@ def test_ties_across_stacks() -> None:
     assert jumps == {"jump", "away"}
 
 
-def test_ties_by_dependency_where_ids_are_not_known_yet() -> None:
+def test_ties_by_dependency_where_ids_are_not_known_yet():
     jump, web, many = ((f"opsconsole_host.{name}",) for name in ("jump", "web", "many"))
     behind = {"jump_host_ids": [UNKNOWN]}
     on = {"host_id": UNKNOWN}
@@ -240,7 +238,7 @@ def test_ties_by_dependency_where_ids_are_not_known_yet() -> None:
     assert ties(diagram) == {("jump", "web"), ("web", "a"), ('many["k"]', 'each["k"]')}
 
 
-def test_blocks_of_thousands_cost_a_bounded_number_of_steps_each() -> None:
+def test_blocks_of_thousands_cost_a_bounded_number_of_steps_each():
     many = 2000
     items = [item("host", "jump[0]", id="")]
     for number in range(many):
@@ -265,7 +263,7 @@ def test_blocks_of_thousands_cost_a_bounded_number_of_steps_each() -> None:
     assert calls < 300 * len(items)
 
 
-def test_the_plan_page_ties_what_it_creates(plan: Plan) -> None:
+def test_the_plan_page_ties_what_it_creates(plan):
     assert {
         ("jump-ams-900", "app-ams-90001"),
         ("app-ams-90001", "app-ams-90001-windows-server"),
@@ -274,7 +272,7 @@ def test_the_plan_page_ties_what_it_creates(plan: Plan) -> None:
     } <= ties(diagram_of(plan_view.make_view(plan).items))
 
 
-def test_large_graphs_collapse_and_lose_no_one() -> None:
+def test_large_graphs_collapse_and_lose_no_one():
     changed = plan_view.PLAN_STYLES[Action.UPDATE]
     items = [item("host", f"jump{number}", values={"is_jump_host": True}) for number in range(60)]
     for number in range(3000):
@@ -291,9 +289,8 @@ def test_large_graphs_collapse_and_lose_no_one() -> None:
     assert sum(tie.count for tie in small.ties) == len(diagram.ties)
 
 
-def test_boxes_do_not_overlap(plan: Plan) -> None:
+def test_boxes_do_not_overlap(plan):
     diagram = draw(plan_view.make_view(plan).items)
-    assert diagram is not None
     for box in diagram.boxes:
         assert 0 <= box.y <= diagram.height - HEIGHT
         for other in diagram.boxes:
@@ -301,7 +298,7 @@ def test_boxes_do_not_overlap(plan: Plan) -> None:
                 assert abs(other.y - box.y) > HEIGHT
 
 
-def test_nothing_to_draw_is_no_picture() -> None:
+def test_nothing_to_draw_is_no_picture():
     assert draw([item("host", "web")]) is None
     assert 'id="graph"' not in page.render(plan_view.make_view(Plan(())))
 
@@ -313,11 +310,11 @@ def test_nothing_to_draw_is_no_picture() -> None:
         ({"changes": (), "outputs": (), "drift": ()}, "No changes"),
     ],
 )
-def test_headlines(plan: Plan, facts: dict[str, Any], headline: str) -> None:
+def test_headlines(plan, facts, headline):
     assert plan_view.make_view(replace(plan, **facts)).headline == headline
 
 
-def test_pages_claim_no_more_than_was_seen(plan: Plan, report: DriftReport) -> None:
+def test_pages_claim_no_more_than_was_seen(plan, report):
     sections = {item.anchor: item for item in plan_view.make_view(plan).sections}
     assert "as far as it was read" in sections["s-same"].meaning
     # A blacklisted command is let go of, and its row stays.
@@ -328,7 +325,7 @@ def test_pages_claim_no_more_than_was_seen(plan: Plan, report: DriftReport) -> N
     assert [row.verb for row in section.rows] == ["", "shown only"]
 
 
-def test_several_stacks_keep_their_resources_apart() -> None:
+def test_several_stacks_keep_their_resources_apart():
     one = make_report(14)
     other = tuple(replace(finding, stack="lab") for finding in one.findings)
     both = replace(one, findings=(*one.findings, *other))
