@@ -60,7 +60,22 @@ def test_workspaces(place, app):
 
 def test_workspaces_of_a_local_state(app):
     app.write("only", Path("terraform.tfstate"), resource=HOST, data=SPECIALTY)
-    _workspaces(app, LocalBackend(local_path(app.folder / "cdktf.out/stacks/only", {}, "blue")))
+    stack = app.folder / "cdktf.out/stacks/only"
+    blue = LocalBackend(local_path(stack, {}, "blue"))
+    _workspaces(app, blue)
+
+    app.run("workspace", "new", "blue")
+    (stack / ".terraform/environment").write_text("..")
+    assert '".." cannot be the name of a workspace' in app.run("state", "list", expect=1)
+    app.run("workspace", "select", "default")
+    foreign = blue.path.with_name("notes.txt")
+    foreign.touch()
+    delete = ("workspace", "delete", "blue")
+    assert "holds more than the state: notes.txt. Nothing" in app.run(*delete, expect=1)
+    assert blue.path.exists()
+    foreign.unlink()
+    app.run(*delete)
+    assert not blue.path.parent.exists()
 
 
 def _workspaces(app: Any, blue: Backend) -> None:

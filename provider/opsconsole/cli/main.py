@@ -73,7 +73,8 @@ def _exit_code_after_output(code: int) -> int:
     if stdout is None or not stdout.failure or code == INTERRUPTED:
         return code
     if stdout.is_unread:
-        # A reader of a few lines only (`| head`) wants no error.
+        # A reader that takes a few lines only (`| head`) knows that there may be more. A command
+        # that does more than print fails, because nobody read what it did.
         return FAILED if stdout.ends_work else code
     _write_safely(f"Error: The output is incomplete, because {stdout.failure}.\n")
     return FAILED
@@ -86,6 +87,8 @@ def _run(words: list[str]) -> int:
     if args.command is None:
         parser.print_help()
         return FAILED
+    if args.prints_only and (stdout := output()) is not None:
+        stdout.ends_work = False
     code: int = args.run(args)
     sys.stdout.flush()
     return code

@@ -37,9 +37,11 @@ from opsconsole.state import (
     LockInfo,
     Locking,
     RunOptions,
+    State,
     StateSession,
     backend_for,
     noted_backend,
+    read_state,
 )
 from opsconsole.text import plural
 
@@ -316,3 +318,18 @@ def state_backend(
             "Go to the directory of the app, or name the state with --state=PATH.",
         )
     return _open_backend_at(args, here, noted, operation, workspace)
+
+
+def shown_state(args: argparse.Namespace, operation: str) -> State:
+    """Return the state of `state_backend`, for commands that only show it.
+
+    Raises:
+        UserError: There is no state at the path that `--state` names; or see `state_backend`.
+    """
+    backend = state_backend(args, operation)
+    # For `terraform output`, a state that does not exist has no outputs.
+    must_exist = args.state is not None and not (stands_in(args) and operation == "output")
+    # A crashed first run may have left only a journal.
+    if must_exist and not args.state.exists() and not backend.journal.exists():
+        raise UserError(f"There is no state {args.state}.", "Check the path.")
+    return read_state(backend)

@@ -28,7 +28,7 @@ class OutputStream(io.FileIO):
     Attributes:
         problem: The error of the first write that failed.
         on_failure: A function to call at that moment, if set.
-        ends_work: Whether a command stops after such a failure.
+        ends_work: Whether a command stops, and fails, after such a failure.
     """
 
     def __init__(self, descriptor: int, *, drawn_on: bool = True, ends_work: bool = False) -> None:
