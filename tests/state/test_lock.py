@@ -135,7 +135,7 @@ def test_waiting_ends_with_the_time(session, python, monkeypatch, has_locks_of_d
     wait = time.sleep
     monkeypatch.setattr(time, "sleep", lambda seconds: wait(seconds) or slept.append(seconds))
     with pytest.raises(
-        UserError, match=r"locked by a process that left no note of itself\..*-lock-timeout"
+        UserError, match=r"locked by a process that left no note of itself\..*--lock-timeout"
     ):
         session(timeout=0.3, on_wait=told.append)
     assert (len(told), slept[0]) == (1, 0.1)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from opsconsole import resources
 from opsconsole.address import LOCAL_NAME
 from opsconsole.cli.options import is_switched_on
-from opsconsole.diagnostics import Mistakes, Severity
+from opsconsole.diagnostics import Mistakes
 from opsconsole.errors import UserError
 from opsconsole.language import (
     Evaluator,
@@ -136,7 +136,7 @@ def open_checked(args: argparse.Namespace) -> Program:
         return open_program(args)
     except UnreadProgram as unread:
         further = find_mistakes(unread.program, example_values(unread.program))
-        errors = (item for item in further if item.severity is Severity.ERROR)
+        errors = (item for item in further if item.is_error)
         raise Mistakes([*unread.diagnostics, *errors]) from unread
 
 

@@ -31,7 +31,7 @@ async def apply_plan(
     listener: ApplyListener,
     watch: Callable[[Providers], None] = lambda providers: None,
 ) -> ApplyResult:
-    """Apply a plan; successful changes are in state in any case.
+    """Apply a plan. Also after an error, state holds the changes that succeeded.
 
     Args:
         watch: Receives the providers before the first request. Stopping them begins nothing more;
@@ -147,7 +147,7 @@ def _take_answers(worker: StepWorker) -> None:
     answers = {
         (providers.console_of(key), *identity): (provider, answer)
         for key, provider in providers.by_key.items()
-        for identity, answer in provider.session.answered_beside.items()
+        for identity, answer in provider.session.answers_about_others.items()
     }
     for item in read_prior(worker.state_session.state).values() if answers else ():
         identity = providers.identity_of(item)

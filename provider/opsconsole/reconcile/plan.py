@@ -269,7 +269,7 @@ class PlanOptions:
 
     Attributes:
         mode: `normal`, `destroy` or `refresh-only`.
-        targets: Addresses of `-target`; empty: everything.
+        targets: Addresses of `--target`; empty: everything.
         preflight: Whether the plan has the result of a dry run of new hosts.
     """
 

@@ -121,7 +121,7 @@ class LockHeld(TryLater):
         who = str(holder) if holder else "someone whom the backend does not name"
         super().__init__(
             f"The state {name} is locked by {who}.",
-            f"Wait for it to end, or give -lock-timeout=DURATION to wait for it here.{remedy}",
+            f"Wait for it to end, or give --lock-timeout=DURATION to wait for it here.{remedy}",
         )
         self.holder = holder
 

@@ -55,7 +55,7 @@ class BackendSettings:
             where = f", in the environment as {variables[0]}" if variables else ""
             raise UserError(
                 f"The {self.kind} backend has no `{name}`.",
-                f"Set it in the backend's block{where}, or with -backend-config={name}=VALUE.",
+                f"Set it in the backend's block{where}, or with --backend-config={name}=VALUE.",
             )
         return value
 

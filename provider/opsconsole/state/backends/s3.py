@@ -14,7 +14,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
-import re
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -43,6 +42,7 @@ from opsconsole.state.backends.base import (
     trusted_file,
 )
 from opsconsole.state.lock import LockInfo
+from opsconsole.text import nanoseconds
 
 _DIGEST_TRIES = 20
 _JSON = "application/json"
@@ -309,8 +309,6 @@ def _has_id(info: LockInfo | None, lock_id: str) -> bool:
 
 
 _CHAIN = "credential_provider"
-_SECONDS = {"h": 3600, "m": 60, "s": 1}
-_DURATION = re.compile(r"(\d+)([hms])")
 _ROLE = {
     "session_name": "RoleSessionName",
     "external_id": "ExternalId",
@@ -431,6 +429,8 @@ def _role_arguments(role: dict[str, Any]) -> dict[str, Any]:
     if transitive := role.get("transitive_tag_keys"):
         arguments["TransitiveTagKeys"] = list(transitive)
     if duration := role.get("duration"):
-        parts = _DURATION.findall(str(duration))
-        arguments["DurationSeconds"] = sum(int(count) * _SECONDS[unit] for count, unit in parts)
+        try:
+            arguments["DurationSeconds"] = nanoseconds(str(duration)) // 10**9
+        except ValueError as problem:
+            raise UserError(f"`duration` of a role of the s3 backend: {problem}.") from problem
     return arguments
