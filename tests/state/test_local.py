@@ -403,6 +403,7 @@ def test_a_place_that_is_no_path_is_refused(tmp_path, name, workspace, value):
         ("http", {"address": "http://[::1"}, "`address` of the http backend is not a URL: "),
         ("http", {"address": "http://host:port/x"}, "`address` of the http backend is not a URL: "),
         ("http", {"address": "ftp://host/x"}, "`address` .* must begin with http:// or https://"),
+        ("http", {"address": "http://"}, "`address` .* must begin with http:// .* and a host"),
         ("http", {"lock_address": "http://[::1"}, "`lock_address` of the http backend is not a"),
         ("http", {"unlock_address": "host"}, "`unlock_address` .* must begin with http://"),
         ("http", {"retry_wait_min": "1e400"}, "`retry_wait_min` of .* is too large: 1e400"),
@@ -411,6 +412,7 @@ def test_a_place_that_is_no_path_is_refused(tmp_path, name, workspace, value):
         ("http", {"retry_max": -1, "retry_wait_min": -1}, "Cannot reach the state "),
         ("http", {"skip_cert_verification": "yes"}, '`skip_cert_.* is true or false, not "yes"'),
         ("s3", {"endpoints": {"s3": "not a url"}}, "s3 backend cannot be used: Invalid endpoint"),
+        ("s3", {"endpoints": {"s3": 5}}, "s3 backend cannot be used: Invalid endpoint: 5"),
         ("s3", {"assume_role": {"role_arn": "r", "tags": "no"}}, "`tags` of a role .* not a map"),
         ("s3", {"assume_role_with_web_identity": {"role_arn": "r"}}, "web_identity` .* no token"),
         (

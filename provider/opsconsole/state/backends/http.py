@@ -279,9 +279,9 @@ def _url(setting: str, address: str) -> httpx.URL:
             f"`{setting}` of the http backend is not a URL: {one_line(error)}.",
             "Write it as https://HOST/PATH.",
         ) from error
-    if url.scheme not in ("http", "https"):
+    if url.scheme not in ("http", "https") or not url.host:
         raise UserError(
-            f"`{setting}` of the http backend must begin with http:// or https://.",
+            f"`{setting}` of the http backend must begin with http:// or https:// and a host.",
             "Write it as https://HOST/PATH.",
         )
     return url

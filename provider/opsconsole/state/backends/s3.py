@@ -329,13 +329,13 @@ _ROLE = {
 def _make_clients(settings: BackendSettings) -> tuple[Any, Any]:
     """Return a client for S3 and a client for DynamoDB. No request is sent yet."""
     session, config = _make_session(settings), _make_config(settings)
-    endpoints = settings.block("endpoints")
+    endpoints = BackendSettings("s3", settings.block("endpoints"))
     made = []
     for service, older, *variables in (
         ("s3", "endpoint", "AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT"),
         ("dynamodb", "dynamodb_endpoint", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_DYNAMODB_ENDPOINT"),
     ):
-        address = endpoints.get(service) or settings.text(older, *variables) or None
+        address = endpoints.text(service) or settings.text(older, *variables) or None
         made.append(
             session.client(service, endpoint_url=address, config=config, verify=_verify(settings))
         )
@@ -392,7 +392,8 @@ def _make_session(settings: BackendSettings) -> boto3.Session:
 
 def _assume(core: Any, settings: BackendSettings) -> None:
     """Make the session assume the roles that the block names, and renew them when they expire."""
-    address = settings.block("endpoints").get("sts") or settings.text("sts_endpoint") or None
+    endpoints = BackendSettings("s3", settings.block("endpoints"))
+    address = endpoints.text("sts") or settings.text("sts_endpoint") or None
     create = partial(core.create_client, verify=_verify(settings), endpoint_url=address)
 
     def use(kind: Any, method: str, role: dict[str, Any], **source: Any) -> None:
