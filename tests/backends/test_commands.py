@@ -25,6 +25,7 @@ from opsconsole.state.place import local_path
 from patience import until
 
 HOST = {"opsconsole_host": {"h": {"name": "web"}}}
+SPECIALTY = {"opsconsole_specialty": {"s": {"key": "linux-server"}}}
 
 
 def hosts(count: int) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def test_a_whole_life_without_terraform(place, app, monkeypatch, tmp_path):
 
 @on("http", "pg")
 def test_workspaces(place, app):
-    app.write("only", place, resource=HOST)
+    app.write("only", place, resource=HOST, data=SPECIALTY)
     if not place.has_workspaces:
         assert "has no workspaces" in app.run("workspace", "new", "blue", expect=1)
         return
@@ -58,8 +59,23 @@ def test_workspaces(place, app):
 
 
 def test_workspaces_of_a_local_state(app):
-    app.write("only", Path("terraform.tfstate"), resource=HOST)
-    _workspaces(app, LocalBackend(local_path(app.folder / "cdktf.out/stacks/only", {}, "blue")))
+    app.write("only", Path("terraform.tfstate"), resource=HOST, data=SPECIALTY)
+    stack = app.folder / "cdktf.out/stacks/only"
+    blue = LocalBackend(local_path(stack, {}, "blue"))
+    _workspaces(app, blue)
+
+    app.run("workspace", "new", "blue")
+    (stack / ".terraform/environment").write_text("..")
+    assert '".." cannot be the name of a workspace' in app.run("state", "list", expect=1)
+    app.run("workspace", "select", "default")
+    foreign = blue.path.with_name("notes.txt")
+    foreign.touch()
+    delete = ("workspace", "delete", "blue")
+    assert "holds more than the state: notes.txt. Nothing" in app.run(*delete, expect=1)
+    assert blue.path.exists()
+    foreign.unlink()
+    app.run(*delete)
+    assert not blue.path.parent.exists()
 
 
 def _workspaces(app: Any, blue: Backend) -> None:
@@ -77,13 +93,15 @@ def _workspaces(app: Any, blue: Backend) -> None:
     assert 'There is no workspace "red"' in app.run("workspace", "select", "red", expect=1)
     assert "is selected" in app.run("workspace", "delete", "blue", expect=1)
     app.run("workspace", "select", "default")
-    assert app.run("state", "list").split() == ["opsconsole_host.h"]
+    assert app.run("state", "list").split() == ["data.opsconsole_specialty.s", "opsconsole_host.h"]
     blue.open()
     delete = ("workspace", "delete", "-force", "blue")
     assert "is locked by" in app.run(*delete, expect=TRY_LATER)
     app.run(*delete, "-lock=false")
     blue.close()
     app.run("workspace", "new", "blue")
+    app.run("apply", "-auto-approve", "-target=data.opsconsole_specialty.s")
+    assert app.run("state", "list").split() == ["data.opsconsole_specialty.s"]
     app.run("workspace", "select", "default")
     assert "no option" in app.run("workspace", "delete", "-state=x.tfstate", "blue", expect=1)
     app.run("workspace", "delete", "blue")

@@ -92,6 +92,14 @@ def test_both_spellings_of_every_option_are_read(dashes):
     assert str(found.plugin_dir) == "p"
 
 
+@pytest.mark.parametrize("value", ["", "0", "1", "False", "false", "no", "off ", "true", "yes"])
+def test_the_environment_switches_on_only_what_it_does_not_switch_off(value, monkeypatch):
+    monkeypatch.setenv("OPSCONSOLE_FORCE", value)
+    is_on = value in ("1", "true", "yes")
+    assert build_parser("plan").parse_args(["plan"]).force is is_on
+    assert build_parser("plan").parse_args(["plan", "--force=false"]).force is False
+
+
 @pytest.mark.parametrize(*TABLES["usage errors"])
 def test_a_usage_error_names_what_is_near_and_exits_with_1(command, rest, text, capsys):
     with pytest.raises(SystemExit) as ended:

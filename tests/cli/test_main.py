@@ -101,7 +101,7 @@ def test_an_unexpected_error_is_one_message(ending, capsys):
 
 
 @pytest.mark.parametrize("kind", [UserError, ZeroDivisionError])
-@pytest.mark.parametrize("debug", ["0", "1"])
+@pytest.mark.parametrize("debug", ["false", "1"])
 def test_debug_alone_shows_where_it_comes_from_and_nothing_shows_the_key(
     kind,
     debug,

@@ -1,6 +1,7 @@
-"""Exit code 75: nothing is wrong and nothing was done, so the same command may succeed later."""
+"""Exit codes that say more than success and failure, and those of commands that nobody reads."""
 
 import json
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -73,3 +74,13 @@ def test_apply_that_did_a_part_exits_with_1(deployed, fleet, status):
     deployed.write(fleet(2))
     deployed.console.fault(times=None, path="/agents$", method="POST", status=status, headers=LATER)
     deployed.run("apply", "-auto-approve", expect=1)
+
+
+@pytest.mark.parametrize("words", [("state", "list"), ("state", "pull"), ("show",), ("validate",)])
+def test_a_command_that_only_prints_succeeds_though_nobody_reads_it(deployed, words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with deployed.start(*words, stdout=writer) as process:
+        os.close(writer)
+        _, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (0, "")

@@ -94,9 +94,10 @@ def test_import_keeps_dependencies(native, fleet):
 @pytest.mark.parametrize(*ROWS["test_imports_that_are_refused"])
 def test_imports_that_are_refused(native, address, wanted, said):
     native.apply(
-        {"opsconsole_host": {"a": {"name": "a"}, "kept": {"name": "kept"}}},
+        hosts(a={}, kept={}, many={"for_each": "${toset([opsconsole_host.kept.name])}"}),
         "-target=opsconsole_host.kept",
     )
+    native.console.create("hosts", id="hst_1", name="one")
     native.console.fault(path="hst_odd", status=409)
     before = native.state
     refused = native.run("import", address, wanted, expect=1)

@@ -101,6 +101,15 @@ def test_signal_while_reading_ends_with_130_and_no_lock(native, fleet, number, w
     assert not [name for name in names if "lock" in name or "journal" in name]
 
 
+def test_a_closed_stdin_approves_nothing(native, fleet):
+    native.write(fleet(1))
+    with native.start("apply", preexec_fn=partial(os.close, 0)) as process:
+        out, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (1, "")
+    assert out.endswith("Apply cancelled.\n")
+    assert native.console.rows("hosts") == []
+
+
 def test_output_that_nobody_reads_any_more_ends_the_run_in_good_order(native, fleet):
     native.settings["max_concurrency"] = 2
     native.write(fleet(12))

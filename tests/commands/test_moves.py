@@ -56,6 +56,17 @@ def test_a_chain_is_followed_whatever_its_order(native, pairs, words):
     assert native.addresses() == [C]
 
 
+@pytest.mark.parametrize("turned", [False, True], ids=["as written", "turned"])
+@pytest.mark.parametrize(*ROWS["moves of instances and resources"])
+def test_moves_of_instances_and_resources_meet_in_any_order(native, before, pairs, after, turned):
+    """As in core, where an instance without a key and its resource are two addresses."""
+    begin(native, **before)
+    native.write(hosts(**after), moved=moved(*(reversed(pairs) if turned else pairs)))
+    assert native.actions() == {}
+    native.run("apply", "-auto-approve")
+    assert native.console.request_counts().keys() == {"host_update"}
+
+
 def test_moved_block_needs_a_free_address(native):
     begin(native, a={"count": 2, "name": "a${count.index}"}, b={"count": 1, "name": "b"})
     native.write(hosts(b={"count": 2, "name": "b${count.index}"}), moved=moved((A, B)))
@@ -88,7 +99,7 @@ def test_an_instance_makes_room_for_a_resource(native):
     begin(native, a={"count": 1}, b={"count": 1})
     pairs = ((f"{B}[0]", C), (A, B), (C, D), (f"{A}[0]", "opsconsole_host.e"))
     native.write(hosts(b={"count": 0}, d={"name": "b"}), moved=moved(*pairs))
-    assert native.actions() == {f"{B}[0]": ["delete"]}
+    assert native.actions() == {"opsconsole_host.e": ["delete"]}
     native.run("apply", "-auto-approve")
     assert (native.addresses(), native.attributes(D)["name"]) == ([D], "b")
 

@@ -124,6 +124,38 @@ def test_terraform_has_nothing_to_change_in_them(native_on, terraform):
     native.run("plan", "-detailed-exitcode")
 
 
+@pytest.mark.parametrize(
+    ("words", "changes"),
+    [
+        (["-refresh-only"], {}),
+        (['-target=opsconsole_host.e["z"]'], {"each": {"x": "x", "y": "y", "z": "z"}}),
+        (["-target=opsconsole_host.c[1]"], {"counted": ["c0"], "number": 1}),
+        (["-target=opsconsole_host.c[0]"], {}),
+        ([], {"each": {"y": "y", "z": "z"}, "counted": ["c0"], "number": 1}),
+    ],
+    ids=["refresh", "create", "remove", "neither", "all"],
+)
+def test_an_output_shows_the_instances_that_a_run_leaves(native, words, changes):
+    """As in core, where state holds others than are declared."""
+
+    def declare(keys: str, count: int) -> dict[str, Any]:
+        each = {"name": "${each.key}", "for_each": {key: key for key in keys}}
+        return {"opsconsole_host": {"e": each, "c": {"name": "c${count.index}", "count": count}}}
+
+    output = {
+        "each": {"value": "${{for key, host in opsconsole_host.e : key => host.name}}"},
+        "counted": {"value": "${opsconsole_host.c[*].name}"},
+        "number": {"value": "${length(opsconsole_host.c)}"},
+    }
+    native.apply(declare("xy", 2), output=output)
+    before = {"each": {"x": "x", "y": "y"}, "counted": ["c0", "c1"], "number": 2}
+    native.write(declare("yz", 1), output=output)
+    native.run("plan", "-out=saved.plan", *words)
+    native.run("apply", "saved.plan")
+    shown = {name: item["value"] for name, item in native.state["outputs"].items()}
+    assert shown == before | changes
+
+
 @pytest.mark.parametrize("words", [[], ["-destroy"]])
 def test_a_target_leaves_alone_the_outputs_of_what_else_there_is(native, words):
     hosts = {name: {"name": name} for name in ("a", "b")}

@@ -185,6 +185,28 @@ def test_guard_holds_for_a_saved_plan(native, fleet):
     assert len(native.console.rows("hosts")) == 2
 
 
+def test_a_saved_plan_is_for_its_workspace(native):
+    native.run_plan(HOST, "-out=p")
+    native.monkeypatch.setenv("TF_WORKSPACE", "dev")
+    refused = native.run("apply", "p", expect=1).err
+    assert 'made in the workspace "default", and "dev" is selected' in refused
+    assert native.console.rows("hosts") == []
+    native.monkeypatch.delenv("TF_WORKSPACE")
+    native.run("apply", "p")
+
+
+def test_a_saved_plan_is_for_the_place_of_its_state(native):
+    """Before the first apply, there is no lineage that tells one state from another."""
+    elsewhere = "-backend-config=path=elsewhere.tfstate"
+    native.write(HOST, terraform={"backend": {"local": {}}})
+    assert "with the same --backend-config:" in native.run("plan", "-out=p", elsewhere).err
+    refused = native.run("apply", "p", expect=1).err
+    assert "elsewhere.tfstate, and this one is " in refused
+    native.run("apply", "p", elsewhere)
+    assert (native.folder / "elsewhere.tfstate").exists()
+    native.run("plan", "-detailed-exitcode", elsewhere)
+
+
 @pytest.mark.parametrize(
     "word", ["-target=opsconsole_host.a", "-destroy", "-refresh-only", "-refresh=false"]
 )

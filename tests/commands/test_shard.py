@@ -61,6 +61,13 @@ def test_a_saved_plan_of_each_stack_is_applied(app):
     assert [row["name"] for row in app.console.rows("hosts")] == ["alpha"]
 
 
+def test_a_program_of_files_has_no_shards(native, monkeypatch):
+    monkeypatch.chdir(native.folder)
+    native.write(host("a"))
+    refused = native.run("plan", "--shard=1/1", expect=1)
+    assert f"the program is the files of {native.folder}" in refused.err
+
+
 @pytest.mark.parametrize(*ROWS["refused shards"])
 def test_options_of_one_stack_and_wrong_shards_are_refused(words, part, app):
     assert part in app.run("plan", *words, expect=1).text

@@ -6,6 +6,15 @@ from typing import Any
 import pytest
 
 from declarations import hosts
+from native_project import calls_left
+from opsconsole.errors import UserError
+from opsconsole.state import Intent, State
+from opsconsole.state.backend import LocalBackend
+from opsconsole.state.journal import Changes, encode_records
+from opsconsole.state.objects import StateChange
+from opsconsole.state.opening import open_state
+from opsconsole.state.recovery import base_of
+from opsconsole.working_directory import journal_of
 from text_groups import read_rows
 
 ROWS = read_rows(__file__)
@@ -39,6 +48,15 @@ def test_an_empty_folder_has_no_state(native):
     assert "Nothing to add" in native.run("state", "fold").out
     result = native.run("output")
     assert (result.out, "no outputs" in result.err) == ("", True)
+    for words in (
+        ("state", "list"),
+        ("state", "show", "a.b"),
+        ("state", "pull"),
+        ("show",),
+        ("output",),
+    ):
+        refused = native.run(*words, "--state", "nothere", expect=1).err
+        assert refused == "Error: There is no state nothere.\nCheck the path.\n"
 
 
 @pytest.mark.parametrize("words", [["rm"], ["rm", "-dry-run"]])
@@ -52,6 +70,16 @@ def test_rm_forgets_and_the_console_keeps(native, fleet, words):
     assert len(native.console.rows("hosts")) == 3
     if not dry:
         assert "names nothing in the state" in native.run("state", *words, "x.y", expect=1).err
+
+
+def test_rm_says_nothing_of_what_cannot_be_written(native):
+    native.apply(HOST)
+    native.monkeypatch.setattr(LocalBackend, "back_up", refuse)
+    assert native.run("state", "rm", "opsconsole_host.a", expect=1).out == ""
+
+
+def refuse(_: object) -> None:
+    raise UserError("The disk is full.")
 
 
 def test_an_address_that_is_almost_right_is_answered_with_the_right_one(native):
@@ -80,15 +108,36 @@ def test_mv_gives_a_new_address_and_the_plan_is_empty(native, fleet):
 
 
 def test_state_mv_refuses_wrong_addresses(native, fleet):
-    native.apply(fleet(2, agents=False))
+    web = fleet(2)["opsconsole_host"]["web"]
+    native.apply(hosts(web=web, taken=web | {"name": "taken-${count.index}"}))
+    native.run("state", "rm", "opsconsole_host.taken[0]")
+    before = native.state_file.read_bytes()
     for source, target, text in (
+        ("opsconsole_host.web", "opsconsole_host.taken", "taken[1] is in the state already"),
         ("opsconsole_host.web", "opsconsole_agent.web", "of different types"),
         ("opsconsole_host.web", "opsconsole_host.one[0]", "names 2 instances"),
         ("opsconsole_host.web[0]", "opsconsole_host.web[1]", "is in the state already"),
         ("opsconsole_host.no", "opsconsole_host.one", "names nothing in the state"),
     ):
-        assert text in native.run("state", "mv", source, target, expect=1).err
-    assert native.addresses() == ["opsconsole_host.web[0]", "opsconsole_host.web[1]"]
+        for words in (["mv"], ["mv", "--dry-run"]):
+            assert text in native.run("state", *words, source, target, expect=1).err
+    assert native.state_file.read_bytes() == before
+
+
+def test_a_deposed_object_moves_with_its_instance(native, fleet):
+    native.apply(fleet(2, agents=False))
+    with open_state(LocalBackend(native.state_file)) as session:
+        key = session.state.depose("opsconsole_host.web[1]")
+    refused = native.run("state", "show", "opsconsole_host.web[1]", expect=1).err
+    assert f"no current object, only opsconsole_host.web[1] (deposed {key})" in refused
+    # An address that holds only a deposed object is taken, as for Terraform.
+    taken = ("opsconsole_host.web[0]", "opsconsole_host.web[1]")
+    assert "is in the state already" in native.run("state", "mv", *taken, expect=1).err
+    native.run("state", "mv", "opsconsole_host.web", "opsconsole_host.gate")
+    native.run("state", "mv", "opsconsole_host.gate[1]", "opsconsole_host.one")
+    assert native.addresses() == ["opsconsole_host.gate[0]", "opsconsole_host.one"]
+    [_, one] = native.state["resources"]
+    assert one["instances"][0]["deposed"] == key
 
 
 def test_a_state_is_pulled_and_pushed(native):
@@ -106,7 +155,53 @@ def test_a_state_is_pulled_and_pushed(native):
     assert native.addresses() == ["opsconsole_host.a"]
     mine.write_text(json.dumps(json.loads(pulled) | {"lineage": "another"}))
     assert "lineage" in native.run("state", "push", "mine", expect=1).err
+    mine.write_text(json.dumps(native.state | {"outputs": {}, "resources": []}))
+    assert "other content: neither is newer" in native.run("state", "push", "mine", expect=1).err
     assert "Check the path" in native.run("state", "push", "none", expect=1).err
+    mine.write_text("\n")
+    assert "mine holds no state" in native.run("state", "push", "--force", "mine", expect=1).err
+    assert native.addresses() == ["opsconsole_host.a"]
+
+
+def test_a_push_discards_nothing_of_an_interrupted_run_without_a_word(native):
+    native.apply(hosts(a={}, new={}, old={}))
+    created = native.id_of("opsconsole_host.new")
+    other = native.folder / "other"
+
+    # A run created one host, deleted another, and ended before it wrote the state.
+    state = State.parse(native.state_file.read_bytes())
+    item = state.get("opsconsole_host.new")
+    state.remove("opsconsole_host.new")
+    native.state_file.write_bytes(state.to_bytes())
+    older = native.state
+    base, changes = base_of("crashed", state), list[StateChange]()
+    state.on_change = changes.append
+    state.put("opsconsole_host.new", item)
+    state.remove("opsconsole_host.old")
+    call = Intent("crashed-9", "opsconsole_host.b", "POST /api/v1/hosts", {}, "now")
+    records = encode_records([base, Changes(tuple(changes)), call])
+    journal_of(native.state_file).write_bytes(records)
+
+    push = ("state", "push", "other")
+    named = f"opsconsole_host.new = {created}, opsconsole_host.old = gone"
+    for serial in (0, state.serial + 9, state.serial + 9):
+        other.write_text(json.dumps(older | {"serial": serial}))
+        refused = native.run(*push, expect=1).err
+        assert f"does not hold what an interrupted run did: {named}." in refused
+        assert native.addresses() == ["opsconsole_host.a", "opsconsole_host.new"]
+    forced = native.run(*push, "--force").err
+    assert f"no longer holds what an interrupted run did: {named}." in forced
+    assert native.addresses() == ["opsconsole_host.a", "opsconsole_host.old"]
+    # The state is of the same lineage, so the next plan can still ask about the open call.
+    assert [call.id for call in calls_left(native.state_file)] == ["crashed-9"]
+
+    other.write_text(json.dumps(native.state | {"lineage": "another"}))
+    said = native.run(*push, "--force").err
+    assert "opsconsole_host.b (POST /api/v1/hosts)" in said
+    assert (native.addresses(), calls_left(native.state_file)) == (
+        ["opsconsole_host.a", "opsconsole_host.old"],
+        [],
+    )
 
 
 def test_a_program_for_opentofu_or_terraform_alone_is_served_by_its_state(native):

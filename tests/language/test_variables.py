@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from opsconsole import resources
+from opsconsole.diagnostics import Mistakes
 from opsconsole.errors import UserError
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.reading import load_directory
@@ -160,6 +161,16 @@ def test_values_that_do_not_fit_are_refused(write_program, variable, arguments, 
     directory = write_program({"variable": {"v": variable}})
     with pytest.raises(UserError, match=message):
         _resolve(directory, arguments)
+
+
+def test_all_wrong_values_are_told_at_once(write_program):
+    directory = write_program({"variable": {"a": {}, "b": {"type": "number"}, "c": {}}})
+    with pytest.raises(Mistakes) as refused:
+        _resolve(directory, TF_VAR_b="x")
+    told = [item.summary for item in refused.value.diagnostics]
+    missing = "No value for required variable"
+    wrong = "The variable b (TF_VAR_b) does not fit its type: a number is required"
+    assert told == [missing, wrong, missing]
 
 
 @pytest.mark.parametrize(

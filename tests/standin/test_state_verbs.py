@@ -38,6 +38,12 @@ def test_instances_move(standin, console_of):
     assert addresses(engine) == kept
 
 
+def test_a_state_that_is_not_there_is_an_error_where_it_is_for_terraform(standin):
+    engine = standin(HOSTS, init=False)
+    assert "no state nothere" in engine.run("state", "list", "-state=nothere", expect={1}).err
+    engine.run("output", "-state=nothere")
+
+
 def test_a_state_is_pushed_from_stdin(standin, console_of):
     engine = applied(standin, console_of("strict"))
     pulled = engine.run("state", "pull").out

@@ -548,6 +548,10 @@ def test_the_selected_workspace_is_terraforms(tmp_path, monkeypatch):
     (tmp_path / ".terraform").mkdir()
     (tmp_path / ".terraform" / "environment").write_text("noted\n")
     assert workspace_of(tmp_path) == "noted"
+    for noted, shown in ((b"..", r"\.\."), (b"../../w9", r"\.\./\.\./w9"), (b"\xe9", r"\\xe9")):
+        (tmp_path / ".terraform" / "environment").write_bytes(noted)
+        with pytest.raises(UserError, match=f'environment: "{shown}" cannot be the name'):
+            workspace_of(tmp_path)
     for name in ("chosen", "a+b@c", "..."):
         monkeypatch.setenv("TF_WORKSPACE", name)
         assert workspace_of(tmp_path) == name

@@ -31,7 +31,6 @@ from opsconsole.named_files import write_named
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.file_import import Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
-from opsconsole.state import read_state
 from opsconsole.terraform_binary import engine_of
 from opsconsole.text import first_items, first_lines, plural
 from opsconsole.v1.operations import OPERATIONS, documented_for, operation_to_name
@@ -230,5 +229,5 @@ def _managed_objects(args: argparse.Namespace) -> set[tuple[str, str]]:
     place = opening.has_program(args) or args.state or Path("terraform.tfstate").exists()
     if not place:
         return set()
-    objects, _ = state_objects("", read_state(opening.state_backend(args, "adopt")))
+    objects, _ = state_objects("", opening.shown_state(args, "adopt"))
     return {(item.instance.type_name, str(item.instance.before.get("id"))) for item in objects}

@@ -26,7 +26,7 @@ from opsconsole.reconcile.executor import ApplyResult
 from opsconsole.reconcile.plan import Plan, checksum
 from opsconsole.reconcile.providers import OpenedStack, Providers
 from opsconsole.reports import messages, terminal
-from opsconsole.state import StateSession, open_state
+from opsconsole.state import StateSession, open_state, workspace_of
 from opsconsole.text import first_lines
 
 _FIXED_BY_PLAN = (
@@ -79,7 +79,13 @@ def _apply_program(args: argparse.Namespace) -> int:
 
 def _apply_saved(args: argparse.Namespace) -> int:
     """Carry out a saved plan, unless something changed since the plan was made."""
-    from opsconsole.reconcile.saved_plan import check_state, compare_with_console, read_plan, reopen
+    from opsconsole.reconcile.saved_plan import (
+        check_state,
+        check_workspace,
+        compare_with_console,
+        read_plan,
+        reopen,
+    )
 
     given = [name for name in _FIXED_BY_PLAN if getattr(args, name)]
     if not args.refresh:
@@ -91,11 +97,12 @@ def _apply_saved(args: argparse.Namespace) -> int:
         )
     saved = read_plan(args.planfile)
     program, variables = reopen(saved, args.variables, os.environ)
+    check_workspace(saved, workspace_of(program.root))
     args.state = Path(saved.state) if saved.state else None
     backend = opening.open_backend(args, program, args.command)
     with open_state(backend) as session, make_runner() as runner:
         opening.report_folded(session)
-        check_state(saved, session.state)
+        check_state(saved, session)
         session.begin()
         _check_checksum(args, saved.plan)
         stack = planning.opened_stack(args, program, variables, session)

@@ -77,8 +77,11 @@ def _json(path: Path, text: str, on_error: str | None) -> Rows:
         if name not in _ENVELOPE:
             raise UserError(f"{path}: {name!r} is no part of it.", did_you_mean(name, _ENVELOPE))
     rows, in_file, dry_run = (envelope.get(name) for name in _ENVELOPE)
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+    if not isinstance(rows, list):
         raise UserError(f"{path} holds no list of rows.", 'Write [{"name": …}, …].')
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise UserError(f"{path}: row {number} is not an object.", 'Write {"name": …}.')
     if not rows:
         raise UserError(f"{path} holds no rows.")
     if in_file not in (None, *_ON_ERROR):

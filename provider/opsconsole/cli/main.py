@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from opsconsole.cli.options import is_switched_on
 from opsconsole.cli.parser import build_parser
 from opsconsole.cli.standard_streams import columns, lost_output, output, take_streams
 from opsconsole.cli.table import FAILED, INTERRUPTED
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def debugging() -> bool:
     """Return whether the environment asks to show where unexpected errors come from."""
-    return os.environ.get("OPSCONSOLE_DEBUG", "") not in ("", "0")
+    return is_switched_on("OPSCONSOLE_DEBUG")
 
 
 def run_and_report(run: Callable[[], int], *, debug: bool, again: str) -> int:
@@ -72,7 +73,8 @@ def _exit_code_after_output(code: int) -> int:
     if stdout is None or not stdout.failure or code == INTERRUPTED:
         return code
     if stdout.is_unread:
-        # A reader of a few lines only (`| head`) wants no error.
+        # A reader that takes a few lines only (`| head`) knows that there may be more. A command
+        # that does more than print fails, because nobody read what it did.
         return FAILED if stdout.ends_work else code
     _write_safely(f"Error: The output is incomplete, because {stdout.failure}.\n")
     return FAILED
@@ -85,6 +87,8 @@ def _run(words: list[str]) -> int:
     if args.command is None:
         parser.print_help()
         return FAILED
+    if args.prints_only and (stdout := output()) is not None:
+        stdout.ends_work = False
     code: int = args.run(args)
     sys.stdout.flush()
     return code

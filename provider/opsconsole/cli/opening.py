@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from opsconsole import resources
 from opsconsole.address import LOCAL_NAME
+from opsconsole.cli.options import is_switched_on
 from opsconsole.diagnostics import Mistakes, Severity
 from opsconsole.errors import UserError
 from opsconsole.language import (
@@ -36,9 +37,11 @@ from opsconsole.state import (
     LockInfo,
     Locking,
     RunOptions,
+    State,
     StateSession,
     backend_for,
     noted_backend,
+    read_state,
 )
 from opsconsole.text import plural
 
@@ -251,7 +254,7 @@ def _check_lockable(args: argparse.Namespace, backend: Backend, operation: str) 
     if not why:
         return
     message = f"{why} Another run may write at the same time. What it writes is not overwritten."
-    agreed = os.environ.get("OPSCONSOLE_UNLOCKED_BACKEND", "") not in ("", "0")
+    agreed = is_switched_on("OPSCONSOLE_UNLOCKED_BACKEND")
     if operation in _WRITES and not (getattr(args, "unlocked_backend", False) or agreed):
         raise UserError(
             message,
@@ -315,3 +318,18 @@ def state_backend(
             "Go to the directory of the app, or name the state with --state=PATH.",
         )
     return _open_backend_at(args, here, noted, operation, workspace)
+
+
+def shown_state(args: argparse.Namespace, operation: str) -> State:
+    """Return the state of `state_backend`, for commands that only show it.
+
+    Raises:
+        UserError: There is no state at the path that `--state` names; or see `state_backend`.
+    """
+    backend = state_backend(args, operation)
+    # For `terraform output`, a state that does not exist has no outputs.
+    must_exist = args.state is not None and not (stands_in(args) and operation == "output")
+    # A crashed first run may have left only a journal.
+    if must_exist and not args.state.exists() and not backend.journal.exists():
+        raise UserError(f"There is no state {args.state}.", "Check the path.")
+    return read_state(backend)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -16,8 +17,15 @@ from opsconsole.resources import RESOURCES
 from opsconsole.text import join_words
 from opsconsole.v1.operations import reads_whole
 
+_OFF = frozenset(("", "0", "f", "false", "n", "no", "off"))
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
+
+
+def is_switched_on(variable: str) -> bool:
+    """Return whether a variable of the environment switches something on."""
+    # Pipelines hand over a boolean that is off as "false".
+    return os.environ.get(variable, "").strip().lower() not in _OFF
 
 
 def seconds(text: str) -> float:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from opsconsole import __version__
-from opsconsole.cli.options import Group, Option, Options
+from opsconsole.cli.options import Group, Option, Options, is_switched_on
 from opsconsole.cli.table import COMMANDS, FAILED, HELP, Command
 
 
@@ -220,13 +220,12 @@ def _add_options(container: argparse._ActionsContainer, options: Options) -> Non
 
 def _add_option(container: argparse._ActionsContainer, option: Option) -> None:
     arguments = dict(option.arguments)
-    given = os.environ.get(option.environment, "")
     if not option.is_flag:
-        if given:
+        if given := os.environ.get(option.environment):
             arguments["default"] = given  # a default that is a text is read as if it were given
         container.add_argument(option.name, **arguments)
         return
-    if given not in ("", "0"):
+    if is_switched_on(option.environment):
         arguments["default"] = True
     # Help shows the spelling that differs from the default.
     shown = f"{option.name}=false" if arguments["default"] else option.name

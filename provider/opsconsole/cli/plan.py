@@ -48,15 +48,21 @@ _FILES: Final = ("out", "html", "markdown")
 
 
 def _check_shard_options(args: argparse.Namespace) -> None:
-    """Refuse options that are for one stack only.
+    """Refuse options that are for one stack only, and a program that is not an app.
 
     Raises:
-        UserError: Such an option is given, or all plans would be written to one file.
+        UserError: Such an option is given, all plans would be written to one file, or the program
+            here has no stacks.
     """
     given = [name for name in ("stack", "dir", "state", "json") if getattr(args, name)]
     if given:
         raise UserError(
             f"--shard plans several stacks, and --{given[0]} is for one stack.", "Give one of them."
+        )
+    if opening.program_form(Path.cwd()) == "files":
+        raise UserError(
+            f"--shard divides the stacks of an app, and the program is the files of {Path.cwd()}.",
+            "Leave --shard out, or run the command beside the cdktf.json of the app.",
         )
     for name in _FILES:
         path = getattr(args, name)
@@ -125,8 +131,10 @@ def _show(args: argparse.Namespace, plan: Plan, stack: OpenedStack) -> None:
 
 def _report_saved(args: argparse.Namespace) -> None:
     if not opening.stands_in(args):
+        # The settings themselves may be secret.
+        settings = ", with the same --backend-config" if args.backend_config else ""
         sys.stderr.write(
-            f"\nSaved the plan to {args.out}. To carry out exactly these actions:\n"
+            f"\nSaved the plan to {args.out}. To carry out exactly these actions{settings}:\n"
             f'    opsconsole apply "{args.out}"\n'
         )
     elif not args.json:

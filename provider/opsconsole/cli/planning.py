@@ -39,7 +39,22 @@ def failure_code(diagnostics: Iterable[Diagnostic]) -> int:
 
 
 def plan_options(args: argparse.Namespace) -> PlanOptions:
-    """Return the options of a plan."""
+    """Return the options of a plan.
+
+    Raises:
+        UserError: As in Terraform, some do not go together.
+    """
+    if args.destroy and args.refresh_only:
+        raise UserError(
+            "--destroy and --refresh-only exclude each other.", "Leave one of them out."
+        )
+    if args.refresh_only and not args.refresh:
+        raise UserError("--refresh-only with --refresh=false has nothing to do.", "Leave one out.")
+    if args.replace and (args.destroy or args.refresh_only):
+        raise UserError(
+            "--replace is for a plan of changes, not for a destroy or --refresh-only.",
+            "Leave it out.",
+        )
     mode = "destroy" if args.destroy else "refresh-only" if args.refresh_only else "normal"
     return PlanOptions(
         mode=mode,

@@ -11,13 +11,13 @@ from opsconsole.cli.standard_streams import pen_for
 from opsconsole.errors import UserError
 from opsconsole.reports import state_formats, terminal
 from opsconsole.reports.value_diff import lines_of_value
-from opsconsole.state import StateOutput, read_state
+from opsconsole.state import StateOutput
 
 
 def run(args: argparse.Namespace) -> int:
     """Show a plan or the state; return the exit code."""
     if args.planfile is None:
-        state = read_state(opening.state_backend(args, "show"))
+        state = opening.shown_state(args, "show")
         if args.json:
             sys.stdout.write(state_formats.render_json(state))
         else:
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
 def run_output(args: argparse.Namespace) -> int:
     """Print outputs; return the exit code."""
-    outputs = read_state(opening.state_backend(args, "output")).outputs
+    outputs = opening.shown_state(args, "output").outputs
     if args.raw and (args.name is None or args.json):
         raise UserError("--raw takes the name of one output, and no --json.")
     if args.name is not None:

@@ -28,7 +28,7 @@ class OutputStream(io.FileIO):
     Attributes:
         problem: The error of the first write that failed.
         on_failure: A function to call at that moment, if set.
-        ends_work: Whether a command stops after such a failure.
+        ends_work: Whether a command stops, and fails, after such a failure.
     """
 
     def __init__(self, descriptor: int, *, drawn_on: bool = True, ends_work: bool = False) -> None:
@@ -77,8 +77,10 @@ class OutputStream(io.FileIO):
 
 
 def take_streams() -> None:
-    """Replace stdout and stderr of this process by such streams."""
+    """Replace stdout and stderr of this process by such streams; a closed stdin is empty."""
     open_descriptors()
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
     # A test may have installed its own streams.
     if sys.stdout is None or _is_plain(sys.stdout, 1):
         sys.stdout = text_stream(OutputStream(1, ends_work=True), like=sys.stdout)

@@ -25,13 +25,12 @@ from opsconsole.state import (
     StateSession,
     deposed_name,
     open_state,
-    read_state,
 )
 from opsconsole.text import near_address, plural
 
 
 def list_addresses(args: argparse.Namespace) -> int:
-    state = read_state(opening.state_backend(args, "state list"))
+    state = opening.shown_state(args, "state list")
     addresses = (
         match_addresses(state, args.addresses) if args.addresses else list(state.addresses())
     )
@@ -42,9 +41,15 @@ def list_addresses(args: argparse.Namespace) -> int:
 def show(args: argparse.Namespace) -> int:
     from opsconsole.reports import state_formats
 
-    state = read_state(opening.state_backend(args, "state show"))
+    state = opening.shown_state(args, "state show")
     address = Address.parse(args.address)
     if address not in state:
+        if deposed := state.deposed_keys(address):
+            names = ", ".join(deposed_name(str(address), key) for key in deposed)
+            raise UserError(
+                f"{address} has no current object, only {names}.",
+                "`opsconsole show` prints deposed objects too.",
+            )
         raise UserError(f"{address} is not in the state.", _near(state, args.address))
     sys.stdout.write(state_formats.instance(state, address, pen_for(args)))
     return 0
@@ -52,16 +57,17 @@ def show(args: argparse.Namespace) -> int:
 
 def remove(args: argparse.Namespace) -> int:
     verb = "Would remove" if args.dry_run else "Removed"
+    lines = []
     with open_state(opening.state_backend(args, "state rm")) as session:
         opening.report_folded(session)
         addresses = match_addresses(session.state, args.addresses)
         for address in addresses:
-            sys.stdout.write(f"{verb} {address}\n")
+            lines.append(f"{verb} {address}\n")
             deposed = session.state.deposed_keys(address)
             if _is_unsettled(session.state, address):
                 # Only the create is given up. The deposed objects exist, and nothing would ever
                 # delete them if they left the state too.
-                sys.stdout.writelines(f"Kept {deposed_name(str(address), k)}\n" for k in deposed)
+                lines += [f"Kept {deposed_name(str(address), k)}\n" for k in deposed]
                 deposed = ()
             if args.dry_run:
                 continue
@@ -73,6 +79,7 @@ def remove(args: argparse.Namespace) -> int:
             asyncio.run(session.checkpoint())
             session.mark_settled(call.id for call in session.open_intents if call.address in done)
     count = plural(len(addresses), "resource instance")
+    sys.stdout.writelines(lines)
     sys.stdout.write(f"{verb} {count}. The console was not touched.\n")
     return 0
 
@@ -87,10 +94,18 @@ def move(args: argparse.Namespace) -> int:
     with open_state(opening.state_backend(args, "state mv")) as session:
         opening.report_folded(session)
         pairs = _pairs(session.state, args.source, Address.parse(args.target))
+        # All are checked first, so that a refusal moves none.
+        taken = {*session.state.addresses()}
         for old, new in pairs:
-            if not args.dry_run:
+            if new in taken:
+                raise UserError(
+                    f"{new} is in the state already, so {old} cannot move there.",
+                    "Nothing was moved.",
+                )
+        if not args.dry_run:
+            for old, new in pairs:
                 session.state.move(old, new)
-                session.record()
+            session.record()
         asyncio.run(session.checkpoint())
     word = "Would move" if args.dry_run else "Move"
     sys.stdout.writelines(f'{word} "{old}" to "{new}"\n' for old, new in pairs)
@@ -118,23 +133,49 @@ def _pairs(state: State, source: str, target: Address) -> list[tuple[Address, Ad
 
 
 def pull(args: argparse.Namespace) -> int:
-    state = read_state(opening.state_backend(args, "state pull"))
+    state = opening.shown_state(args, "state pull")
     if not state.empty or state.serial:
         sys.stdout.write(state.to_bytes().decode())
     return 0
 
 
 def push(args: argparse.Namespace) -> int:
-    """Replace the state by a file, which must be later and of the same lineage unless forced."""
+    """Replace the state by a file, which must be its successor unless forced."""
     try:
         data = sys.stdin.buffer.read() if args.file == "-" else read_named(Path(args.file))
     except OSError as error:
         raise UserError(f"{args.file}: {error.strerror}.", "Check the path.") from error
+    if not data.strip():
+        # It would parse as a new state, which --force puts in the place of what is there.
+        raise UserError(
+            "The input holds no state." if args.file == "-" else f"{args.file} holds no state.",
+            "Nothing was changed.",
+        )
     pushed = State.parse(data, args.file)
     with open_state(opening.state_backend(args, "state push")) as session:
+        opening.warn_of_recovery(session)
+        changes = session.name_lost_changes(pushed)
+        if changes and not args.force:
+            # Another try is refused too, until the user folds the changes or gives --force.
+            session.leave_recovered()
+            raise UserError(
+                f"The pushed state does not hold what an interrupted run did: {changes}.",
+                "`opsconsole state fold` adds it to the state that is there, and `opsconsole "
+                "state pull` prints the result. --force discards it.",
+            )
         if not args.force:
             _check_succession(session.state, pushed)
-        session.replace(pushed.to_bytes())
+        calls = session.replace_with(pushed)
+    if changes:
+        sys.stderr.write(
+            f"Warning: The state no longer holds what an interrupted run did: {changes}. The "
+            "console was not touched.\n"
+        )
+    if calls:
+        sys.stderr.write(
+            f"Warning: It is not known whether these calls of an interrupted run took place, and "
+            f"no run will ask any more: {calls}. Look for the objects in the console.\n"
+        )
     return 0
 
 
@@ -146,9 +187,13 @@ def _check_succession(stored: State, pushed: State) -> None:
         raise UserError(
             f"The lineage of the pushed state, {pushed.lineage}, is not {stored.lineage}.", remedy
         )
-    if pushed.serial < stored.serial or (
-        pushed.serial == stored.serial and pushed.digest() != stored.digest()
-    ):
+    if pushed.serial == stored.serial and pushed.digest() != stored.digest():
+        raise UserError(
+            f"The state that is there has serial {stored.serial} too, and other content: neither "
+            "is newer.",
+            remedy,
+        )
+    if pushed.serial < stored.serial:
         raise UserError(
             f"The state that is there has serial {stored.serial}, the pushed one {pushed.serial}: "
             "it would replace a newer one.",

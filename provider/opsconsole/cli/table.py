@@ -65,6 +65,8 @@ class Command:
         line: What it does, in the list of commands.
         codes: Exit codes whose meaning differs from `USUAL`.
         fixed: Values of options that the command does not have.
+        prints_only: Whether it does nothing but print what is there. Its exit code then does not
+            depend on how much a reader takes (`| head`).
         verbs: Its verbs. If there is also a `run`, a word is a verb only in first place. After
             `--`, or as `./NAME`, the word is an operand.
     """
@@ -78,12 +80,13 @@ class Command:
         line: str = "",
         codes: Mapping[int, str] | None = None,
         fixed: Mapping[str, object] | None = None,
+        prints_only: bool = False,
         verbs: Mapping[str, Command] | None = None,
     ) -> None:
         self.run, self.description, self.example, self.line = run, description, example, line
         self.options = options
         self.codes = {**USUAL, **(codes or {})}
-        self.fixed = fixed or {}
+        self.fixed = {"prints_only": prints_only, **(fixed or {})}
         self.verbs = verbs or {}
 
 
@@ -108,6 +111,7 @@ _STATE_VERBS: Final = {
         "opsconsole state list",
         _ADDRESSES,
         PLACE,
+        prints_only=True,
     ),
     "show": Command(
         "state_commands:show",
@@ -116,6 +120,7 @@ _STATE_VERBS: Final = {
         "ADDRESS  one instance",
         NO_COLOR,
         PLACE,
+        prints_only=True,
     ),
     "mv": Command(
         "state_commands:move",
@@ -141,10 +146,11 @@ _STATE_VERBS: Final = {
         "Print the whole state.",
         "opsconsole state pull > backup.tfstate",
         PLACE,
+        prints_only=True,
     ),
     "push": Command(
         "state_commands:push",
-        "Replace the state by a file of the same lineage and a serial that is not older.",
+        "Replace the state by a file of the same lineage and a higher serial.",
         "opsconsole state push backup.tfstate",
         Option("FILE  a state file; - is stdin", type=str),
         "--force  write it whatever its lineage and serial",
@@ -165,6 +171,7 @@ _WORKSPACE_VERBS: Final = {
         "opsconsole workspace list",
         WORKSPACES,
         LOCK,
+        prints_only=True,
     ),
     "show": Command(
         "workspace:show",
@@ -172,6 +179,7 @@ _WORKSPACE_VERBS: Final = {
         "opsconsole workspace show",
         WORKSPACES,
         LOCK,
+        prints_only=True,
     ),
     "new": Command(
         "workspace:create",
@@ -241,6 +249,7 @@ HELP: Final = {
             Group("program", STACK, "--dir DIR  a directory of *.tf.json files"),
             line="check the program, without the console",
             codes={0: "valid; there may be warnings", FAILED: "not valid"},
+            prints_only=True,
         ),
     },
     "state": {
@@ -250,6 +259,7 @@ HELP: Final = {
             "opsconsole show reviewed.plan",
             *(PLAN_FILE, TERRAFORM_JSON, PLACE, PLAN_OUTPUT),
             line="show a saved plan, or the state",
+            prints_only=True,
         ),
         "output": Command(
             "show:run_output",
@@ -261,6 +271,7 @@ HELP: Final = {
             NO_COLOR,
             PLACE,
             line="print the outputs that state holds",
+            prints_only=True,
         ),
         "adopt": Command(
             "adopt:run",
@@ -384,6 +395,7 @@ HELP: Final = {
             NO_COLOR,
             *SETTINGS,
             line="show what the console can do for each resource",
+            prints_only=True,
         ),
         "graph": Command(
             "graph:run",
@@ -395,6 +407,7 @@ HELP: Final = {
             ),
             PLACE,
             line="print the dependencies between the resources of the program",
+            prints_only=True,
         ),
     },
     "set up": {
@@ -479,6 +492,7 @@ HELP: Final = {
             "opsconsole completion fish > ~/.config/fish/completions/opsconsole.fish",
             Option("SHELL  bash, zsh, fish", choices=("bash", "zsh", "fish")),
             line="print a completion script for bash, zsh or fish",
+            prints_only=True,
         ),
     },
 }

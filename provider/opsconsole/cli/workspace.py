@@ -74,10 +74,12 @@ def delete(args: argparse.Namespace) -> int:
     # As in Terraform, the lock also covers the look into the state, which a run may be filling.
     backend.open()
     try:
-        state = read_state(backend)
-        if not state.empty and not args.force:
+        # As in Terraform, data sources and outputs are nothing to keep a state for.
+        modes = [address.mode for address, _ in read_state(backend).objects()]
+        held = modes.count("managed")
+        if held and not args.force:
             raise UserError(
-                f'The workspace "{name}" holds {plural(len(state), "object")}.',
+                f'The workspace "{name}" holds {plural(held, "object")}.',
                 "Destroy them first; --force forgets them, and the console keeps them.",
             )
         backend.delete()

@@ -124,9 +124,9 @@ class Stack:
         return _follow_moves(self._moves, address) if self._moves else address
 
     @cached_property
-    def _moves(self) -> dict[str, str]:
+    def _moves(self) -> dict[tuple[str, bool], str]:
         moved = self.program.moved if self.program is not None else ()
-        return {str(block.source): str(block.target) for block in moved}
+        return {(str(block.source), block.whole): str(block.target) for block in moved}
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,13 +378,13 @@ def _report_locked(state: StackState) -> list[Diagnostic]:
     ]
 
 
-def _follow_moves(moves: Mapping[str, str], text: str) -> str:
+def _follow_moves(moves: Mapping[tuple[str, bool], str], text: str) -> str:
     # No chain has more steps than there are moves. The limit also ends a circular chain.
     for _ in range(len(moves)):
         address = Address.parse(text)
-        if text in moves:
-            text = moves[text]
-        elif target := moves.get(str(address.resource)):
+        if target := moves.get((text, False)):
+            text = target
+        elif target := moves.get((str(address.resource), True)):
             text = str(replace(Address.parse(target), key=address.key))
         else:
             return text

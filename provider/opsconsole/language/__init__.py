@@ -33,7 +33,7 @@ from opsconsole.language.model import (
     Schemas,
     Variable,
 )
-from opsconsole.language.name_resolver import Instance
+from opsconsole.language.name_resolver import Instance, PresentKeys
 from opsconsole.language.nodes import Quoted, Reference, Step
 from opsconsole.language.reading import (
     UnreadProgram,
@@ -70,6 +70,7 @@ __all__ = [
     "Origin",
     "Output",
     "OutputValue",
+    "PresentKeys",
     "Program",
     "ProviderBlock",
     "Quoted",

@@ -248,6 +248,11 @@ class Moved:
     target: Address
     origin: Origin
 
+    @property
+    def whole(self) -> bool:
+        """Whether a whole resource is moved and not one instance."""
+        return self.source.key is None and self.target.key is None
+
 
 @dataclass(frozen=True, slots=True)
 class Removed:

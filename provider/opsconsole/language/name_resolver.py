@@ -69,7 +69,8 @@ from opsconsole.values import UNKNOWN, Values
 
 Lookup = Callable[[str], Any]
 """Returns the Values of an instance by its full address; None or UNKNOWN if not known yet."""
-
+PresentKeys = Callable[[Block], Iterable[InstanceKey] | None]
+"""Returns the keys of the instances that a whole block stands for; None: of those it declares."""
 
 _WHOLE: Final = re.compile(r"[0-9]{1,400}")
 """A whole number in text, of no more digits than `int` takes."""
@@ -118,6 +119,7 @@ class NameResolver(Names):
         lookup: Lookup,
         *,
         sensitive: Callable[[str], Iterable[AttributePath]] = lambda address: (),
+        present: PresentKeys = lambda block: None,
         applying: bool = False,
         checking: bool = False,
         workspace: str | None = None,
@@ -131,6 +133,7 @@ class NameResolver(Names):
                 UNKNOWN if the value is not known yet.
             sensitive: Returns the sensitive paths, from state, of an instance whose configuration
                 was not evaluated here.
+            present: Returns the keys of the instances that a whole block stands for.
             applying: Whether this is an apply. Before an apply, `timestamp()` and `uuid()` are
                 unknown.
             checking: Whether the program is checked for mistakes. No state of another stack is then
@@ -146,6 +149,7 @@ class NameResolver(Names):
         self._variables: Mapping[str, Value] = variables
         self._lookup = lookup
         self._sensitive_in_state = sensitive
+        self._present = present
         self._checking = checking
         workspace = workspace_of(program.root) if workspace is None else workspace
         self._settings: Mapping[str, Value] = {
@@ -388,6 +392,9 @@ class NameResolver(Names):
         known = self._all_instances.get(block.address)
         if known is not None:
             return known
+        keys = self._present(block)
+        if keys is not None:
+            instances = _instances_at(block, keys)
         values = {key: self._of_instance(instance, ()) for key, instance in instances.items()}
         if block.counted:
             result = tuple_of(values.values())
@@ -397,6 +404,15 @@ class NameResolver(Names):
         if not any(value.data is UNKNOWN for value in values.values()):
             self._all_instances[block.address] = result
         return result
+
+
+def _instances_at(block: Block, keys: Iterable[InstanceKey]) -> dict[InstanceKey, Instance]:
+    """Return the instances of a block with keys that it may not declare."""
+    fitting: Iterable[InstanceKey] = sorted(key for key in keys if isinstance(key, str))
+    if block.counted:
+        # As in core, an element stands for each index that is missing.
+        fitting = range(1 + max((key for key in keys if isinstance(key, int)), default=-1))
+    return {key: Instance(block, block.address + print_key(key), key) for key in fitting}
 
 
 def each_names(key: str, value: Value) -> dict[str, Value]:

@@ -19,6 +19,7 @@ from opsconsole.language.failures import (
     UnsupportedExpression,
     expression_error,
     only_terraform_error,
+    raise_any,
     try_step,
 )
 from opsconsole.language.graph import references_in
@@ -72,8 +73,8 @@ def resolve_variables(
     files = [*(path for path in plain if path.exists()), *sorted(automatic)]
     for kind, text in [*(("var-file", str(path)) for path in files), *arguments]:
         if kind == "var-file":
-            values = read_values(Path(text))
-            given.update({name: (value, text) for name, value in values.items()})
+            read = read_values(Path(text))
+            given.update({name: (value, text) for name, value in read.items()})
             continue
         name, sign, value = text.partition("=")
         name = name.strip()
@@ -87,9 +88,14 @@ def resolve_variables(
                 did_you_mean(name, program.variables) if program.variables else "It has none.",
             )
         given[name] = _Text(value), f"-var {name}"
-    values = {
-        name: _value(variable, given.get(name)) for name, variable in program.variables.items()
-    }
+    values: dict[str, Any] = {}
+    problems: list[UserError] = []
+    for name, variable in program.variables.items():
+        try:
+            values[name] = _value(variable, given.get(name))
+        except UserError as problem:
+            problems.append(problem)
+    raise_any(problems)
     check_variables(program, values)
     return values
 

@@ -9,11 +9,11 @@ from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Block, Evaluator
 from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.reconcile.prior import PriorInstance, read_all
+from opsconsole.reconcile.prior import PriorInstance, read_all, read_prior
 from opsconsole.reconcile.providers import OnStop, OpenedStack, Providers, provider_in_state
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession, instance_and_key
-from opsconsole.text import near_address
+from opsconsole.text import first_items, near_address
 from opsconsole.values import Values
 
 
@@ -130,6 +130,7 @@ async def import_instance(
     """
     state_session = stack.state_session
     block = _find_block(stack, address)
+    _check_declared(stack, block, address)
     _check_free(state_session, address)
     async with stack.providers() as providers:
         on_stop(providers.stop)
@@ -181,6 +182,24 @@ def _find_block(stack: OpenedStack, address: Address) -> Block:
             or "Declare it first; `opsconsole adopt` writes programs for what a console has.",
         )
     return block
+
+
+def _check_declared(stack: OpenedStack, block: Block, address: Address) -> None:
+    """Refuse an instance that the block does not have: the next apply would delete its object."""
+    values = {item.address: item.value for item in read_prior(stack.state).values()}
+    try:
+        instances = stack.evaluator(values.get).instances(block).values()
+    except UserError:
+        # `count` or `for_each` may need a data source, or what is not applied yet.
+        return
+    declared = [instance.address for instance in instances]
+    if str(address) in declared:
+        return
+    shown = first_items(declared, 10) or "none"
+    raise UserError(
+        f"The program declares no instance {address}.",
+        f"The next apply would delete its object. Instances of {block.address}: {shown}.",
+    )
 
 
 def _check_free(state_session: StateSession, address: Address) -> None:

@@ -70,20 +70,17 @@ def apply_moves(
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """A move of an instance, or of a whole resource if neither side has a key, to another address.
+    """A move of an instance or of a whole resource to another address.
 
     Attributes:
+        whole: Whether a whole resource is moved and not one instance.
         implied: Whether the move follows from `count` and not from a block.
     """
 
     source: Address
     target: Address
+    whole: bool = False
     implied: bool = False
-
-    @property
-    def whole(self) -> bool:
-        """Whether a whole resource is moved and not one instance."""
-        return not self.implied and self.source.key is None and self.target.key is None
 
 
 def _explicit_moves(blocks: Sequence[Moved]) -> Iterator[_Move]:
@@ -92,24 +89,25 @@ def _explicit_moves(blocks: Sequence[Moved]) -> Iterator[_Move]:
     Raises:
         UserError: One source has two targets, or one target two sources.
     """
-    targets: dict[Address, Moved] = {}
-    sources: dict[Address, Moved] = {}
+    # As in core, the instance without a key and its resource are two addresses.
+    targets: dict[tuple[Address, bool], Moved] = {}
+    sources: dict[tuple[Address, bool], Moved] = {}
     for block in blocks:
         if block.source == block.target:
             raise UserError(
                 f"{block.origin.file}: a moved block moves {block.source} to its own address.",
                 "Remove the block.",
             )
-        for key, others in ((block.source, targets), (block.target, sources)):
-            other = others.setdefault(key, block)
+        for address, others in ((block.source, targets), (block.target, sources)):
+            other = others.setdefault((address, block.whole), block)
             if (other.source, other.target) != (block.source, block.target):
                 raise UserError(
                     f"Two moved blocks contradict each other: {other.source} to {other.target}, "
                     f"and {block.source} to {block.target}.",
                     "One address has one source and one target.",
                 )
-        if targets[block.source] is block:
-            yield _Move(block.source, block.target)
+        if targets[block.source, block.whole] is block:
+            yield _Move(block.source, block.target, block.whole)
 
 
 def _implied_moves(of_resource: Mapping[str, Collection[str]], program: Program) -> Iterator[_Move]:
@@ -128,15 +126,33 @@ def _implied_moves(of_resource: Mapping[str, Collection[str]], program: Program)
 
 
 def _order_moves(moves: Sequence[_Move]) -> list[_Move]:
-    """Return moves in an order in which a move to an address precedes a move from it.
+    """Return moves in core's order, whatever the order of their blocks.
+
+    A move to an address precedes a move from it. A move of an instance precedes that of the
+    resource which the instance leaves or joins, and follows that of the resource which becomes its
+    own.
 
     Raises:
         UserError: They form a cycle.
     """
-    leading: dict[Address, list[int]] = {}
+    to_resource: dict[Address, list[int]] = {}
+    to_instance: dict[Address, list[int]] = {}
+    within: dict[Address, list[int]] = {}
     for number, move in enumerate(moves):
-        leading.setdefault(move.target, []).append(number)
-    graph = {number: leading.get(move.source, ()) for number, move in enumerate(moves)}
+        (to_resource if move.whole else to_instance).setdefault(move.target, []).append(number)
+        if not move.whole:
+            for resource in {move.source.resource, move.target.resource}:
+                within.setdefault(resource, []).append(number)
+    graph: dict[int, list[int]] = {}
+    for number, move in enumerate(moves):
+        before = [(to_resource, move.source), (within, move.source)]
+        if not move.whole:
+            before = [
+                (to_instance, move.source),
+                (to_resource, move.source.resource),
+                (to_resource, move.target.resource),
+            ]
+        graph[number] = [first for leading, address in before for first in leading.get(address, ())]
     try:
         return [moves[number] for number in TopologicalSorter(graph).static_order()]
     except CycleError as problem:
@@ -174,8 +190,7 @@ def refuse_declared_sources(program: Program, declared: Collection[str]) -> Iter
     """
     for block in program.moved:
         source, target = str(block.source), str(block.target)
-        whole = block.source.key is None and block.target.key is None
-        if source in program.blocks if whole else source in declared:
+        if source in program.blocks if block.whole else source in declared:
             yield error(
                 f"A moved block moves {source}, which is still declared",
                 f"Declare it as {target} instead, or remove the block.",

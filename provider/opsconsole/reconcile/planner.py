@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
+from opsconsole.language import Block, PresentKeys
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, Seen
 from opsconsole.reconcile.decisions import output_changes
 from opsconsole.reconcile.order import sort_steps
@@ -27,6 +28,7 @@ from opsconsole.reconcile.prior import (
     PriorInstance,
     from_state,
     holds_unsettled,
+    keys_by_block,
     name_of,
     read_deposed,
     read_prior,
@@ -35,7 +37,7 @@ from opsconsole.reconcile.prior import (
 from opsconsole.reconcile.providers import OpenedStack, Providers, is_partly_shown
 from opsconsole.reconcile.walk import Walk
 from opsconsole.resources import DATA_SOURCES, RESOURCES, owner_of
-from opsconsole.state import State
+from opsconsole.state import Address, InstanceKey, State, instance_and_key, print_key
 from opsconsole.text import first_items, join_words
 from opsconsole.values import Values, changed_fields, holds_unknown, unknown_names
 
@@ -80,7 +82,10 @@ class Planner:
         self._options = options
         self._values: dict[str, Values] = {}
         self._planned_at = utc_now()
-        self._evaluator = stack.evaluator(self._values.get, planned_at=self._planned_at)
+        self._keys: PresentKeys = lambda block: None
+        self._evaluator = stack.evaluator(
+            self._values.get, present=lambda block: self._keys(block), planned_at=self._planned_at
+        )
         self.providers = stack.providers(self._evaluator)
         self._diagnostics = [
             warning(f"{path}: {text}", "The app says so, in an annotation of this construct.")
@@ -118,6 +123,8 @@ class Planner:
         # The walk would create the objects to be imported.
         if any(item.import_id and item.value is None for item in known.values()):
             return self._result([], known, None)
+        if options.mode == "refresh-only" or self._targets is not None:
+            self._show_state(known)
         if options.mode == "refresh-only":
             return self._result(_leave_unsettled(known), known, None)
         walk = Walk(
@@ -132,6 +139,32 @@ class Planner:
         )
         changes = await self._plan_changes(walk)
         return self._result(changes, known, walk)
+
+    def _show_state(self, known: Mapping[str, PriorInstance]) -> None:
+        """Let references see the instances in state that the plan leaves, as in core."""
+        kept = {address: item.value for address, item in known.items() if item.value is not None}
+        named = (instance_and_key(address) for address in kept)
+        in_state = keys_by_block(Address.parse(item) for item, deposed in named if not deposed)
+        targets = self._targets
+        if targets is None:
+            self._keys = in_state
+            return
+        self._values.update((item, kept[item]) for item in kept if item not in targets)
+
+        def leave(block: Block) -> Iterable[InstanceKey] | None:
+            keys = in_state(block)
+            if keys is None:
+                return None
+            declared = self._evaluator.instances(block)
+            covered = {key for key, item in declared.items() if item.address in targets}
+            # Those that are covered and not declared are removed.
+            return covered.union(
+                key
+                for key in keys
+                if key in declared or block.address + print_key(key) not in targets
+            )
+
+        self._keys = leave
 
     async def _plan_changes(self, walk: Walk) -> list[Change]:
         """Walk the program, unless everything is destroyed, and add the removals."""

@@ -5,19 +5,21 @@ Values in a state or a saved plan must have the shape of their definition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from opsconsole.definition import Attribute, DataSourceDefinition, Kind, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.errors import UserError
+from opsconsole.language import PresentKeys
 from opsconsole.lifecycle.answers import is_sentinel, mentions_sentinel
 from opsconsole.lifecycle.interface import ReadOutcome
 from opsconsole.lifecycle.writes import remedy
 from opsconsole.resources import RESOURCES
 from opsconsole.state import (
     Address,
+    InstanceKey,
     InstanceObject,
     State,
     deposed_name,
@@ -215,6 +217,14 @@ def _is_object(value: Value, attribute: Attribute) -> bool:
 
 
 _RESTORE = "Nothing was changed. Restore the state from its backup, or from version control."
+
+
+def keys_by_block(addresses: Iterable[Address]) -> PresentKeys:
+    """Return a function that returns the keys that the instances of a resource have in state."""
+    keys: dict[str, list[InstanceKey]] = {}
+    for address in addresses:
+        keys.setdefault(address.config, []).append(address.key)
+    return lambda block: keys.get(block.address, ()) if block.mode == "managed" else None
 
 
 def from_state(

@@ -12,7 +12,7 @@ from typing import Any, Self
 from opsconsole.address import LOCAL_NAME, SOURCE
 from opsconsole.diagnostics import AttributePath
 from opsconsole.errors import ConfigurationError, OpsconsoleError, Stopped, UserError
-from opsconsole.language import Evaluator, Graph, Program, build_graph
+from opsconsole.language import Evaluator, Graph, PresentKeys, Program, build_graph
 from opsconsole.lifecycle.interface import ReadRequest, Seen
 from opsconsole.reconcile.prior import Identity, PriorInstance
 from opsconsole.resources import RESOURCES, owners_above
@@ -218,15 +218,21 @@ class OpenedStack:
         self,
         lookup: Callable[[str], Any] = lambda address: None,
         *,
+        present: PresentKeys = lambda block: None,
         applying: bool = False,
         planned_at: datetime | None = None,
     ) -> Evaluator:
-        """Return an evaluator of the program with the values that `lookup` gives of instances."""
+        """Return an evaluator of the program with the values that `lookup` gives of instances.
+
+        Args:
+            present: Returns the keys of the instances that a whole block stands for.
+        """
         return Evaluator(
             self.program,
             self.variables,
             lookup,
             sensitive=self.sensitive_paths,
+            present=present,
             applying=applying,
             workspace=self.workspace,
             planned_at=planned_at,

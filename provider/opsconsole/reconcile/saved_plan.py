@@ -33,7 +33,15 @@ from opsconsole.reconcile.plan import UNKNOWN_KEY, Action, Plan
 from opsconsole.reconcile.prior import PriorInstance, has_shape
 from opsconsole.reconcile.providers import OnStop, OpenedStack, provider_in_state
 from opsconsole.resources import DATA_SOURCES, RESOURCES
-from opsconsole.state import InstanceObject, State, decode, encode, instance_and_key, lay_out
+from opsconsole.state import (
+    DEFAULT_WORKSPACE,
+    InstanceObject,
+    StateSession,
+    decode,
+    encode,
+    instance_and_key,
+    lay_out,
+)
 from opsconsole.text import first_lines
 from opsconsole.values import UNKNOWN, Values, changed_fields
 
@@ -62,6 +70,8 @@ class SavedPlan:
         variables: Values of the variables that are neither ephemeral nor a credential.
         digest: Digest of the state that the plan was made from.
         state: The state file that the user named, or empty.
+        workspace: Terraform's workspace.
+        place: The name of the place of the state.
     """
 
     # An error must not quote the input, which may hold secrets.
@@ -74,6 +84,8 @@ class SavedPlan:
     variables: Mapping[str, Any]
     digest: str
     state: str = ""
+    workspace: str = DEFAULT_WORKSPACE
+    place: str = ""
 
 
 _DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, zlib.error)
@@ -243,6 +255,8 @@ def save_plan(path: Path, stack: OpenedStack, plan: Plan, state_path: Path | Non
         values,
         stack.state.digest(),
         str(state_path.absolute()) if state_path is not None else "",
+        stack.workspace,
+        stack.state_session.place,
     )
     # A literal outside of the provider blocks, such as one in `locals`, was not taken out.
     if any(secret in text for secret in secrets for text in files.values()):
@@ -351,13 +365,34 @@ def _bodies(value: Any) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict)]
 
 
-def check_state(saved: SavedPlan, state: State) -> None:
+def check_workspace(saved: SavedPlan, workspace: str) -> None:
+    """Refuse a plan that was made in another workspace.
+
+    Raises:
+        UserError: It was.
+    """
+    # Two states that do not exist yet differ in nothing else.
+    if workspace != saved.workspace:
+        raise UserError(
+            f'The plan was made in the workspace "{saved.workspace}", and "{workspace}" is '
+            "selected.",
+            "Select the workspace of the plan, or plan again.",
+        )
+
+
+def check_state(saved: SavedPlan, session: StateSession) -> None:
     """Refuse a plan that was made from another state.
 
     Raises:
-        UserError: Lineage, serial or content differ.
+        UserError: Lineage, serial or content differ, or the place of a state that does not exist
+            yet.
     """
-    plan = saved.plan
+    plan, state = saved.plan, session.state
+    if not plan.serial and not saved.state and session.place != saved.place:
+        raise UserError(
+            f"The plan was made for the state {saved.place}, and this one is {session.place}.",
+            "Give --backend-config as for the plan, or plan again.",
+        )
     # A state that does not exist yet gets a new lineage each time.
     if plan.serial and state.lineage != plan.lineage:
         raise UserError(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, diagnostics_of, error, has_error
 from opsconsole.errors import UserError
+from opsconsole.language import PresentKeys
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
@@ -24,7 +26,7 @@ from opsconsole.lifecycle.writes import DRY_RUN_STATUS
 from opsconsole.reconcile.decisions import without_ignored
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reconcile.plan import Action, Change, Plan
-from opsconsole.reconcile.prior import from_state
+from opsconsole.reconcile.prior import from_state, keys_by_block
 from opsconsole.reconcile.providers import OpenedStack, provider_in_state
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import (
@@ -56,7 +58,14 @@ class StepWorker:
 
     def __init__(self, stack: OpenedStack, plan: Plan) -> None:
         self.state_session = stack.state_session
-        self.evaluator = stack.evaluator(self._value, applying=True, planned_at=plan.planned_at)
+        self.evaluator = stack.evaluator(
+            self._value,
+            present=lambda block: self._keys(block),
+            applying=True,
+            planned_at=plan.planned_at,
+        )
+        self._only_refreshes = plan.mode == "refresh-only"
+        self._stays = {change.address: change.after is not None for change in plan.changes}
         self.providers = stack.providers(self.evaluator)
         # Until it is replaced, an instance holds its old value, not its planned one.
         self._values: dict[str, Values | None] = {
@@ -72,6 +81,19 @@ class StepWorker:
         self._reported: set[str] = set()
         # The diagnostics that a plan gives only now that all values are known.
         self._late_diagnostics: dict[str, tuple[Diagnostic, ...]] = {}
+
+    @cached_property
+    def _keys(self) -> PresentKeys:
+        """The keys of the instances that the plan leaves, where it leaves some alone."""
+        state = self.state_session.state
+        current = (item for item in state.addresses() if item.mode == "managed" and item in state)
+        alone = [item for item in current if str(item) not in self._stays]
+        if not alone and not self._only_refreshes:
+            return lambda block: None
+        named = (instance_and_key(address) for address, stays in self._stays.items() if stays)
+        return keys_by_block(
+            (*alone, *(Address.parse(address) for address, deposed in named if not deposed))
+        )
 
     def _value(self, address: str) -> Values | None:
         """Return an instance's current values; None: they are not known."""

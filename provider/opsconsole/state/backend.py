@@ -37,6 +37,7 @@ from opsconsole.state.lock import (
     release_file,
     remove_unwritten,
 )
+from opsconsole.text import first_items
 from opsconsole.working_directory import journal_of
 
 
@@ -338,8 +339,16 @@ class LocalBackend(Backend):
 
     def delete(self) -> None:
         beside = self.path.parent.glob(f"{self.path.name}.*")
+        own = {info_file(self.path), *(item for item in beside if not item.is_dir())}
+        others = {*self.path.parent.iterdir()} - {*own, self.path}
+        if others:
+            raise UserError(
+                f"{self.path.parent} holds more than the state: "
+                f"{first_items(sorted(item.name for item in others))}. Nothing was deleted.",
+                "Move it away, then delete the workspace again.",
+            )
         # The state goes last: once its name is free, another run may begin beside it.
-        for file in (*beside, info_file(self.path), self.path):
+        for file in (*own, self.path):
             file.unlink(missing_ok=True)
         self.path.parent.rmdir()
 

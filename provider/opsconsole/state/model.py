@@ -204,7 +204,10 @@ class State:
         source, target = _address(source), _address(target)
         if target in self:
             raise UserError(f"{target} is in the state already, so {source} cannot move there.")
-        for deposed in ("", *self.deposed_keys(source)):
+        objects = [deposed for key, deposed in self._objects(source) if key == source.key]
+        if not objects:
+            raise UserError(f"{source} is not in the state.")
+        for deposed in sorted(objects):
             text = with_fields(self._image_at(source, deposed), index_key=target.key)
             self._set(target, deposed, self._provider(source), text)
             self.remove(source, deposed)

@@ -60,13 +60,14 @@ def workspace_of(directory: Path) -> str:
     """Return the selected workspace of a working directory, determined as Terraform does.
 
     Raises:
-        UserError: TF_WORKSPACE holds no name of a workspace.
+        UserError: TF_WORKSPACE, or the file that notes the selection, holds no name of a workspace.
     """
     given = os.environ.get("TF_WORKSPACE")
     if given:
         return check_workspace_name(given, "TF_WORKSPACE: ")
-    noted = read_file(data_directory(directory) / "environment").decode().strip()
-    return noted or DEFAULT_WORKSPACE
+    file = data_directory(directory) / "environment"
+    noted = read_file(file).decode(errors="backslashreplace").strip()
+    return check_workspace_name(noted, f"{file}: ") if noted else DEFAULT_WORKSPACE
 
 
 def check_workspace_name(name: str, where: str = "") -> str:

@@ -185,10 +185,14 @@ def _is_torn(text: str, whole: str) -> bool:
     )
 
 
-def _check_lineage(state: State, base: Base, source: str) -> None:
-    """Refuse a state whose lineage differs from the one that the run found or stored."""
+def is_other_state(state: State, base: Base) -> bool:
+    """Return whether a state's lineage differs from the one that the run found or stored."""
     # A run that found no state made up a lineage, which counts only once the run stored the state.
-    if not base.empty and state.lineage and base.lineage not in ("", state.lineage):
+    return bool(not base.empty and state.lineage and base.lineage not in ("", state.lineage))
+
+
+def _check_lineage(state: State, base: Base, source: str) -> None:
+    if is_other_state(state, base):
         raise UserError(
             f"The journal of {source} belongs to another state: lineage {base.lineage},"
             f" not {state.lineage}.",
@@ -283,6 +287,29 @@ def _must_apply(
         return True
     # Every plan reads a data source again.
     return False if Address.parse(last.address).mode == "data" else None
+
+
+def changes_missing_from(state: State, changes: Sequence[StateChange]) -> list[StateChange]:
+    """Return the last change of each object, as far as a state does not hold the result."""
+    held = {
+        (address.mode, address.type, object_id(state.image(address, deposed)))
+        for address, deposed in state.objects()
+    }
+    missing = []
+    last = {(each.address, each.deposed): each for each in changes if each.kind == "instance"}
+    for change in last.values():
+        address = Address.parse(change.address)
+        # Every plan reads a data source again.
+        if address.mode == "data":
+            continue
+        if change.image is None:
+            now = object_id(state.image(address, change.deposed))
+            is_held = now is None or now != change.previous_id
+        else:
+            is_held = (address.mode, address.type, object_id(change.image)) in held
+        if not is_held:
+            missing.append(change)
+    return missing
 
 
 def _holds(state: State, change: StateChange) -> bool:

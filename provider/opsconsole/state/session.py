@@ -29,7 +29,12 @@ from opsconsole.state.files import rescue
 from opsconsole.state.journal import Changes, Intent, Journal, Writing, encode_records
 from opsconsole.state.model import State
 from opsconsole.state.objects import StateChange, object_id
-from opsconsole.state.recovery import Recovered, base_of
+from opsconsole.state.recovery import (
+    Recovered,
+    base_of,
+    changes_missing_from,
+    is_other_state,
+)
 
 _SHARE: Final = 0.25
 """The share of a session's time that may go into writes that calls wait for."""
@@ -95,6 +100,7 @@ class StateSession:
         self._backend = backend
         # A lost machine takes its journal along, so a state elsewhere is written within 5 seconds.
         self._cadence = Cadence() if backend.backup else Cadence(seconds=4.0, share=0.5)
+        self._recovered = recovered.changes
         self._base = recovered.base
         self._first_serial = self.state.serial
         self._journal = journal
@@ -141,6 +147,32 @@ class StateSession:
         self._backend.back_up()
         self._backend.write(data)
 
+    def name_lost_changes(self, state: State) -> str:
+        """Name what an interrupted run changed and another state does not hold; empty if none."""
+        return _name_changes(changes_missing_from(state, self._recovered))
+
+    def leave_recovered(self) -> None:
+        """Stop now: leave what an interrupted run changed in the journal, as that run left it.
+
+        Raises:
+            UserError: The journal cannot be written.
+        """
+        self._open_journal().append(Changes(tuple(self._recovered)))
+        self.abandon()
+
+    def replace_with(self, state: State) -> str:
+        """Replace the whole stored state by another; see `replace`.
+
+        Returns:
+            The open calls of earlier runs, if the other state has another lineage: no later run can
+            settle them, so the journal drops them. Empty if there are none.
+        """
+        self.replace(state.to_bytes())
+        if not is_other_state(state, self._base):
+            return ""
+        dropped, self.open_intents, self._embedded = self.open_intents, (), frozenset()
+        return _name_calls(dropped)
+
     def finish_recovery(self) -> None:
         """Write recovered changes, and make earlier writes durable.
 
@@ -160,6 +192,11 @@ class StateSession:
             self._journal.restart(self._base, self._journal.appended_count)
         self._first_serial = self.state.serial
         self._journal.flush_now()
+
+    @property
+    def place(self) -> str:
+        """The name of the place of the state."""
+        return self._backend.name
 
     @property
     def has_done_nothing(self) -> bool:
@@ -470,12 +507,9 @@ class StateSession:
         is_gone = self._backend.is_gone() and not self.state.empty
         sentences, remedies = [], []
         if lost:
-            last = {(change.address, change.deposed): object_id(change.image) for change in lost}
-            named = [f"{address} = {id or 'gone'}" for (address, _), id in last.items()]
-            sentences.append(f"Neither state nor journal holds: {', '.join(named)}.")
+            sentences.append(f"Neither state nor journal holds: {_name_changes(lost)}.")
         if intents:
-            named = [f"{intent.address} ({intent.operation})" for intent in intents]
-            sentences.append(f"It is not known whether these took place: {', '.join(named)}.")
+            sentences.append(f"It is not known whether these took place: {_name_calls(intents)}.")
         if (lost or is_gone) and (rescued := self._rescue()) is not None:
             sentences.append(f"The whole state is in {rescued}.")
             remedies.append(self._backend.way_back(rescued))
@@ -519,6 +553,15 @@ class _Snapshot:
     count: int
     position: int
     intents: Sequence[Intent]
+
+
+def _name_changes(changes: Iterable[StateChange]) -> str:
+    last = {(change.address, change.deposed): object_id(change.image) for change in changes}
+    return ", ".join(f"{address} = {id or 'gone'}" for (address, _), id in last.items())
+
+
+def _name_calls(intents: Iterable[Intent]) -> str:
+    return ", ".join(f"{intent.address} ({intent.operation})" for intent in intents)
 
 
 def _passes(check: Callable[[], None]) -> bool:
