@@ -37,6 +37,18 @@ _ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\
 _ESCAPING: Final = str.maketrans(_ESCAPES)
 
 
+_SWITCHES: Final = {
+    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
+}
+"""The words for on and off, as in Go."""
+
+
+def read_switch(text: str) -> bool | None:
+    """Return what one of Go's words for on and off means; None for any other word."""
+    return _SWITCHES.get(text)
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a sentence with the `known` names like `name`, or else with all of them."""
     names = list(known)

@@ -34,6 +34,14 @@ def test_targets_and_replacements(native):
     }
     said = native.run("plan", "-target=opsconsole_host.b", "-replace=opsconsole_host.a[1]").text
     assert "replaces nothing" not in said
+    for words in (("plan",), ("apply", "-auto-approve")):
+        idle = native.run(*words, "-target=opsconsole_host.a[7]").text
+        assert "Resource targeting is in effect" in idle
+        assert "For the targets, the console matches the program." in idle
+        assert ("Applied changes may be incomplete" in idle) == (words[0] == "apply")
+    native.run("plan", "-target=opsconsole_host.b", "-out=p")
+    assert "Applied changes may be incomplete" in native.run("apply", "p").text
+    assert "Applied changes" not in native.run("apply", "-auto-approve").text
     native.apply(hosts(a=a), output={"ids": {"value": "${opsconsole_host.a[*].id}"}})
     [ids] = native.plan("-target=opsconsole_host.a[1]")["output_changes"].values()
     assert ids["actions"] == ["no-op"]

@@ -253,7 +253,7 @@ def _check_lockable(args: argparse.Namespace, backend: Backend, operation: str) 
     why = backend.why_unlocked()
     if not why:
         return
-    message = f"{why} Another run may write at the same time; its writes are never overwritten."
+    message = f"{why} Another run may write at the same time. What it writes is not overwritten."
     agreed = is_switched_on("OPSCONSOLE_UNLOCKED_BACKEND")
     if operation in _WRITES and not (getattr(args, "unlocked_backend", False) or agreed):
         raise UserError(

@@ -177,7 +177,9 @@ def read_app(path: Path) -> App:
     members = {"output": "", "context": {}, **document}
     for name, kind, words in _APP_MEMBERS:
         value = members.get(name)
-        if not isinstance(value, kind) or (name == "app" and not str(value).strip()):
+        # The system takes no NUL in a command or a path.
+        is_valid = isinstance(value, kind) and not (isinstance(value, str) and "\0" in value)
+        if not is_valid or (name == "app" and not str(value).strip()):
             raise UserError(
                 f"{path}: {name} must be {words}, not {json.dumps(value, default=float)}.",
                 _APP_REMEDY,

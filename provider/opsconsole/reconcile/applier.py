@@ -50,6 +50,15 @@ async def apply_plan(
         # With a creation whose outcome stays unknown, no run is complete.
         applied.unsettled = plan.unsettled
         applied.diagnostics += (report_unsettled(item).about(item) for item in plan.unsettled)
+        if plan.targeted:
+            applied.diagnostics.append(
+                warning(
+                    "Applied changes may be incomplete",
+                    "The plan was made with --target: some changes that the program asks for may be"
+                    " left out, and outputs may not be up to date. Plan again without --target to"
+                    " see which changes are pending.",
+                )
+            )
         if applied.complete or only_refreshes:
             left = any(item.mode == "managed" for item in state.addresses())
             gone = plan.mode == "destroy" and not left

@@ -110,6 +110,13 @@ class Planner:
             destroy = options.mode == "destroy"
             self._targets = Targets(options.targets, stack.graph, known, destroy=destroy)
             self._diagnostics += refuse_split_moves(known.values(), options.targets)
+            self._diagnostics.append(
+                warning(
+                    "Resource targeting is in effect",
+                    "With --target, the plan may leave out changes that the program asks for. Use "
+                    "it in exceptional situations only, such as the recovery from an error.",
+                )
+            )
         if known:
             known = await self._refresh_instances(known)
         self.providers.check_stopped()
@@ -296,6 +303,7 @@ class Planner:
             lineage=state.lineage,
             serial=state.serial,
             mode=mode,
+            targeted=self._targets is not None,
             calls=self.providers.calls,
             refreshed=refreshed,
             data=tuple(walk.data) if walk is not None else (),

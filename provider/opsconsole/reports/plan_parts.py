@@ -122,14 +122,23 @@ def _reason(change: Change) -> str:
 
 def describe_no_changes(plan: Plan) -> str:
     """Describe a plan without changes; attributes that were not seen may differ on the console."""
-    if not plan.unread and not plan.partly_shown:
-        return "The console matches the program."
-    sentences = ["State matches the program."]
-    if plan.unread:
-        sentences.append(f"{_count_words(plan.unread)} not read from the console.")
-    if plan.partly_shown:
-        sentences.append(f"{_count_words(plan.partly_shown)} shown only in part by the console.")
-    return " ".join(sentences)
+    sentences = []
+    if plan.mode == "destroy":
+        said = "There is nothing to destroy."
+    elif plan.mode == "refresh-only":
+        said = "State matches what was read of the console."
+    elif plan.unread or plan.partly_shown:
+        said = "State matches the program."
+        if plan.unread:
+            sentences.append(f"{_count_words(plan.unread)} not read from the console.")
+        if plan.partly_shown:
+            words = _count_words(plan.partly_shown)
+            sentences.append(f"{words} shown only in part by the console.")
+    else:
+        said = "The console matches the program."
+    if plan.targeted:
+        said = f"For the targets, {said[0].lower()}{said[1:]}"
+    return " ".join([said, *sentences])
 
 
 def describe_no_requests(plan: Plan) -> str:
