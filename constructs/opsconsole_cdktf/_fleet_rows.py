@@ -14,6 +14,9 @@ from opsconsole_cdktf._placed import BadRows, Columns, Placed
 from opsconsole_cdktf._rules import TOKEN, is_token
 from opsconsole_cdktf.rows import HostRow
 
+SPECIALTIES = "_specialties"
+"""The id of the construct inside a fleet that holds its looked-up specialties."""
+
 
 def place_rows(rows: Iterable[HostRow | Mapping[str, Any]]) -> list[Placed]:
     """Return rows of a program, placed by their number from 1."""
@@ -178,6 +181,8 @@ def _wrong_key(key: str, places: Mapping[str, str]) -> str | None:
         return "key: a key is part of an address, and this name is a reference: give the row a key"
     if any(sign.isspace() for sign in key):
         return f"key: {key!r} holds white space; a key is part of an address"
+    if key == SPECIALTIES:
+        return f"key: {key!r} is the id of a construct of every fleet: give the row another key"
     if key in places:
         return f"key: {key!r} is at {places[key]} too"
     return None

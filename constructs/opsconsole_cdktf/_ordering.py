@@ -72,7 +72,9 @@ class _Dependencies(cdktf.TerraformElement):
     def __init__(self, tree: Tree, stack: cdktf.TerraformStack) -> None:
         self._tree = tree
         self._stack = stack
-        super().__init__(stack, "opsconsole-dependencies")
+        # It renders nothing, so its id is in no address. With a space, no resource is called so:
+        # Terraform's names hold none.
+        super().__init__(stack, "opsconsole dependencies")
 
     @jsii.member(jsii_name="toMetadata")
     def to_metadata(self) -> Any:

@@ -214,9 +214,11 @@ class Fleet(Construct):
     def _specialty(self, key: str) -> DataSpecialty | str:
         if is_token(key) or key.startswith("spc_"):
             return key
+        from opsconsole_cdktf._fleet_rows import SPECIALTIES
+
         if key not in self._specialties:
             # In a scope of their own, so that no key of a specialty meets the key of a host.
-            scope: Any = self.node.try_find_child("_specialties")
-            scope = scope or Construct(self, "_specialties")
+            scope: Any = self.node.try_find_child(SPECIALTIES)
+            scope = scope or Construct(self, SPECIALTIES)
             self._specialties[key] = DataSpecialty(scope, key, key=key)
         return self._specialties[key]

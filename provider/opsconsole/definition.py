@@ -233,6 +233,16 @@ class _Attributed:
         return tuple(attribute.name for attribute in self.attributes)
 
     @cached_property
+    def kinds(self) -> Mapping[str, Kind]:
+        """The kinds of the attributes by name."""
+        return {attribute.name: attribute.kind for attribute in self.attributes}
+
+    @cached_property
+    def sensitive_names(self) -> frozenset[str]:
+        """The names of the attributes that plans never show."""
+        return frozenset(attribute.name for attribute in self.attributes if attribute.sensitive)
+
+    @cached_property
     def required(self) -> tuple[Attribute, ...]:
         """The attributes that every declaration sets."""
         return tuple(attribute for attribute in self.attributes if attribute.required)

@@ -44,6 +44,11 @@ class Diagnostic:
     place: str = ""
 
     @property
+    def is_error(self) -> bool:
+        """Whether it stops the resource that it is about."""
+        return self.severity is Severity.ERROR
+
+    @property
     def text(self) -> str:
         """The detail and the text of the cause, for formats with one field for both."""
         return "\n".join(filter(None, (self.detail, self.cause.text if self.cause else "")))
@@ -71,7 +76,7 @@ def warning(
 
 def has_error(diagnostics: Iterable[Diagnostic]) -> bool:
     """Return whether any of `diagnostics` is an error."""
-    return any(item.severity is Severity.ERROR for item in diagnostics)
+    return any(item.is_error for item in diagnostics)
 
 
 class Mistakes(UserError):
@@ -93,7 +98,7 @@ def diagnostics_of(problem: OpsconsoleError) -> tuple[Diagnostic, ...]:
 
 def are_temporary(diagnostics: Iterable[Diagnostic]) -> bool:
     """Return whether there are errors and all of them report only that the console was too busy."""
-    errors = [item for item in diagnostics if item.severity is Severity.ERROR]
+    errors = [item for item in diagnostics if item.is_error]
     return bool(errors) and all(item.cause and item.cause.is_temporary for item in errors)
 
 

@@ -98,6 +98,26 @@ def write_whole(path: Path, text: str, mode: int | None = None) -> None:
         draft.unlink(missing_ok=True)
 
 
+def check_writable(path: Path) -> None:
+    """Refuse a file that cannot be written, before the work whose result it would hold.
+
+    No directory is created for the file. Terraform creates none for a plan.
+
+    Raises:
+        UserError: The file is a directory, or its directory is missing or cannot be written.
+    """
+    if not path.parent.is_dir():
+        raise UserError(
+            f"Cannot write {path}: there is no directory {path.parent}.",
+            "Create it, or name another file.",
+        )
+    if path.is_dir():
+        raise UserError(f"Cannot write {path}: it is a directory.", "Name a file.")
+    if not path.exists() and not os.access(path.parent, os.W_OK):
+        refusal = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        raise file_error("write", path, refusal, "")
+
+
 def write_named(path: Path, text: str) -> None:
     """Write a file that the command line names.
 

@@ -80,7 +80,8 @@ def _local_state(folder: Path) -> Path:
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
-    except OSError:
+    except (OSError, ValueError):
+        # ValueError: NUL in the path.
         return b""
 
 

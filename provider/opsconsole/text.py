@@ -19,9 +19,34 @@ _DIGITS: Final = re.compile(r"(\d{1,4000})")
 """No more digits than `int` takes at once."""
 LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 """Half a character, which JSON can spell and no encoding can write."""
+DURATION: Final = r"(?:0|(?:(?:[0-9]{1,4000}(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)"
+"""A duration as Go writes it, without a sign; no number has more digits than `int` takes."""
+_SIGNED_DURATION: Final = re.compile(f"[+-]?{DURATION}")
+_TERM: Final = re.compile(r"([0-9]*)\.?([0-9]*)([a-zµμ]+)")
+_NANOSECONDS: Final = {
+    "ns": 1,
+    **dict.fromkeys(("us", "µs", "μs"), 10**3),
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+"""The nanoseconds in each unit of a duration."""
 _ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 """The short escapes of Terraform's language, which has fewer of them than JSON and Python."""
 _ESCAPING: Final = str.maketrans(_ESCAPES)
+
+
+_SWITCHES: Final = {
+    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
+}
+"""The words for on and off, as in Go."""
+
+
+def read_switch(text: str) -> bool | None:
+    """Return what one of Go's words for on and off means; None for any other word."""
+    return _SWITCHES.get(text)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -131,6 +156,25 @@ def in_quotes(template: str) -> str:
 def escape_template(text: str) -> str:
     """Return the template whose value is `text`."""
     return text.replace("${", "$${").replace("%{", "%%{")
+
+
+def nanoseconds(duration: str) -> int:
+    """Read a duration as Go writes it, such as `30s`, `-1m30s` or `0`.
+
+    Raises:
+        ValueError: The text is not a duration, or one that Go cannot hold.
+    """
+    if not _SIGNED_DURATION.fullmatch(duration):
+        raise ValueError(f'"{duration}" is not a duration')
+    total = 0
+    for number, decimals, unit in _TERM.findall(duration):
+        # Go computes the part behind the point in double precision, from 18 digits.
+        part = int(decimals[:18] or "0") * (_NANOSECONDS[unit] / 10 ** len(decimals[:18]))
+        total += int(number or "0") * _NANOSECONDS[unit] + int(part)
+    total = -total if duration.startswith("-") else total
+    if not -(2**63) <= total < 2**63:
+        raise ValueError(f"the duration {duration} is longer than 292 years")
+    return total
 
 
 def scalar(value: Value) -> str:

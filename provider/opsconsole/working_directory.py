@@ -91,8 +91,9 @@ def _states_of(directory: Path) -> Iterator[Path]:
     if noted is None or noted.kind != "local":
         return
     path, workspaces = noted.settings.get("path"), noted.settings.get("workspace_dir")
-    if isinstance(path, str):
+    # What is no path is refused where the state is opened.
+    if isinstance(path, str) and "\0" not in path:
         yield directory / path
-    if isinstance(workspaces, str):
+    if isinstance(workspaces, str) and "\0" not in workspaces:
         for folder in (directory / workspaces).glob("*/"):
             yield folder / "terraform.tfstate"

@@ -106,9 +106,21 @@ def test_ids_from_a_file(adopt, tmp_path, native):
     host = native.console.create("hosts", name="web")["id"]
     (tmp_path / "ids.csv").write_text(f"name,id\nweb,{host}\nnone,\n")
     assert f'import_from("{host}")' in adopt("--ids", "ids.csv").out
-    (tmp_path / "ids.csv").write_text("name\nweb\n")
-    for name in ("ids.csv", "nowhere.csv"):
-        adopt("--ids", name, expect=1)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (None, "Cannot read ids.csv: No such file or directory."),
+        (b"id\ncaf\xe9\n", "Cannot read ids.csv: it is not UTF-8 text."),
+        (b'id\n"a"b\n', "ids.csv:2: this is not CSV: "),
+        (b"name\nweb\n", "ids.csv has no column `id`."),
+    ],
+)
+def test_a_file_of_ids_that_is_wrong_is_refused(adopt, tmp_path, data, message) -> None:
+    if data is not None:
+        (tmp_path / "ids.csv").write_bytes(data)
+    assert message in adopt("--ids", "ids.csv", expect=1).err
 
 
 @pytest.mark.parametrize("text", ["id\n", "name,id\nweb,\n"])
@@ -154,6 +166,7 @@ def test_what_the_state_holds_is_left_out(adopt, tmp_path, native):
         (("web",), "'web' is not an import id."),
         ((), "No documented operation lists hosts, agents or blacklisted commands."),
         (("hst_1", "--output", "there.py"), "there.py exists already."),
+        (("hst_1", "--output", "nowhere/a.py"), "Cannot write nowhere/a.py: there is no directory"),
     ],
 )
 def test_what_is_wrong_with_the_command(adopt, tmp_path, words, told):

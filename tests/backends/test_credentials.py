@@ -188,7 +188,7 @@ def s3_role_of_the_block(clouds: Clouds, home: Path, patch: pytest.MonkeyPatch) 
     patch.setenv("AWS_ACCESS_KEY_ID", "BASE")
     patch.setenv("AWS_SECRET_ACCESS_KEY", "s")
     clouds.answers[STS] = sts("AssumeRole")
-    role = {"role_arn": "arn:aws:iam::1:role/r", "session_name": "deploys", "duration": "1h"}
+    role = {"role_arn": "arn:aws:iam::1:role/r", "session_name": "deploys", "duration": "1.5h"}
     return {"assume_role": role}
 
 
@@ -271,6 +271,7 @@ def test_s3(ready, clouds, tmp_path, monkeypatch):
     for asked in clouds.asked(STS[0]):
         assert ("Credential=BASE/" in asked.authorization) == ("WebIdentity" not in asked.body)
         assert "WebIdentity" not in asked.body or "web-token" in asked.body
+        assert ("DurationSeconds=5400" in asked.body) == (ready is s3_role_of_the_block)
 
 
 OAUTH = ("oauth2.googleapis.com", "/token")

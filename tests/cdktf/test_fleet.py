@@ -131,12 +131,12 @@ def test_a_file_that_cannot_be_read(stack, tmp_path):
 
 
 def test_columns_that_are_named_and_not_there(stack, tmp_path):
-    told = {"key": "Hots", "columns": {"Host": "name", "Rck": None}}
-    found = _refused(stack, tmp_path / "hosts.csv", "Host,Rack\na,1\n", **told)
+    told = {"key": "Hots", "columns": {"Host": "name", "Stiker": None}}
+    found = _refused(stack, tmp_path / "hosts.csv", "Host,Sticker\na,1\n", **told)
     unknown, unused, key = [line.removeprefix(":1: ") for line in found]
-    assert unknown.startswith("no such column or field: 'Rack'. There are: name, ")
-    assert unknown.endswith(" columns={'Rack': …} gives it a field, or with None leaves it out.")
-    assert unused == "columns names 'Rck', which is not a column. Did you mean \"Rack\"?"
+    assert unknown.startswith("no such column or field: 'Sticker'. There are: name, ")
+    assert unknown.endswith(" columns={'Sticker': …} gives it a field, or with None leaves it out.")
+    assert unused == "columns names 'Stiker', which is not a column. Did you mean \"Sticker\"?"
     assert key == "key is 'Hots', which is not a column. Did you mean \"Host\"?"
 
 

@@ -34,14 +34,15 @@ def _pair(scope):
 def test_a_host_depends_on_the_specialties_of_its_agents(stack, synth):
     host, specialty = _pair(stack)
     other = Specialty(stack, "other", key="other")
-    alone = Host(stack, "alone", name="alone")
+    # Not an id that the constructs take for themselves.
+    alone = Host(stack, "opsconsole-dependencies", name="alone")
     Agent(stack, "one", host_id=host.id, specialty_id=specialty.id)
     Agent(stack, "two", host_id=host.id, specialty_id=specialty.id)
     Agent(stack, "three", host_id=host.id, specialty_id=other.id)
     Agent(stack, "four", host_id=alone.id, specialty_id="spc_known")
     expected = {
         "host": ["opsconsole_specialty.other", "opsconsole_specialty.specialty"],
-        "alone": [],
+        "opsconsole-dependencies": [],
     }
     assert _dependencies(synth(stack)) == expected
     assert _dependencies(synth(stack)) == expected, "a second synthesis adds nothing"

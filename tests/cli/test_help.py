@@ -106,3 +106,17 @@ def test_a_usage_error_names_what_is_near_and_exits_with_1(command, rest, text, 
         main([*command.split()[1:], *rest])
     assert ended.value.code == 1
     assert capsys.readouterr().err == f"{text}\n`{command} --help` shows how it is used.\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "variable", "text"),
+    [
+        ("plan", "OPSCONSOLE_MAX_DESTROY", "'x' is not a percentage from 0 to 100"),
+        ("drift", "OPSCONSOLE_NOTIFY_FORMAT", "'x' is not one of json, slack, teams"),
+    ],
+)
+def test_an_error_in_a_variable_names_the_variable(command, variable, text, monkeypatch, capsys):
+    monkeypatch.setenv(variable, "x")
+    with pytest.raises(SystemExit):
+        main([command])
+    assert f"Error: {variable}: {text}" in capsys.readouterr().err

@@ -65,10 +65,11 @@ def test_installing_again_touches_nothing(tmp_path):
     assert files(tmp_path) == before
 
 
-def test_a_damaged_launcher_is_mended(tmp_path):
+@pytest.mark.parametrize("damaged", [b"damaged", b"\x7fELF\xff"], ids=["text", "binary"])
+def test_a_damaged_launcher_is_mended(damaged, tmp_path):
     launcher = provider_install.install(tmp_path)[0]
     text = launcher.read_text()
-    launcher.write_text("damaged")
+    launcher.write_bytes(damaged)
     launcher.chmod(0o644)
     provider_install.install(tmp_path)
     assert launcher.read_text() == text
@@ -170,7 +171,7 @@ def test_another_folder_needs_a_setting(home, tmp_path, capsys):
 def test_the_users_own_settings_are_noticed(name, home, monkeypatch, capsys):
     home.mkdir()
     settings = home / name
-    settings.write_text("provider_installation {\n  direct {}\n}\n")
+    settings.write_bytes(b"# caf\xe9\nprovider_installation {\n  direct {}\n}\n")
     if name == "named":
         monkeypatch.setenv("TF_CLI_CONFIG_FILE", str(settings))
     assert command.main(["provider", "install"]) == 0

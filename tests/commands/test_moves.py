@@ -107,7 +107,7 @@ def test_an_instance_makes_room_for_a_resource(native):
 def test_a_target_must_not_leave_out_what_moves(native):
     begin(native, a={}, c={})
     native.write(hosts(b={"name": "a"}, c={"knowledge": "k"}), moved=moved((A, B)))
-    assert f"-target='{A}' -target='{B}'" in native.run("plan", f"-target={C}", expect=1).text
+    assert f"--target='{A}' --target='{B}'" in native.run("plan", f"-target={C}", expect=1).text
     native.run("apply", "-auto-approve", f"-target={A}", f"-target={B}")
     assert native.addresses() == [B, C]
 

@@ -34,6 +34,14 @@ def test_targets_and_replacements(native):
     }
     said = native.run("plan", "-target=opsconsole_host.b", "-replace=opsconsole_host.a[1]").text
     assert "replaces nothing" not in said
+    for words in (("plan",), ("apply", "-auto-approve")):
+        idle = native.run(*words, "-target=opsconsole_host.a[7]").text
+        assert "Resource targeting is in effect" in idle
+        assert "For the targets, the console matches the program." in idle
+        assert ("Applied changes may be incomplete" in idle) == (words[0] == "apply")
+    native.run("plan", "-target=opsconsole_host.b", "-out=p")
+    assert "Applied changes may be incomplete" in native.run("apply", "p").text
+    assert "Applied changes" not in native.run("apply", "-auto-approve").text
     native.apply(hosts(a=a), output={"ids": {"value": "${opsconsole_host.a[*].id}"}})
     [ids] = native.plan("-target=opsconsole_host.a[1]")["output_changes"].values()
     assert ids["actions"] == ["no-op"]
@@ -76,14 +84,30 @@ def test_a_plan_is_written_as_a_page_and_as_markdown(native, fleet):
     native.run_plan(fleet(2), "--html", "plan.html", "--markdown", "plan.md")
     assert "<html" in (native.folder / "plan.html").read_text()
     assert "Plan: 1 to adopt, 6 to add" in (native.folder / "plan.md").read_text()
-    assert native.run("plan", "--html", "nowhere/plan.html", expect=1).err.count("Error:") == 1
+
+
+@pytest.mark.parametrize("option", ["--out", "--html", "--markdown"])
+def test_a_file_that_cannot_be_written_is_refused_before_the_first_request(native, option):
+    native.apply(host_with_agent())
+    native.console.reset_log()
+    (native.folder / "taken").mkdir()
+    for file, why in (
+        ("nowhere/plan", "there is no directory nowhere."),
+        ("taken", "it is a directory."),
+    ):
+        refused = native.run("plan", option, file, expect=1).err
+        assert f"Cannot write {file}: {why}" in refused
+    assert native.console.request_counts() == {}
+    assert not (native.folder / "nowhere").exists()
+    if option != "--out":
+        assert "no directory" in native.run("apply", option, "nowhere/plan", expect=1).err
 
 
 @pytest.mark.parametrize(*ROWS["replacements of nothing"])
 def test_a_replacement_of_nothing_is_reported(native, fleet, address, count, said):
     native.apply(fleet(count, agents=False))
     told = native.run("plan", f"-replace={address}").text
-    assert (f"-replace={address} replaces nothing" in told) is bool(said)
+    assert (f"--replace={address} replaces nothing" in told) is bool(said)
     assert said in told
 
 

@@ -184,7 +184,7 @@ def test_a_webhook_is_told_of_news_only(kind, native, world, webhook, monkeypatc
     [
         (("--notify", f"https://hooks.example.com/{SECRET}"), "Add --since REPORT"),
         (("--since", "x.json", "--notify", f"http://hooks.example.com/{SECRET}"), "unencrypted"),
-        (("--since", "x.json", "--notify", f"hooks.example.com/{SECRET}"), "is not one"),
+        (("--since", "x.json", "--notify", f"hooks.example.com/{SECRET}"), "--notify is not one"),
         (("--since", "x.json", "--notify", f"https://[{SECRET}"), "is not one"),
         (("--since", "cdk.tf.json"), "cdk.tf.json is not a drift report"),
         (("--since", "."), "cannot be read"),
@@ -198,3 +198,9 @@ def test_wrong_options_are_refused_before_the_check(words, said, native, world):
     assert ran.out == ""
     assert said in ran.err and SECRET not in ran.err
     assert native.console.requests() == []
+
+
+def test_a_wrong_variable_is_named(native, world, monkeypatch):
+    native.write(**world())
+    monkeypatch.setenv("OPSCONSOLE_NOTIFY_URL", f"hooks.example.com/{SECRET}")
+    assert "URL of OPSCONSOLE_NOTIFY_URL" in native.run("drift", "--since", "x", expect=1).err

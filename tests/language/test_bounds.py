@@ -174,6 +174,12 @@ def test_a_bound_is_not_caught_by_try(start):
         run.output("o")
 
 
+def test_a_duration_has_a_bound(start):
+    run = start(out(f'timeadd("2024-01-01T00:00:00Z", "{"9" * 5000}s")'))
+    with pytest.raises(UserError, match="is not a duration"):
+        run.output("o")
+
+
 def test_each_value_has_a_bound_of_its_own(start):
     half = '[for x in [format("%1000000d", 1)] : [for i in range(9) : "${x}${x}" == ""]]'
     run = start(out(half, a=f"${{{half}}}", b=f"${{{half}}}"))

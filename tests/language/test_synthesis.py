@@ -297,8 +297,9 @@ def test_no_node_is_reported(monkeypatch):
         ('{"app": ""}', 'app must be a command, not ""'),
         ('{"app": 1}', "app must be a command, not 1"),
         ('{"app": "true", "output": ["out"]}', "output must be a path, not"),
+        ('{"app": "true", "output": "a\\u0000"}', r'output must be a path, not "a\\u0000"'),
         ('{"app": "true", "context": "no"}', 'context must be an object, not "no"'),
-        ("[]", "app must be a command, not null"),
+        ("[]", r"cdktf\.json holds no JSON object"),
         ('{"app": ', r"cdktf\.json:1:"),
     ],
 )

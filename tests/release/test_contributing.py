@@ -19,12 +19,12 @@ from scripts.generate.reference import reference_files
 
 with serve("strict") as console:
     os.environ.update(console.environment)
-    for sticker in ("r1", "r2"):
-        host = {"name": "web", "sticker": sticker}
+    for rack in ("r1", "r2"):
+        host = {"name": "web", "rack": rack}
         program = {"resource": {"opsconsole_host": {"web": host}}}
         Path("main.tf.json").write_text(json.dumps(program))
         assert main(["apply", "-auto-approve"]) == 0
-        assert [row["sticker"] for row in console.rows("hosts")] == [sticker]
+        assert [row["rack"] for row in console.rows("hosts")] == [rack]
     assert main(["drift"]) == 0
     files = construct_files() | reference_files(Path("."))
 Path("files.json").write_text(json.dumps(files))
@@ -32,11 +32,11 @@ Path("files.json").write_text(json.dumps(files))
 LINES = {
     "provider/opsconsole/resources/host/definition.py": (
         '        declarable("public_ip",',
-        '        declarable("sticker", "Where the host stands."),\n',
+        '        declarable("rack", "Where the host stands."),\n',
     ),
     "provider/opsconsole/emulator/document.py": (
         '        "public_ip": str,',
-        '        "sticker": str,\n',
+        '        "rack": str,\n',
     ),
 }
 
@@ -47,6 +47,7 @@ def test_every_place_that_a_task_names_is_there():
     assert len(named) > 10
     assert [name for name in named if not (ROOT / name).exists()] == []
     assert LINES.keys() <= named
+    assert '`declarable("rack", "Where the host stands."),`' in text
 
 
 def test_an_attribute_is_a_line_of_its_definition_and_one_of_the_emulator(tmp_path):
@@ -63,5 +64,5 @@ def test_an_attribute_is_a_line_of_its_definition_and_one_of_the_emulator(tmp_pa
     )
     files = json.loads((tmp_path / "files.json").read_text())
     [construct] = [text for name, text in files.items() if name.endswith("cdktf/host.py")]
-    assert "    sticker: str | None" in construct
+    assert "    rack: str | None" in construct
     assert "Where the host stands." in files["docs/resources/host.md"]

@@ -12,16 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from pydantic import ValidationError
 
 from opsconsole.diagnostics import error
-from opsconsole.drift.model import (
-    Bucket,
-    CheckOutcome,
-    Difference,
-    DriftReport,
-    Finding,
-    ShardResult,
-    judge,
-    percent,
-)
+from opsconsole.drift.model import Bucket, Difference, DriftReport, Finding, ShardResult
+from opsconsole.drift.verdict import CheckOutcome, judge, percent
 from opsconsole.errors import Forbidden, Problem
 from opsconsole.reports import (
     drift_json,

@@ -42,6 +42,8 @@ def test_the_plan_has_its_sections_gravest_first(plan):
 
 def test_an_empty_and_a_failed_plan(failure):
     assert render(plan_view.make_view(Plan(()))).startswith("## ✅ No changes")
+    destroyed = render(plan_view.make_view(Plan((), mode="destroy", targeted=True)))
+    assert "For the targets, there is nothing to destroy." in destroyed
     failed = render(plan_view.make_view(Plan((), diagnostics=(failure, warning("w")))))
     assert failed.startswith("## ❌ Planning failed")
     said = warning("It is gone", "The console answers 404.")

@@ -95,14 +95,16 @@ def test_drift_outputs_and_warnings_have_their_sections(plan):
 @pytest.mark.parametrize(
     ("mode", "words"),
     [
-        ("normal", "No changes. The console matches the program."),
-        ("destroy", "No changes. There is nothing to destroy."),
-        ("refresh-only", "No changes. State matches what was read of the console."),
+        ("normal", "The console matches the program."),
+        ("destroy", "There is nothing to destroy."),
+        ("refresh-only", "State matches what was read of the console."),
     ],
 )
 def test_an_empty_plan_says_so(plan, mode, words):
     still = tuple(change for change in plan.changes if not change.acts)
-    assert plan_text.render(Plan(still, mode=mode)).strip() == words
+    assert plan_text.render(Plan(still, mode=mode)).strip() == f"No changes. {words}"
+    targeted = plan_text.render(Plan(still, mode=mode, targeted=True)).strip()
+    assert targeted == f"No changes. For the targets, {words[0].lower()}{words[1:]}"
     drift = plan_text.render(Plan((), drift=plan.drift, mode=mode))
     assert mode != "normal" or "only updates state" in drift
     assert mode != "refresh-only" or "No changes" not in drift

@@ -321,7 +321,7 @@ def test_an_answer_may_show_a_value_of_any_kind(kind):
 
 @given(st.frozensets(st.sampled_from(NAMES)), st.booleans(), st.none() | st.just({"mac": "02:00"}))
 def test_private_state_survives_its_encoding(observed, kept, declared):
-    memory = PrivateState(observed, declared, kept=kept)  # type: ignore[arg-type]  # one of PrivateState's own
+    memory = PrivateState(observed, declared, owner_stays=kept)  # type: ignore[arg-type]  # one of PrivateState's own
     assert PrivateState.decode(memory.encode()) == memory
     # A deletion that failed leaves a plan behind, which ends with the next update.
     left = memory._replace(removal_planned=True, overtaken={"mac": "02:01"})

@@ -152,7 +152,7 @@ async def test_wait_of_a_delete_ends(steps_of, console, one_run, end):
     hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
     web = await hosts.create(name="web", deletion_policy="abandon" if end == "abandoned" else None)
     agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
-    timeouts = {"delete": "0m900ms"} if end == "timeout" else None
+    timeouts = {"delete": "0m.9s"} if end == "timeout" else None
     policy = {"deletion_policy": "delete", "timeouts": timeouts}
     specialty = await specialties.create(key="identity", **policy)
     run = one_run()
@@ -195,7 +195,7 @@ async def test_knowledge_of_a_specialty_follows_the_writes_of_a_run(steps_of, co
     ]
     ids = [agent.state["id"] for agent in carriers]
     moved = {"name": "moved", "host_id": host.state["id"]}
-    specialties.provider.session.get(KnownAgents).meet(carriers[2].state | moved)
+    specialties.provider.session.learned(KnownAgents).meet(carriers[2].state | moved)
     await hosts.delete(gone)
     console.reset_log()
     assert (await agents.read(carriers[0])).seen is Seen.ARCHIVED

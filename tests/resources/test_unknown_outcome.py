@@ -263,6 +263,8 @@ def test_deletions_and_updates_of_an_interrupted_run_are_settled_by_reads(native
     native.console.fault(path=rows["web-2"], status=403, times=None)
     words = ("apply", "--json", "-auto-approve", "-target=opsconsole_specialty.linux")
     told = {item["summary"]: item["detail"] for item in native.run(*words).warnings}
+    for of_targets in ("Resource targeting is in effect", "Applied changes may be incomplete"):
+        assert "-target" in told.pop(of_targets)
     unread = told.pop("It is not known whether the interrupted run deleted 1 resource")
     assert unread.startswith("They cannot be read (the console does not allow this key the call")
     assert unread.endswith("), so they stay in state:\n  opsconsole_host.web[2]")

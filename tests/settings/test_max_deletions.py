@@ -53,7 +53,7 @@ DECLARED = HOST.empty() | {"name": "web", "deletion_policy": "delete"}
 @pytest.mark.parametrize(("private", "is_too_many"), [(b"of the old", False), (b"other", True)])
 def test_a_replacement_counts_once(one_run, private, is_too_many):
     """Terraform plans it as a change, and as a creation that carries the same private bytes."""
-    count = one_run(max_deletions=1).session.get(DeletionCount)
+    count = one_run(max_deletions=1).session.learned(DeletionCount)
     kept = {"deletion_policy": "abandon"}
     in_place, replaced = PlanOutcome(DECLARED), PlanOutcome(DECLARED, ("name",))
     change = PlanChange(HELD, DECLARED, b"of the old")

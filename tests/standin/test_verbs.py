@@ -27,6 +27,11 @@ def test_the_version_is_told_as_terraform_tells_it(standin):
     told = json.loads(engine.run("version", "-json").out)
     assert told["terraform_version"].startswith("1.")
     assert told["provider_selections"] == {"registry.terraform.io/opsconsole/opsconsole": "0.1.0"}
+    other = {"opsconsole": {"source": "xopsconsole/opsconsole"}}
+    (engine.folder / "main.tf.json").write_text(
+        json.dumps({"terraform": {"required_providers": other}})
+    )
+    assert json.loads(engine.run("version", "-json").out)["provider_selections"] == {}
 
 
 def test_the_version_imports_nothing_heavy(standin, standin_binary):

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from loopback import closed_address
 from opsconsole.errors import UserError
 from opsconsole.state import ConfiguredBackend, files
 from opsconsole.state.backend import LocalBackend, RunOptions
@@ -36,7 +37,8 @@ from opsconsole.state.opening import (
 )
 from opsconsole.state.place import LastPlace, local_path, workspace_of
 from opsconsole.state.session import StateSession
-from opsconsole.working_directory import journal_of
+from opsconsole.terraform_binary import engine_of
+from opsconsole.working_directory import journal_of, unfolded_journals
 from shared_place import InMemory, Place
 
 Host = Callable[..., InstanceObject]
@@ -378,6 +380,59 @@ def test_a_workspace_has_a_directory_of_its_own(session, tmp_path, host):
 )
 def test_state_is_kept_where_terraform_looks_for_it(tmp_path, settings, workspace, place):
     assert local_path(tmp_path, settings, workspace) == tmp_path / place
+
+
+@pytest.mark.parametrize("value", [5, True, ["x"], "x\0"])
+@pytest.mark.parametrize(("name", "workspace"), [("path", "default"), ("workspace_dir", "w")])
+def test_a_place_that_is_no_path_is_refused(tmp_path, name, workspace, value):
+    noted = {"type": "local", "config": {name: value}}
+    (tmp_path / ".terraform").mkdir()
+    (tmp_path / ".terraform" / "terraform.tfstate").write_text(json.dumps({"backend": noted}))
+    options = RunOptions(tmp_path, "plan")
+    for block, given in (({name: value}, None), ({}, {})):
+        configured = ConfiguredBackend("local", block)
+        with pytest.raises(UserError, match=f"`{name}` of the local backend is not a path"):
+            backend_for(configured, options, workspace=workspace, given=given)
+    assert unfolded_journals(tmp_path) == []
+    assert engine_of(tmp_path).command == "terraform"
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "said"),
+    [
+        ("http", {"address": "http://[::1"}, "`address` of the http backend is not a URL: "),
+        ("http", {"address": "http://host:port/x"}, "`address` of the http backend is not a URL: "),
+        ("http", {"address": "ftp://host/x"}, "`address` .* must begin with http:// or https://"),
+        ("http", {"address": "http://"}, "`address` .* must begin with http:// .* and a host"),
+        ("http", {"lock_address": "http://[::1"}, "`lock_address` of the http backend is not a"),
+        ("http", {"unlock_address": "host"}, "`unlock_address` .* must begin with http://"),
+        ("http", {"retry_wait_min": "1e400"}, "`retry_wait_min` of .* is too large: 1e400"),
+        ("http", {"retry_max": "1e300"}, "`retry_max` of the http backend is too large: 1e300"),
+        ("http", {"retry_max": "nan"}, "`retry_max` of the http backend is not a number: nan"),
+        ("http", {"retry_max": -1, "retry_wait_min": -1}, "Cannot reach the state "),
+        ("http", {"skip_cert_verification": "yes"}, '`skip_cert_.* is true or false, not "yes"'),
+        ("s3", {"endpoints": {"s3": "not a url"}}, "s3 backend cannot be used: Invalid endpoint"),
+        ("s3", {"endpoints": {"s3": 5}}, "s3 backend cannot be used: Invalid endpoint: 5"),
+        ("s3", {"assume_role": {"role_arn": "r", "tags": "no"}}, "`tags` of a role .* not a map"),
+        ("s3", {"assume_role_with_web_identity": {"role_arn": "r"}}, "web_identity` .* no token"),
+        (
+            "s3",
+            {"assume_role_with_web_identity": {"role_arn": "r", "web_identity_token_file": "/no"}},
+            "^Cannot read /no: .* It is to hold the token of the web identity",
+        ),
+    ],
+)
+def test_settings_that_cannot_be_used_are_one_error(tmp_path, monkeypatch, kind, settings, said):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "k")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s")
+    needed = {
+        "http": {"address": f"http://{closed_address()}/state"},
+        "s3": {"bucket": "b", "key": "k", "region": "eu-central-1"},
+    }
+    configured = ConfiguredBackend(kind, {**needed[kind], **settings})
+    with pytest.raises(UserError, match=said) as refused:
+        backend_for(configured, RunOptions(tmp_path, "plan")).read()
+    assert ".." not in refused.value.message
 
 
 @pytest.mark.parametrize(

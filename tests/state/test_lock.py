@@ -116,11 +116,21 @@ def test_a_lock_on_a_file_that_has_just_been_removed_is_taken_anew(
 
 
 @pytest.mark.parametrize("note", [None, b"", b"{", b"[]", b'"x"', b'{"Who": "ada@engine"}'])
-def test_a_forced_unlock_of_a_file_is_refused_and_names_the_holder(state_path, note):
+def test_a_forced_unlock_of_a_file_is_refused_and_names_the_holder(state_path, python, note):
     if note is not None:
         info_file(state_path).write_bytes(note)
+    backend = LocalBackend(state_path)
+    # The note of a process that was killed holds nothing.
+    for file in (False, True):
+        if file:
+            state_path.touch()
+        with pytest.raises(UserError, match=r"The state .* is not locked\."):
+            backend.check_force_unlock("x")
+    holder = python(HOLD)
+    holder.stdout.readline()
     with pytest.raises(UserError, match="belongs to a process") as refused:
-        LocalBackend(state_path).check_force_unlock("x")
+        backend.check_force_unlock("x")
+    holder.communicate("go\n")
     assert ("It is held by ada@engine" in str(refused.value)) is (b"ada" in (note or b""))
 
 
@@ -135,7 +145,7 @@ def test_waiting_ends_with_the_time(session, python, monkeypatch, has_locks_of_d
     wait = time.sleep
     monkeypatch.setattr(time, "sleep", lambda seconds: wait(seconds) or slept.append(seconds))
     with pytest.raises(
-        UserError, match=r"locked by a process that left no note of itself\..*-lock-timeout"
+        UserError, match=r"locked by a process that left no note of itself\..*--lock-timeout"
     ):
         session(timeout=0.3, on_wait=told.append)
     assert (len(told), slept[0]) == (1, 0.1)

@@ -288,7 +288,7 @@ def test_two_journals_are_one_where_a_run_wrote_both(story, host):
         found = recover(here, stored, story.before, b"", "s", keeps_journal=keeps_journal)
         assert [change.address for change in found.changes] == places
         assert list(found.intents) == names
-        assert (found.count, C in found.state) == (len(places), C in places)
+        assert (found.change_count, C in found.state) == (len(places), C in places)
     assert recover([other, b], [], story.before, b"", "s", keeps_journal=True).intents == ()
     foreign = [Base("other", "foreign", 1, "", False), made]
     for local in (stored, []):

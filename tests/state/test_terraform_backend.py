@@ -185,7 +185,8 @@ def test_a_push_says_how_to_lock_and_is_read_back(tmp_path, monkeypatch):
     steps = (
         '[ "$2" = pull ] && exec cat state\n'
         # It stores every state with the serial 3.
-        '[ ! -e refuses ] && exec sed "/\\"serial\\"/s/[0-9]/3/" >state\necho no; exit 1\n'
+        '[ ! -e refuses ] && exec sed "/\\"serial\\"/s/[0-9]/3/" >state\n'
+        "echo no definition; exit 1\n"
     )
     # Its own session, in which Ctrl-C does not reach it; no input; no arguments of the environment.
     shown = '$(($(cut -d" " -f6 /proc/$$/stat) == $$)) $TF_INPUT$TF_CLI_ARGS'
@@ -205,7 +206,9 @@ def test_a_push_says_how_to_lock_and_is_read_back(tmp_path, monkeypatch):
     called = (tmp_path / "said").read_text().splitlines()
     assert called == [f"1 0 state {words}" for words in said] * 4
     (tmp_path / "refuses").touch()
-    with pytest.raises(UserError, match=r"failed for the consul backend of .*: no\. The changes"):
+    with pytest.raises(
+        UserError, match=r"failed for the consul backend of .*: no definition\. The changes"
+    ):
         backend.write(pushed.to_bytes())
     place.write_bytes(b"")
     with pytest.raises(UserError, match="it has lineage none, not l"):

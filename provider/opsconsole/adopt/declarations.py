@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from opsconsole.adopt.reading import ConsoleContents, ConsoleObject
-from opsconsole.diagnostics import Severity
 from opsconsole.resources import AGENT, HOST, RESOURCES, SPECIALTY
 
 LONGEST_NAME: Final = 60
@@ -185,7 +184,7 @@ def _undeclarable_attributes(found: ConsoleObject) -> dict[str, str]:
     return {
         str(item.path[0]): f"Not declared: {item.summary}. {item.detail}"
         for item in reversed(problems)
-        if item.severity is Severity.ERROR and item.path
+        if item.is_error and item.path
     }
 
 

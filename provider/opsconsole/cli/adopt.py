@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import json
 import shlex
 import sys
@@ -23,11 +24,11 @@ from opsconsole.adopt.reading import (
     read_objects,
 )
 from opsconsole.cli import opening
-from opsconsole.cli.host_rows import read_rows
+from opsconsole.cli.host_rows import read_rows, read_text
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.drift.stack import state_objects
 from opsconsole.errors import UserError
-from opsconsole.named_files import write_named
+from opsconsole.named_files import check_writable, write_named
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.host.file_import import Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
@@ -43,10 +44,13 @@ def run(args: argparse.Namespace) -> int:
     _check_suffix(path, hcl=args.hcl)
     data = _rows_file(args, path)
     for file in (path, data):
-        if file is not None and str(file) != "-" and file.exists():
+        if file is None or str(file) == "-":
+            continue
+        if file.exists():
             raise UserError(
                 f"{file} exists already.", "Name another file with --output, or move it away."
             )
+        check_writable(file)
     if str(path) != "-":
         _refuse_second_program(path.parent, hcl=args.hcl)
     ids = [
@@ -220,14 +224,12 @@ def _counts(types: Iterable[str]) -> str:
 
 
 def _ids_of(path: Path) -> list[str]:
+    table = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
     try:
-        table = csv.DictReader(path.read_text("utf-8-sig").splitlines(), strict=True)
-        rows, columns = list(table), table.fieldnames
-    except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise UserError(
-            f"{path} cannot be read: {problem}", "FILE must be a CSV file in UTF-8."
-        ) from None
-    if "id" not in (columns or ()):
+        rows = list(table)
+    except csv.Error as problem:
+        raise UserError(f"{path}:{table.reader.line_num}: this is not CSV: {problem}.") from problem
+    if "id" not in (table.fieldnames or ()):
         raise UserError(f"{path} has no column `id`.", "Its first line names the columns.")
     ids = [row["id"].strip() for row in rows if row["id"] and row["id"].strip()]
     if not ids:

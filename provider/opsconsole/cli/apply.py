@@ -55,6 +55,7 @@ def _apply_program(args: argparse.Namespace) -> int:
         raise UserError(
             "With --json, no question can be asked.", "Add --auto-approve, or apply a saved plan."
         )
+    planning.check_reports(args)
     program = opening.open_checked(args)
     variables = opening.variables_of(args, program)
     backend = opening.open_backend(args, program, args.command)
@@ -95,6 +96,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
             f"--{given[0].replace('_', '-')} cannot be given with a saved plan: the plan fixes it.",
             "Plan again with this option.",
         )
+    planning.check_reports(args)
     saved = read_plan(args.planfile)
     program, variables = reopen(saved, args.variables, os.environ)
     check_workspace(saved, workspace_of(program.root))
@@ -244,7 +246,7 @@ def _apply_and_report(
         return INTERRUPTED
     if applied.complete:
         return 0
-    errors = [item for item in applied.diagnostics if has_error((item,))]
+    errors = [item for item in applied.diagnostics if item.is_error]
     # After a 503, a write may have taken effect or not. After a 429, it has not.
     is_refused = bool(errors) and all(
         item.cause and item.cause.kind is ProblemKind.TOO_MANY_REQUESTS for item in errors

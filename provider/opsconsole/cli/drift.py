@@ -17,11 +17,12 @@ from opsconsole.clock import utc_now
 from opsconsole.drift import BASELINE_FILE
 from opsconsole.drift.baseline import Entry, apply_baseline, read_baseline
 from opsconsole.drift.check import CheckOptions, check
-from opsconsole.drift.model import DriftReport, judge
+from opsconsole.drift.model import DriftReport
 from opsconsole.drift.since import compare
 from opsconsole.drift.stack import read_states
+from opsconsole.drift.verdict import judge
 from opsconsole.errors import UserError
-from opsconsole.named_files import write_whole
+from opsconsole.named_files import check_writable, write_whole
 from opsconsole.reports.formats import FORMATS
 from opsconsole.text import Pen, plural
 
@@ -76,8 +77,12 @@ def run_merge(args: argparse.Namespace) -> int:
     return write(merge_reports([read_report(file) for file in args.reports]))
 
 
+def _baseline_file(args: argparse.Namespace) -> Path:
+    return args.baseline or Path(BASELINE_FILE)
+
+
 def _baseline(args: argparse.Namespace) -> tuple[Entry, ...]:
-    path = args.baseline or Path(BASELINE_FILE)
+    path = _baseline_file(args)
     # `--accept` creates the file.
     if (args.baseline is None or args.accept is not None) and not path.exists():
         return ()
@@ -88,7 +93,8 @@ def _check_acceptance(args: argparse.Namespace) -> None:
     """Refuse options that conflict with --accept, before any request to the console.
 
     Raises:
-        UserError: --reason is missing, --until has passed, or --accept is missing.
+        UserError: --reason is missing, --until has passed, --accept is missing, or the baseline
+            cannot be written.
     """
     if args.accept is None:
         if args.reason or args.until:
@@ -100,6 +106,7 @@ def _check_acceptance(args: argparse.Namespace) -> None:
         )
     if args.until is not None and args.until < utc_now().date():
         raise UserError(f"--until {args.until} has passed.", "Name today or a later day.")
+    check_writable(_baseline_file(args))
 
 
 def _accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
@@ -110,7 +117,7 @@ def _accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
     """
     from opsconsole.drift.accepting import add_entries, entries_for, select_findings
 
-    path = args.baseline or Path(BASELINE_FILE)
+    path = _baseline_file(args)
     findings = select_findings(report, args.accept)
     # A check of one stack or shard does not show the others, which may share its addresses.
     name_stacks = bool(args.stack or args.shard) or report.has_several_stacks
@@ -138,8 +145,9 @@ def _make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
     Invalid options are refused here, before a check begins.
 
     Raises:
-        UserError: Two formats go to one place, or none to --out, the earlier report is not a
-            report, or the webhook's URL is invalid or given without an earlier report.
+        UserError: Two formats go to one place, or none to --out, a file cannot be written, the
+            earlier report is not a report, or the webhook's URL is invalid or given without an
+            earlier report.
         ModuleNotFoundError: A format needs an extra that is not installed.
     """
     targets = [
@@ -163,7 +171,7 @@ def _make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
     if notify:
         from opsconsole.reports import notification
 
-        notification.check_url(notify)
+        notification.check_url(notify, "--notify" if args.notify else _NOTIFY_URL)
     earlier = None
     if args.since is not None:
         from opsconsole.reports.drift_json import read_earlier_report
@@ -186,6 +194,8 @@ def _make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
 def _check_targets(targets: Sequence[OutputTarget]) -> None:
     for item in targets:
         FORMATS[item.format].load()
+        if item.file is not None:
+            check_writable(item.file)
     # `resolve` raises an error at a loop of links.
     places = [None if item.file is None else os.path.realpath(item.file) for item in targets]
     for place in places:
@@ -209,7 +219,6 @@ def _write_all(report: DriftReport, targets: Sequence[OutputTarget], pen: Pen) -
             sys.stdout.flush()
             continue
         try:
-            item.file.parent.mkdir(parents=True, exist_ok=True)
             write_whole(item.file, text)
         except OSError as problem:
             failures.append(f"{item.file} cannot be written: {problem.strerror or problem}.")

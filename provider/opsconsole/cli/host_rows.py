@@ -32,13 +32,21 @@ def read_rows(path: Path, on_error: str | None = None, parameter: str | None = N
     Raises:
         UserError: The file cannot be read, or has no rows.
     """
+    return parse_rows(path, read_text(path), on_error, parameter)
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file in UTF-8.
+
+    Raises:
+        UserError: The file cannot be read.
+    """
     try:
         # Excel begins a CSV file in UTF-8 with a byte order mark.
-        text = read_named(path).decode("utf-8-sig")
+        return read_named(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
         raise UserError(f"Cannot read {path}: {reason}.") from problem
-    return parse_rows(path, text, on_error, parameter)
 
 
 def parse_rows(

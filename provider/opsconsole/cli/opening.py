@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from opsconsole import resources
 from opsconsole.address import LOCAL_NAME
 from opsconsole.cli.options import is_switched_on
-from opsconsole.diagnostics import Mistakes, Severity
+from opsconsole.diagnostics import Mistakes
 from opsconsole.errors import UserError
 from opsconsole.language import (
     Evaluator,
@@ -136,7 +136,7 @@ def open_checked(args: argparse.Namespace) -> Program:
         return open_program(args)
     except UnreadProgram as unread:
         further = find_mistakes(unread.program, example_values(unread.program))
-        errors = (item for item in further if item.severity is Severity.ERROR)
+        errors = (item for item in further if item.is_error)
         raise Mistakes([*unread.diagnostics, *errors]) from unread
 
 
@@ -253,7 +253,7 @@ def _check_lockable(args: argparse.Namespace, backend: Backend, operation: str) 
     why = backend.why_unlocked()
     if not why:
         return
-    message = f"{why} Another run may write at the same time; its writes are never overwritten."
+    message = f"{why} Another run may write at the same time. What it writes is not overwritten."
     agreed = is_switched_on("OPSCONSOLE_UNLOCKED_BACKEND")
     if operation in _WRITES and not (getattr(args, "unlocked_backend", False) or agreed):
         raise UserError(

@@ -15,12 +15,10 @@ from opsconsole import drift
 from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS, NOTIFICATIONS
 from opsconsole.resources import RESOURCES
-from opsconsole.text import join_words
+from opsconsole.text import join_words, nanoseconds
 from opsconsole.v1.operations import reads_whole
 
 _OFF = frozenset(("", "0", "f", "false", "n", "no", "off"))
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
 
 
 def is_switched_on(variable: str) -> bool:
@@ -33,14 +31,15 @@ def seconds(text: str) -> float:
     """Read a duration as Go writes it: `30s`, `1m30s`, `0`.
 
     Raises:
-        ArgumentTypeError: The text is not a duration.
+        ArgumentTypeError: The text is not a duration, or is negative.
     """
-    parts = _PART.findall(text)
-    if text == "0":
-        return 0.0
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a duration; write 30s, 2m or 1h30m")
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    try:
+        value = nanoseconds(text)
+    except ValueError as problem:
+        raise argparse.ArgumentTypeError(f"{problem}; write 30s, 2m or 1h30m") from problem
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text} is negative; write 30s, 2m or 1h30m")
+    return value / 10**9
 
 
 def read_per_cent(text: str) -> float:
@@ -109,14 +108,15 @@ def read_kinds(text: str) -> tuple[str, ...]:
         return ()
     kinds = tuple(text.split(","))
     known = drift.unmanaged_kinds()
-    if not known.keys() >= set(kinds):
-        raise argparse.ArgumentTypeError(f"{text!r} is not {', '.join(known)} or none")
+    for kind in kinds:
+        if kind not in known:
+            raise argparse.ArgumentTypeError(f"{kind!r} is not one of {', '.join(known)}, or none")
     return kinds
 
 
 def read_notification(text: str) -> str:
     if text not in NOTIFICATIONS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {', '.join(NOTIFICATIONS)}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(NOTIFICATIONS)}")
     return text
 
 

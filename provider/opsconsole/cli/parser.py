@@ -66,6 +66,16 @@ class _Formatter(argparse.HelpFormatter):
         return "\n".join(found)
 
 
+class _Variable(str):
+    """The default of an option, from an environment variable.
+
+    Attributes:
+        name: The name of the variable, which errors mention in place of the option.
+    """
+
+    name: str
+
+
 class CommandParser(argparse.ArgumentParser):
     """Takes no abbreviations, reads `-name` as `--name`, and exits with 1 on a usage error.
 
@@ -108,6 +118,14 @@ class CommandParser(argparse.ArgumentParser):
         }
         hint = did_you_mean(f"--{name.lstrip('-')}", sorted(known))
         return f" {hint}" if hint.startswith("Did") else ""
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError as problem:
+            if isinstance(arg_string, _Variable):
+                problem.argument_name = arg_string.name
+            raise
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
@@ -222,7 +240,9 @@ def _add_option(container: argparse._ActionsContainer, option: Option) -> None:
     arguments = dict(option.arguments)
     if not option.is_flag:
         if given := os.environ.get(option.environment):
-            arguments["default"] = given  # a default that is a text is read as if it were given
+            # A default that is a text is read as if it were given.
+            arguments["default"] = _Variable(given)
+            arguments["default"].name = option.environment
         container.add_argument(option.name, **arguments)
         return
     if is_switched_on(option.environment):

@@ -99,6 +99,7 @@ def _plan_of_shard(args: argparse.Namespace, output: Path, name: str) -> int:
 def _plan(args: argparse.Namespace, program: Program) -> int:
     if args.out is not None:
         check_plan_file(args.out)
+    planning.check_reports(args)
     variables = opening.variables_of(args, program)
     backend = opening.open_backend(args, program, "plan")
     with open_state(backend) as session, make_runner() as runner:

@@ -22,7 +22,7 @@ from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic, Mistakes, Severity, are_temporary, has_error
 from opsconsole.errors import TRY_LATER, UserError
 from opsconsole.language import Program, find_mistakes
-from opsconsole.named_files import write_named
+from opsconsole.named_files import check_writable, write_named
 from opsconsole.reconcile.plan import Plan, PlanOptions, checksum, guard_objection
 from opsconsole.reconcile.planner import make_plan
 from opsconsole.reconcile.providers import OpenedStack, Providers
@@ -107,7 +107,7 @@ def check(
     workspace = workspace_of(program.root)
     mistakes = find_mistakes(program, variables, workspace=workspace, present=present)
     if has_error(mistakes):
-        raise Mistakes(item for item in mistakes if item.severity is Severity.ERROR)
+        raise Mistakes(item for item in mistakes if item.is_error)
 
 
 def plan_program(
@@ -176,6 +176,17 @@ def _detail_of(args: argparse.Namespace, plan: Plan) -> Detail:
 def show_diagnostics(args: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> None:
     """Print diagnostics on stderr."""
     sys.stderr.write(terminal.render_diagnostics(diagnostics, pen_for(args, sys.stderr)))
+
+
+def check_reports(args: argparse.Namespace) -> None:
+    """Refuse files for reports that cannot be written, before the plan is made.
+
+    Raises:
+        UserError: One cannot be written.
+    """
+    for path in (args.html, args.markdown):
+        if path is not None:
+            check_writable(path)
 
 
 def write_reports(args: argparse.Namespace, plan: Plan, title: str) -> None:

@@ -118,7 +118,7 @@ def settings_file() -> Path | None:
     files = [Path(named)] if named else [home / ".terraformrc", home / ".tofurc"]
     for file in files:
         try:
-            if "provider_installation" in file.read_text():
+            if b"provider_installation" in file.read_bytes():
                 return file
         except OSError:
             continue  # Terraform cannot read this file either
@@ -220,7 +220,8 @@ def _check_import(python: str) -> None:
 
 
 def _write(file: Path, text: str, mode: int) -> None:
-    if file.is_file() and file.read_text() == text and file.stat().st_mode & 0o777 == mode:
+    same = file.is_file() and file.read_bytes() == text.encode()
+    if same and file.stat().st_mode & 0o777 == mode:
         return
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, text, mode)

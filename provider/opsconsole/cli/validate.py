@@ -12,7 +12,7 @@ from typing import Any
 
 from opsconsole.cli import opening, planning
 from opsconsole.cli.table import FAILED
-from opsconsole.diagnostics import Diagnostic, Severity, diagnostics_of, has_error, warning
+from opsconsole.diagnostics import Diagnostic, diagnostics_of, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped
 from opsconsole.language import (
     Evaluator,
@@ -86,7 +86,7 @@ def _of_provider(key: str, evaluator: Evaluator) -> Iterator[Diagnostic]:
 
 
 def _document(diagnostics: list[Diagnostic]) -> dict[str, Any]:
-    errors = sum(item.severity is Severity.ERROR for item in diagnostics)
+    errors = sum(item.is_error for item in diagnostics)
     return {
         "format_version": _FORMAT,
         "valid": not errors,

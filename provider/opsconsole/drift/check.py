@@ -250,7 +250,7 @@ def _explain(item: StateObject, why: str, read_only: bool) -> StateObject:
         and item.instance.type_name == HOST.type_name
         and item.provider is not None
     ):
-        reader = item.provider.session.get(HostReader)
+        reader = item.provider.session.learned(HostReader)
         reason = reader.explain_unreadable(read_only=read_only)
         read = read._replace(reason=reason or read.reason)
     else:
@@ -298,7 +298,7 @@ def _describe_host_reads(objects: Iterable[StateObject], *, read_only: bool) -> 
     methods: dict[str, None] = {}
     for item in objects:
         if item.provider is not None and item.instance.type_name == HOST.type_name:
-            reader = item.provider.session.get(HostReader)
+            reader = item.provider.session.learned(HostReader)
             # A console that gave no answer did not show how hosts are read.
             if item.outcome.seen is not Seen.UNCHECKED or reader.operation is None:
                 methods[reader.describe(read_only=read_only)] = None

@@ -278,7 +278,7 @@ class _Finder:
             return Graph({}, (), {})
         reached: dict[str, tuple[str, ...]] = {}
 
-        def reach(targets: Iterable[str]) -> tuple[str, ...]:
+        def blocks_behind(targets: Iterable[str]) -> tuple[str, ...]:
             """Return the blocks among declarations, and the blocks that the others lead to."""
             return tuple(
                 dict.fromkeys(
@@ -289,12 +289,12 @@ class _Finder:
             )
 
         for name in order:
-            reached[name] = reach(named[name])
+            reached[name] = blocks_behind(named[name])
         return Graph(
             {address: reached[address] for address in program.blocks},
             tuple(name for name in order if name in program.blocks),
-            {name: reach(targets) for name, targets in outputs.items()},
-            reach(imports),
+            {name: blocks_behind(targets) for name, targets in outputs.items()},
+            blocks_behind(imports),
         )
 
     def _check_provider(self, key: str) -> None:

@@ -36,6 +36,9 @@ _APP_MEMBERS = (
     ("context", dict, "an object"),
 )
 """The members of a cdktf.json that are read here; the others are for the cdktf command."""
+_APP_REMEDY = (
+    'The file names at least the command that synthesises, such as "app": "python main.py".'
+)
 _SHOWN_LINES = 60
 _FRAME = re.compile(r'  File "(.+)", line \d+')
 _ELLIPSIS = "  …"
@@ -169,14 +172,17 @@ def read_app(path: Path) -> App:
         UserError: The file cannot be read, or does not describe an app.
     """
     document = read_json(path)
-    members = {"output": "", "context": {}, **(document if isinstance(document, dict) else {})}
+    if not isinstance(document, dict):
+        raise UserError(f"{path} holds no JSON object.", _APP_REMEDY)
+    members = {"output": "", "context": {}, **document}
     for name, kind, words in _APP_MEMBERS:
         value = members.get(name)
-        if not isinstance(value, kind) or (name == "app" and not str(value).strip()):
+        # The system takes no NUL in a command or a path.
+        is_valid = isinstance(value, kind) and not (isinstance(value, str) and "\0" in value)
+        if not is_valid or (name == "app" and not str(value).strip()):
             raise UserError(
                 f"{path}: {name} must be {words}, not {json.dumps(value, default=float)}.",
-                'The file names at least the command that synthesises, such as "app": "python '
-                'main.py".',
+                _APP_REMEDY,
             )
     output = os.environ.get("CDKTF_OUTDIR") or members["output"] or "cdktf.out"
     return App(path.parent, members["app"], path.parent / output, members["context"])

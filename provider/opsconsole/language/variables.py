@@ -80,14 +80,14 @@ def resolve_variables(
         name = name.strip()
         if not sign or not name:
             raise UserError(
-                f"-var {text}: a name and a value are required.", "Write -var NAME=VALUE."
+                f"--var {text}: a name and a value are required.", "Write --var NAME=VALUE."
             )
         if name not in program.variables:
             raise UserError(
-                f"-var {name}: the program has no variable {name}.",
+                f"--var {name}: the program has no variable {name}.",
                 did_you_mean(name, program.variables) if program.variables else "It has none.",
             )
-        given[name] = _Text(value), f"-var {name}"
+        given[name] = _Text(value), f"--var {name}"
     values: dict[str, Any] = {}
     problems: list[UserError] = []
     for name, variable in program.variables.items():
@@ -136,7 +136,7 @@ def read_values(path: Path) -> dict[str, Any]:
 
 
 def read_backend_options(options: Iterable[str]) -> dict[str, Any]:
-    """Return the settings of `-backend-config`; each option is NAME=VALUE, or a file of values.
+    """Return the settings of `--backend-config`; each option is NAME=VALUE, or a file of values.
 
     Raises:
         UserError: An option is neither, or a file cannot be read.
@@ -146,7 +146,7 @@ def read_backend_options(options: Iterable[str]) -> dict[str, Any]:
         name, sign, value = option.partition("=")
         if not sign and not Path(option).exists():
             raise UserError(
-                f"-backend-config={option} is neither NAME=VALUE nor a file of settings.",
+                f"--backend-config={option} is neither NAME=VALUE nor a file of settings.",
                 "Check the path.",
             )
         if sign:
@@ -179,7 +179,7 @@ def _value(variable: Variable, given: tuple[Any, str] | None) -> Any:
             "No value for required variable\n\n"
             f'The root module input variable "{variable.name}" is not set, and has no default '
             "value.",
-            f"Give one: -var {variable.name}=VALUE, {PREFIX}{variable.name} in the environment, "
+            f"Give one: --var {variable.name}=VALUE, {PREFIX}{variable.name} in the environment, "
             "or a terraform.tfvars file.",
         )
     value, source = given or (variable.default, "its default")

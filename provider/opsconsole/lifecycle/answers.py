@@ -188,7 +188,7 @@ class PrivateState(NamedTuple):
             was imported, nothing has been applied yet.
         removal_planned: Set only between plan and apply: the plan was to remove the resource, not
             to replace it.
-        kept: Set only between plan and apply: its owner stays while this one is removed.
+        owner_stays: Set only between plan and apply: its owner stays while this one is removed.
         not_kept: The console's values of attributes that can be set at creation only and that the
             console did not keep as declared. While it shows these values, state holds the declared
             ones.
@@ -202,7 +202,7 @@ class PrivateState(NamedTuple):
     observed: frozenset[str] = frozenset()
     declared: Mapping[str, Value] | None = None
     removal_planned: bool = False
-    kept: bool = False
+    owner_stays: bool = False
     host_id: str | None = None
     not_kept: Mapping[str, Value] = _NOTHING
     overtaken: Mapping[str, Value] = _NOTHING
@@ -240,9 +240,9 @@ class PrivateState(NamedTuple):
             "observed": _pack(self.observed) if self.observed else None,
             "declared": declared and {n: v for n, v in declared.items() if v is not None},
             "removal_planned": self.removal_planned or None,
-            "kept": self.kept or None,
+            # `kept` and `dropped` are the names that states hold.
+            "kept": self.owner_stays or None,
             "host_id": self.host_id,
-            # The name that states hold.
             "dropped": dict(sorted(self.not_kept.items())) or None,
             "overtaken": dict(self.overtaken) or None,
         }
@@ -264,7 +264,7 @@ class PrivateState(NamedTuple):
         return self._replace(
             declared={name: config.get(name) for name in names},
             removal_planned=False,
-            kept=False,
+            owner_stays=False,
             overtaken=_NOTHING,
         )
 

@@ -142,7 +142,9 @@ class BaseLifecycle:
         except Exception as problem:
             return self.failed_outcome("update", request, problem)
         # The outcome is newer than the answer to any write of another resource before it.
-        self.session.answered_beside.pop((self.definition.type_name, request.prior["id"]), None)
+        self.session.answers_about_others.pop(
+            (self.definition.type_name, request.prior["id"]), None
+        )
         return outcome
 
     async def delete(self, request: DeleteRequest) -> Outcome:
@@ -156,7 +158,9 @@ class BaseLifecycle:
         # Terraform replaces a tainted object by itself, and no plan of this was judged.
         if not self.session.plans_whole:
             name = self.name(prior, request.address)
-            refusal = self.session.get(DeletionCount).judge_deletion(self.definition, prior, name)
+            refusal = self.session.learned(DeletionCount).judge_deletion(
+                self.definition, prior, name
+            )
             if refusal is not None:
                 return Outcome(prior, request.private, (refusal,))
         try:
@@ -167,7 +171,7 @@ class BaseLifecycle:
             return outcome
         # Terraform keeps these bytes with what is left.
         private_state = PrivateState.decode(outcome.private)._replace(
-            removal_planned=False, kept=False
+            removal_planned=False, owner_stays=False
         )
         return outcome._replace(private=private_state.encode())
 
@@ -252,7 +256,7 @@ class BaseLifecycle:
             return PlanOutcome(prior, diagnostics=diagnostics)
         if self.session.plans_whole or outcome.failed:
             return outcome
-        count = self.session.get(DeletionCount)
+        count = self.session.learned(DeletionCount)
         refusal = count.judge_plan(self.definition, request, outcome, name)
         if refusal is None:
             return outcome
@@ -260,7 +264,7 @@ class BaseLifecycle:
 
     def _plan_removal(self, request: PlanRemoval) -> PlanOutcome:
         private_state = PrivateState.decode(request.private)._replace(
-            removal_planned=True, kept=request.removal is Removal.ALONE
+            removal_planned=True, owner_stays=request.removal is Removal.ALONE
         )
         if run := self.session.command_run:
             private_state = private_state._replace(extra={**private_state.extra, _PLANNED_BY: run})
@@ -317,7 +321,7 @@ class BaseLifecycle:
         return answer
 
     async def is_there(self, object_id: str) -> bool:
-        """Read whether an object exists; raise as `fetch` does if the read does not show it."""
+        """Return whether an object exists; raise what `fetch` raises, `NotFound` included."""
         await self.fetch(object_id)
         return True
 

@@ -272,7 +272,7 @@ class Outcome(NamedTuple):
 
 NEVER_CREATED: Final = Outcome(None)
 STILL_UNSETTLED: Final = Outcome(None, unsettled=True)
-"""With the outcome of an object that exists, the results of settling a create."""
+"""The two results of settling a create that found no object."""
 
 
 class ReportOutcomes(Protocol):

@@ -56,13 +56,13 @@ class DryRuns:
     Attributes:
         honoured: Whether an answer has shown that the console imports nothing in a dry run.
         ignored: Whether the console imported the rows of a dry run.
-        first: Held while a dry run is sent before it is known whether the console honours dry
+        first_alone: Held while a dry run is sent before it is known whether the console honours dry
             runs, so that it goes alone.
     """
 
     honoured: bool = False
     ignored: bool = False
-    first: asyncio.Lock = field(default_factory=asyncio.Lock)
+    first_alone: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 @dataclass
@@ -85,7 +85,7 @@ class ConsoleSession:
         plans_whole: Whether the engine judges and orders a plan as a whole. It then reads
             everything in state before it plans, unless the user asks for no reading. Terraform
             reads, plans and applies one resource a call, in no order.
-        answered_beside: The console's last answer about each object that came with a write of
+        answers_about_others: The console's last answer about each object that came with a write of
             another resource, by type and id.
         adopted: Type and id of the objects that a creation of this run has taken over from
             another declaration.
@@ -97,7 +97,7 @@ class ConsoleSession:
     settings: Settings
     owned_by: Callable[[ResourceDefinition], Sequence[ResourceDefinition]] = lambda definition: ()
     gone: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    answered_beside: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    answers_about_others: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     adopted: set[tuple[str, str]] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
     holders: defaultdict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
@@ -115,7 +115,7 @@ class ConsoleSession:
         default_factory=lambda: defaultdict(dict)
     )
 
-    def get(self, kind: Callable[[ConsoleSession], Learned]) -> Learned:
+    def learned(self, kind: Callable[[ConsoleSession], Learned]) -> Learned:
         """Return this run's only object of a class, such as what it has learned of hosts."""
         learned: Learned = self._learned.get(kind) or kind(self)
         self._learned[kind] = learned
@@ -131,7 +131,7 @@ class ConsoleSession:
         """Return what holds an object in place of an address; None: nothing else does.
 
         Args:
-            address: May be empty: then no other call for this object is taken for the same one.
+            address: If empty, every holder counts as another one.
         """
         holder = self.holders[type_name].get(object_id)
         return None if address and holder == address else holder

@@ -31,7 +31,7 @@ async def apply_plan(
     listener: ApplyListener,
     watch: Callable[[Providers], None] = lambda providers: None,
 ) -> ApplyResult:
-    """Apply a plan; successful changes are in state in any case.
+    """Apply a plan. Also after an error, state holds the changes that succeeded.
 
     Args:
         watch: Receives the providers before the first request. Stopping them begins nothing more;
@@ -50,6 +50,15 @@ async def apply_plan(
         # With a creation whose outcome stays unknown, no run is complete.
         applied.unsettled = plan.unsettled
         applied.diagnostics += (report_unsettled(item).about(item) for item in plan.unsettled)
+        if plan.targeted:
+            applied.diagnostics.append(
+                warning(
+                    "Applied changes may be incomplete",
+                    "The plan was made with --target: some changes that the program asks for may be"
+                    " left out, and outputs may not be up to date. Plan again without --target to"
+                    " see which changes are pending.",
+                )
+            )
         if applied.complete or only_refreshes:
             left = any(item.mode == "managed" for item in state.addresses())
             gone = plan.mode == "destroy" and not left
@@ -147,7 +156,7 @@ def _take_answers(worker: StepWorker) -> None:
     answers = {
         (providers.console_of(key), *identity): (provider, answer)
         for key, provider in providers.by_key.items()
-        for identity, answer in provider.session.answered_beside.items()
+        for identity, answer in provider.session.answers_about_others.items()
     }
     for item in read_prior(worker.state_session.state).values() if answers else ():
         identity = providers.identity_of(item)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, cast
 
-from opsconsole.diagnostics import AttributePath, Diagnostic, error, has_error, leading_names
+from opsconsole.diagnostics import AttributePath, Diagnostic, error, leading_names
 from opsconsole.errors import UserError
 from opsconsole.language import Block, Evaluator, Instance, OutputValue
 from opsconsole.lifecycle.base import BaseLifecycle
@@ -105,7 +105,7 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         [created] = await lifecycle.plan([PlanCreation(config, address=item.address)])
         planned = created.planned
         # The first plan gave the warnings already.
-        diagnostics += (one for one in created.diagnostics if has_error((one,)))
+        diagnostics += (one for one in created.diagnostics if one.is_error)
         if block.lifecycle_block.prevent_destroy:
             diagnostics.append(refuse_prevented(item.address, replaced=True))
     elif prior is not None:
@@ -193,7 +193,7 @@ def refuse_prevented(address: str, *, replaced: bool = False) -> Diagnostic:
     verb = "replaced" if replaced else "destroyed"
     return error(
         f"{address} would be {verb}, which its lifecycle.prevent_destroy forbids",
-        "Change prevent_destroy, or leave the instance out of this plan with -target.",
+        "Change prevent_destroy, or leave the instance out of this plan with --target.",
     )
 
 

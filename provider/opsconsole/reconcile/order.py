@@ -342,11 +342,13 @@ def dropped_objects(step: Step) -> Iterator[Identity]:
 
 
 def _union(*graphs: Mapping[Node, set[Node]]) -> dict[Node, set[Node]]:
+    """Return the edges of several graphs, without the gates that nothing waits for."""
     union: defaultdict[Node, set[Node]] = defaultdict(set)
     for graph in graphs:
         for node, waits in graph.items():
             union[node] |= waits
-    return union
+    needed = set[Node]().union(*union.values())
+    return {n: waits for n, waits in union.items() if isinstance(n, int) or n in needed}
 
 
 def _outside_of_cycles(

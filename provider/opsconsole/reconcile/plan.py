@@ -191,6 +191,7 @@ class Plan:
         diagnostics: Errors and warnings for the user; with an error the plan cannot be applied.
         lineage, serial: The state that it was made from.
         mode: `normal`, `destroy` or `refresh-only`.
+        targeted: Whether it was made with `-target`.
         calls: Requests that were sent to make it, by operation.
         refreshed: The read values that differ from state, private bytes included.
         data: The data sources that were read.
@@ -209,6 +210,7 @@ class Plan:
     lineage: str = ""
     serial: int = 0
     mode: str = "normal"
+    targeted: bool = False
     calls: Mapping[str, int] = field(default_factory=dict)
     refreshed: tuple[Refreshed, ...] = ()
     data: tuple[DataRead, ...] = ()
@@ -269,7 +271,7 @@ class PlanOptions:
 
     Attributes:
         mode: `normal`, `destroy` or `refresh-only`.
-        targets: Addresses of `-target`; empty: everything.
+        targets: Addresses of `--target`; empty: everything.
         preflight: Whether the plan has the result of a dry run of new hosts.
     """
 

@@ -110,6 +110,13 @@ class Planner:
             destroy = options.mode == "destroy"
             self._targets = Targets(options.targets, stack.graph, known, destroy=destroy)
             self._diagnostics += refuse_split_moves(known.values(), options.targets)
+            self._diagnostics.append(
+                warning(
+                    "Resource targeting is in effect",
+                    "With --target, the plan may leave out changes that the program asks for. Use "
+                    "it in exceptional situations only, such as the recovery from an error.",
+                )
+            )
         if known:
             known = await self._refresh_instances(known)
         self.providers.check_stopped()
@@ -236,7 +243,7 @@ class Planner:
         seen = sum(item is not None and item.seen is not Seen.UNCHECKED for item in read)
         self._unread = len(planned) - seen
         self._partly_shown = sum(map(is_partly_shown, refreshed.values()))
-        # No later run could tell that objects outside of -target went with their owner: the plan
+        # No later run could tell that objects outside of --target went with their owner: the plan
         # may give its address another owner.
         while owned := self._find_gone_with_owner(prior, refreshed):
             refreshed |= await self.providers.refresh(owned)
@@ -286,7 +293,7 @@ class Planner:
                 (address, item.value) for address, item in known.items() if item.value is not None
             )
             self._values.update(_data_in(state))
-        refused = {a for item in self._diagnostics if has_error((item,)) for a in item.addresses}
+        refused = {a for item in self._diagnostics if item.is_error for a in item.addresses}
         drift, refreshed = _compare_reads(known.values())
         return Plan(
             changes=tuple(change for change in changes if change.address not in refused),
@@ -296,6 +303,7 @@ class Planner:
             lineage=state.lineage,
             serial=state.serial,
             mode=mode,
+            targeted=self._targets is not None,
             calls=self.providers.calls,
             refreshed=refreshed,
             data=tuple(walk.data) if walk is not None else (),
@@ -328,7 +336,7 @@ def _leave_unsettled(
     known: Mapping[str, PriorInstance], decided: Container[str] = ()
 ) -> list[Change]:
     """Return a change without an action for each unsettled create without a decision."""
-    # This includes creations outside of -target, as no run is complete with one of them.
+    # This includes creations outside of --target, as no run is complete with one of them.
     return [
         Change(
             item.address,

@@ -131,7 +131,7 @@ class Providers(OpenedProviders):
         if unknown:
             raise UserError(
                 f"{', '.join(unknown)} of provider {key} is known only after apply.",
-                "Apply what it depends on first, with -target.",
+                "Apply what it depends on first, with --target.",
             )
         try:
             self._settings[key] = Settings.from_values(values, self.environ)

@@ -165,7 +165,7 @@ def _refuse_taking_along(
             f"{owner} cannot be deleted: the deletion would {verb} resources that the plan keeps",
             f"The console would also {verb} {', '.join(sorted(names))}. Remove these too, "
             f"give them another {RESOURCES[instance_of(owner).type].title}, or name them in "
-            f"-target too. If it is replaced, refer to it as {owner}.id, so that they move to its "
+            f"--target too. If it is replaced, refer to it as {owner}.id, so that they move to its "
             "replacement.",
         ).about(owner)
         for (owner, verb), names in staying.items()

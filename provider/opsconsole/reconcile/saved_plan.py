@@ -24,11 +24,11 @@ from zipfile import BadZipFile, ZipFile
 
 from opsconsole import resources
 from opsconsole.definition import DataSourceDefinition, ResourceDefinition
-from opsconsole.diagnostics import Diagnostic, Severity, error
+from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import UserError
 from opsconsole.language import Program, lasting_values, read_program, resolve_variables, says_twice
 from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.named_files import read_named
+from opsconsole.named_files import check_writable, read_named
 from opsconsole.reconcile.plan import UNKNOWN_KEY, Action, Plan
 from opsconsole.reconcile.prior import PriorInstance, has_shape
 from opsconsole.reconcile.providers import OnStop, OpenedStack, provider_in_state
@@ -95,8 +95,9 @@ def check_plan_file(path: Path) -> None:
     """Refuse to write a plan over a file that is not a plan, such as the program.
 
     Raises:
-        UserError: There is such a file.
+        UserError: There is such a file, or none can be written there.
     """
+    check_writable(path)
     # An empty file holds nothing that could be lost.
     if not path.is_file() or not path.stat().st_size:
         return
@@ -298,7 +299,7 @@ def reopen(
         name = text.partition("=")[0].strip()
         if kind == "var" and name in saved.variables:
             raise UserError(
-                f"-var {name}: the plan holds the value of this variable already.",
+                f"--var {name}: the plan holds the value of this variable already.",
                 "The value cannot change when the plan is applied; plan again to change it.",
             )
     program = program_of(saved)
@@ -309,7 +310,7 @@ def reopen(
             program,
             directory=Path(saved.root),
             environment=environ,
-            # Last, so that no -var-file changes a value that the plan holds.
+            # Last, so that no --var-file changes a value that the plan holds.
             arguments=[*arguments, ("var-file", str(values))],
         )
     return program, variables
@@ -443,7 +444,7 @@ async def compare_with_console(stack: OpenedStack, plan: Plan, on_stop: OnStop) 
         for item in refreshed.values()
         if item.read is not None
         for diagnostic in item.read.diagnostics
-        if diagnostic.severity is Severity.ERROR
+        if diagnostic.is_error
     ]
     moved = [text for item in refreshed.values() if (text := _difference(item))]
     if moved:

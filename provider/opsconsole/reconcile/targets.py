@@ -1,4 +1,4 @@
-"""The instances that `-target` and `-replace` name."""
+"""The instances that `--target` and `--replace` name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opsconsole.text import first_lines, near_address
 
 
 class Targets:
-    """Decides whether a plan with `-target` covers an address."""
+    """Decides whether a plan with `--target` covers an address."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Targets:
             config = config_address(address)
             if config not in configured:
                 raise UserError(
-                    f"-target names {text}, which is neither in the program nor in state.",
+                    f"--target names {text}, which is neither in the program nor in state.",
                     near_address(text, sorted(addresses))
                     or "Check the address: `opsconsole state list` shows those in state.",
                 )
@@ -56,7 +56,7 @@ class Targets:
                 self._exact.add(address)
                 self._of_exact.add(config)
             if destroy:
-                self._resources |= _reach(config, dependents)
+                self._resources |= _reachable(config, dependents)
             elif config in graph.direct:
                 self._resources.update(graph.ancestors(config))
 
@@ -65,7 +65,7 @@ class Targets:
         instance, _ = instance_and_key(address)
         return instance in self._exact or config_address(address) in self._resources
 
-    def reach(self, config: str) -> bool:
+    def reaches(self, config: str) -> bool:
         """Return whether the plan covers any instance of a configuration address."""
         return config in self._resources or config in self._of_exact
 
@@ -90,7 +90,7 @@ def _dependents(known: Mapping[str, PriorInstance]) -> dict[str, set[str]]:
     return dependents
 
 
-def _reach(start: str, edges: Mapping[str, set[str]]) -> set[str]:
+def _reachable(start: str, edges: Mapping[str, set[str]]) -> set[str]:
     reached: set[str] = set()
     pending = [start]
     while pending:
@@ -103,7 +103,7 @@ def _reach(start: str, edges: Mapping[str, set[str]]) -> set[str]:
 def refuse_split_moves(
     known: Iterable[PriorInstance], targets: Sequence[str]
 ) -> Iterator[Diagnostic]:
-    """Yield an error where `-target` names one end of a move and not the other."""
+    """Yield an error where `--target` names one end of a move and not the other."""
     wanted = {str(Address.parse(text)) for text in targets}
     missing = sorted(
         address
@@ -114,17 +114,17 @@ def refuse_split_moves(
     )
     if missing:
         yield error(
-            "-target leaves out a resource that moves",
+            "--target leaves out a resource that moves",
             "A plan needs every move in it. Add "
-            + " ".join(f"-target='{address}'" for address in missing)
-            + ", or leave -target out.",
+            + " ".join(f"--target='{address}'" for address in missing)
+            + ", or leave --target out.",
         )
 
 
 def warn_undeclared_replacements(
     requested: Iterable[str], declared: Collection[str]
 ) -> Iterator[Diagnostic]:
-    """Warn of each `-replace` that names no declared instance."""
+    """Warn of each `--replace` that names no declared instance."""
     for address in requested:
         if address in declared:
             continue
@@ -133,6 +133,6 @@ def warn_undeclared_replacements(
         like.sort(key=lambda item: (len(item), item))
         remedy = "The program declares no such instance."
         if like:
-            shown = first_lines([f"  -replace='{item}'" for item in like], 10)
+            shown = first_lines([f"  --replace='{item}'" for item in like], 10)
             remedy = "\n".join([f"{remedy} It declares:", *shown])
-        yield warning(f"-replace={address} replaces nothing", remedy)
+        yield warning(f"--replace={address} replaces nothing", remedy)

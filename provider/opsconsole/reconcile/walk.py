@@ -22,7 +22,7 @@ from opsconsole.resources import RESOURCES, owners_above, owning_types
 from opsconsole.state import Address, config_address, instance_and_key, instance_of
 from opsconsole.values import UNKNOWN, Values, unknown_names
 
-# A plan of new instances without -target loads neither.
+# A plan of new instances without --target loads neither.
 if TYPE_CHECKING:
     from opsconsole.reconcile.cascade import Cascade
     from opsconsole.reconcile.targets import Targets
@@ -57,7 +57,7 @@ class Walk:
         values: Present or planned values of instances, by address. The walk adds to them.
         data_for_imports: Values of the data sources that `import` blocks needed, by address; None
             for a failed read.
-        requested: Addresses of `-replace`.
+        requested: Addresses of `--replace`.
         changes: The changes decided, by address.
         declared: Addresses that the program declares.
         diagnostics: Errors and warnings for the user.
@@ -96,7 +96,7 @@ class Walk:
             groups: dict[tuple[str, str], list[PlanInput]] = {}
             for address in level:
                 block = blocks[address]
-                if self.targets is not None and not self.targets.reach(address):
+                if self.targets is not None and not self.targets.reaches(address):
                     # The number of its instances may not be known yet.
                     known = self._known_of_block.get(address, ())
                     self.declared.update(item.address for item in known)

@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from opsconsole.drift.model import (
-    Bucket,
-    CheckOutcome,
-    DriftEntry,
-    DriftReport,
-    Finding,
-    judge,
-    percent,
-)
+from opsconsole.drift.model import Bucket, DriftEntry, DriftReport, Finding
+from opsconsole.drift.verdict import CheckOutcome, judge, percent
 from opsconsole.reports.value_diff import Line, changed_value
 from opsconsole.reports.view import (
     BUCKET_STYLES,

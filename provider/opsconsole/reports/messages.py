@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from opsconsole import __version__
 from opsconsole.clock import timestamp
-from opsconsole.diagnostics import Diagnostic, Severity
+from opsconsole.diagnostics import Diagnostic
 from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, OutputChange
 from opsconsole.reports.json_values import diagnostic_json, type_of, without_empty
 from opsconsole.reports.plan_json import imported_id
@@ -82,8 +82,8 @@ def init_output(text: str, code: str) -> Message:
 
 def diagnostic(item: Diagnostic) -> Message:
     """Return the message of a diagnostic; `cause` holds the console's answer."""
-    word = "Error" if item.severity is Severity.ERROR else "Warning"
-    level = "error" if item.severity is Severity.ERROR else "warn"
+    word = "Error" if item.is_error else "Warning"
+    level = "error" if item.is_error else "warn"
     body = diagnostic_json(item)
     return _message("diagnostic", f"{word}: {item.summary}", level=level, diagnostic=body)
 

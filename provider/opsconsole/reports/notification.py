@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from opsconsole.drift.model import Comparison, DriftReport, judge
+from opsconsole.drift.model import Comparison, DriftReport
+from opsconsole.drift.verdict import judge
 from opsconsole.errors import UserError
 from opsconsole.reports.drift_document import NOTIFICATION, NotificationDocument
 from opsconsole.reports.drift_view import entry_text, since_text
@@ -25,8 +26,11 @@ _CHARACTERS: Final = 2500
 message."""
 
 
-def check_url(url: str) -> None:
+def check_url(url: str, source: str) -> None:
     """Refuse an address to which a secret would be sent unencrypted.
+
+    Args:
+        source: The option or the environment variable that gives the URL.
 
     Raises:
         UserError: The URL is neither https nor on this machine.
@@ -39,11 +43,12 @@ def check_url(url: str) -> None:
     host = parts.hostname or ""
     if not host or parts.scheme not in ("http", "https"):
         raise UserError(
-            "The URL of --notify is not one.", "It begins with https://, as the service shows it."
+            f"The URL of {source} is not one.", "It begins with https://, as the service shows it."
         )
     if parts.scheme == "http" and not is_loopback(host):
         raise UserError(
-            "The URL of --notify is http: it is a secret, and would cross the network unencrypted.",
+            f"The URL of {source} is http: it is a secret, and would cross the network "
+            "unencrypted.",
             "Use https; http is for this machine alone.",
         )
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from opsconsole.definition import Attribute, DataSourceDefinition, Kind, ResourceDefinition
+from opsconsole.definition import DataSourceDefinition, Kind, ResourceDefinition
 from opsconsole.errors import UserError
 from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, OutputChange, Plan
 from opsconsole.reports.value_diff import TO_NULL, Line, changed_value, diff_lines, lines_of_value
@@ -122,14 +122,23 @@ def _reason(change: Change) -> str:
 
 def describe_no_changes(plan: Plan) -> str:
     """Describe a plan without changes; attributes that were not seen may differ on the console."""
-    if not plan.unread and not plan.partly_shown:
-        return "The console matches the program."
-    sentences = ["State matches the program."]
-    if plan.unread:
-        sentences.append(f"{_count_words(plan.unread)} not read from the console.")
-    if plan.partly_shown:
-        sentences.append(f"{_count_words(plan.partly_shown)} shown only in part by the console.")
-    return " ".join(sentences)
+    sentences = []
+    if plan.mode == "destroy":
+        said = "There is nothing to destroy."
+    elif plan.mode == "refresh-only":
+        said = "State matches what was read of the console."
+    elif plan.unread or plan.partly_shown:
+        said = "State matches the program."
+        if plan.unread:
+            sentences.append(f"{_count_words(plan.unread)} not read from the console.")
+        if plan.partly_shown:
+            words = _count_words(plan.partly_shown)
+            sentences.append(f"{words} shown only in part by the console.")
+    else:
+        said = "The console matches the program."
+    if plan.targeted:
+        said = f"For the targets, {said[0].lower()}{said[1:]}"
+    return " ".join([said, *sentences])
 
 
 def describe_no_requests(plan: Plan) -> str:
@@ -191,17 +200,16 @@ def definition_of(address: str, type_name: str) -> ResourceDefinition | DataSour
     return RESOURCES.get(type_name)
 
 
-def kinds_of(address: str, type_name: str) -> dict[str, Kind]:
+def kinds_of(address: str, type_name: str) -> Mapping[str, Kind]:
     """Return the kinds of the attributes by name; empty if the type is not one of ours."""
     definition = definition_of(address, type_name)
-    return {} if definition is None else {item.name: item.kind for item in definition}
+    return {} if definition is None else definition.kinds
 
 
 def sensitive_of(address: str, type_name: str, marked: frozenset[str]) -> frozenset[str]:
     """Return the names that must not be shown: those `marked` and those defined as sensitive."""
     definition = definition_of(address, type_name)
-    defined: tuple[Attribute, ...] = () if definition is None else definition.attributes
-    return marked.union(item.name for item in defined if item.sensitive)
+    return marked if definition is None else marked | definition.sensitive_names
 
 
 def _label_attribute(type_name: str) -> str:

@@ -260,11 +260,8 @@ def _drift(plan: Plan, pen: Pen) -> str:
 def _nothing(plan: Plan, pen: Pen) -> str:
     if has_error(plan.diagnostics):
         return pen.paint("Planning failed.", "bold", "red") + "\n"
-    words = {
-        "destroy": "There is nothing to destroy.",
-        "refresh-only": "State matches what was read of the console.",
-    }.get(plan.mode, describe_no_changes(plan))
-    headline = f"{pen.paint('No changes.', 'bold', 'green')} {pen.bold(words)}\n"
+    words = pen.bold(describe_no_changes(plan))
+    headline = f"{pen.paint('No changes.', 'bold', 'green')} {words}\n"
     if plan.drift and plan.mode != "refresh-only":
         headline += "\nApplying only updates state with the changes above.\n"
     return headline

@@ -88,9 +88,7 @@ def render_diagnostics(diagnostics: Iterable[Diagnostic], pen: Pen = PLAIN) -> s
     Diagnostics that differ only in their resource are shown once.
     """
     # Errors come last, because the end of a text is nearest to the prompt.
-    ordered = sorted(
-        dedupe_diagnostics(diagnostics), key=lambda item: item.severity is Severity.ERROR
-    )
+    ordered = sorted(dedupe_diagnostics(diagnostics), key=lambda item: item.is_error)
     return "".join(_one(item, pen) for item in ordered)
 
 

@@ -12,15 +12,13 @@ from dataclasses import dataclass, replace
 
 from opsconsole.errors import UserError
 from opsconsole.standin.verbs import VERBS, Flag, Verb
+from opsconsole.text import read_switch
 
 GROUPS = frozenset(("state", "providers", "workspace", "metadata"))
 """The first words of two-word verbs."""
 
 _HELP = frozenset(("-help", "--help", "-h"))
 _VERSION = frozenset(("-version", "--version", "-v"))
-_TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
-FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
-"""The values that turn a flag off, as in Go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +148,7 @@ def _read_flags(
 
 
 def _switch(name: str, value: str | None) -> str:
-    if value is None or value in _TRUE:
-        return "true"
-    if value in FALSE:
-        return "false"
-    raise UserError(f"-{name} is on or off, not {value!r}.", f"Write -{name} or -{name}=false.")
+    on = True if value is None else read_switch(value)
+    if on is None:
+        raise UserError(f"-{name} is on or off, not {value!r}.", f"Write -{name} or -{name}=false.")
+    return "true" if on else "false"

@@ -58,7 +58,7 @@ def _required_providers(directory: Path) -> Iterator[str]:
             settings = document.get("terraform") or {}
             for body in settings if isinstance(settings, list) else [settings]:
                 for wanted in body["required_providers"].values():
-                    if wanted["source"].endswith(SOURCE):
+                    if f"/{wanted['source']}".endswith(f"/{SOURCE}"):
                         yield f"{engine_of(directory).host}/{SOURCE}"
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             # The verbs that need the file report its errors.

@@ -32,6 +32,7 @@ from opsconsole.state.lock import (
     LockInfo,
     Locking,
     info_file,
+    is_locked,
     lock_file,
     release_file,
     remove_unwritten,
@@ -192,6 +193,11 @@ Stamp = tuple[int, int, int]
 """Size, time of the last write in nanoseconds, and number of a file."""
 
 
+def not_locked_error(name: str) -> UserError:
+    """Make the error for the release of a lock that nobody holds."""
+    return UserError(f"The state {name} is not locked.", "There is nothing to release.")
+
+
 class LocalBackend(Backend):
     """A state file on this machine, from `open` to `close`."""
 
@@ -315,6 +321,9 @@ class LocalBackend(Backend):
         return f"Compare it with {self.path}, which is another file now, and keep one of them."
 
     def check_force_unlock(self, lock_id: str) -> None:
+        with file_errors("look at", self.path, ""):
+            if not is_locked(self.path):
+                raise not_locked_error(self.name)
         holder = LockInfo.read(info_file(self.path))
         who = f" It is held by {holder}." if holder else ""
         raise UserError(

@@ -31,6 +31,9 @@ from opsconsole.state.files import is_file
 _POLL = (0.1, 0.2, 0.4, 0.8, 1.0)
 # POSIX allows either error for a lock that another process holds.
 _HELD = (errno.EACCES, errno.EAGAIN)
+# The process ID, last, must be 0 for a lock of an open file description. `0q` pads the structure as
+# C does.
+_OFD_REQUEST = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 
 
 class LockInfo(NamedTuple):
@@ -121,7 +124,7 @@ class LockHeld(TryLater):
         who = str(holder) if holder else "someone whom the backend does not name"
         super().__init__(
             f"The state {name} is locked by {who}.",
-            f"Wait for it to end, or give -lock-timeout=DURATION to wait for it here.{remedy}",
+            f"Wait for it to end, or give --lock-timeout=DURATION to wait for it here.{remedy}",
         )
         self.holder = holder
 
@@ -226,15 +229,33 @@ def _note(path: Path, operation: str) -> None:
         raise file_error("write", note, error, "The state is as it was.") from error
 
 
+def is_locked(path: Path) -> bool:
+    """Return whether another process holds the lock of a state.
+
+    Raises:
+        OSError: The file cannot be opened.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        if not hasattr(fcntl, "F_OFD_GETLK"):
+            return not _try_lock(descriptor)
+        # This only asks: a run that begins meanwhile finds the lock free.
+        found = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _OFD_REQUEST)
+        return bool(struct.unpack_from("h", found)[0] != fcntl.F_UNLCK)
+    finally:
+        os.close(descriptor)
+
+
 def _try_lock(descriptor: int) -> bool:
     """Take an exclusive lock without waiting."""
     try:
         # A lock of the open file description conflicts with Terraform's fcntl lock just as another
         # fcntl lock does, but is kept when this process closes another descriptor of the file.
         if hasattr(fcntl, "F_OFD_SETLK"):
-            # The process ID, last, must be 0 for such a lock. `0q` pads the structure as C does.
-            request = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-            fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, request)
+            fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _OFD_REQUEST)
         else:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

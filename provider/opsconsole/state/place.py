@@ -90,11 +90,20 @@ def local_path(directory: Path, settings: Mapping[str, Any], workspace: str) -> 
 
     Args:
         settings: The backend's block, with the optional `path` and `workspace_dir`.
+
+    Raises:
+        UserError: One of the two is not a path.
     """
+    name = "path" if workspace == DEFAULT_WORKSPACE else "workspace_dir"
+    value = settings.get(name) or _PLACE["local"][name]
+    if not isinstance(value, str) or "\0" in value:
+        raise UserError(
+            f"`{name}` of the local backend is not a path: {json.dumps(value, default=str)}.",
+            "Write it as a text, relative to the directory of the program.",
+        )
     if workspace == DEFAULT_WORKSPACE:
-        return directory / (settings.get("path") or "terraform.tfstate")
-    folder = directory / (settings.get("workspace_dir") or WORKSPACES_FOLDER)
-    return folder / workspace / "terraform.tfstate"
+        return directory / value
+    return directory / value / workspace / "terraform.tfstate"
 
 
 def merge_settings(

@@ -41,7 +41,7 @@ class Recovered:
         was_torn: Whether the copy replaced the state.
         changes: The changes that were added to the state.
         intents: The open intents.
-        count: How many changes the journals hold.
+        change_count: How many changes the journals hold.
         warnings: Warnings for the user about objects that the state and a journal dispute.
     """
 
@@ -50,7 +50,7 @@ class Recovered:
     was_torn: bool = False
     changes: Sequence[StateChange] = ()
     intents: Sequence[Intent] = ()
-    count: int = 0
+    change_count: int = 0
     warnings: Sequence[str] = ()
 
     @property

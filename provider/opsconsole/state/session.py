@@ -94,7 +94,7 @@ class StateSession:
             journal: The existing journal, which holds the `recovered` changes.
         """
         self.state = recovered.state
-        self.folded = recovered.count
+        self.folded = recovered.change_count
         self.warnings = recovered.warnings
         self.open_intents = recovered.intents
         self._backend = backend

@@ -167,7 +167,7 @@ class TerraformBackend(Backend):
         said = _plain_text(done.stderr or done.stdout)
         raise UserError(
             f"`{Path(self._binary).name} state {verb}` failed for {self.name}: {said}",
-            self._init() if "init" in said else _KEPT if verb == "push" else "",
+            self._init() if re.search(r"\binit\b", said) else _KEPT if verb == "push" else "",
         )
 
     def _init(self) -> str:

@@ -142,14 +142,14 @@ class Client:
         while True:
             slot = LargeAnswerSlot(self._shared_limiter().large_answers)
             try:
-                # In no variable of this frame: it would keep a large answer in memory.
+                # Not assigned to a variable, which would keep a large answer in memory.
                 return self.check_shape(
                     operation,
                     await self._follow_redirects(operation, url, content_type, content, slot),
                     shape,
                 )
             except ConsoleError as problem:
-                # So would its traceback.
+                # The traceback would keep the answer too.
                 failed = problem.with_traceback(None)
             finally:
                 slot.end()

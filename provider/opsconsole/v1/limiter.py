@@ -37,9 +37,9 @@ class Rate:
         self._base: float | None = None
         self._grows_from = self._resumed_at = 0.0
         self._growth_seconds = 1.0
-        self._vague = 0
+        self._vague_measurements = 0
         self._refused_at: float | None = None
-        self._accepted = self._saved_up = self._in_vain = 0
+        self._accepted = self._burst = self._fruitless_pauses = 0
         self._next = -math.inf
 
     @property
@@ -60,7 +60,7 @@ class Rate:
         if self._base is None:
             return self._most
         grown = max(0.0, now - self._grows_from) / self._growth_seconds
-        growth = 1 + _GROWTH * ((grown if self._vague else 0.0) + grown**3)
+        growth = 1 + _GROWTH * ((grown if self._vague_measurements else 0.0) + grown**3)
         return min(self._most, self._base * growth)
 
     def wait(self, now: float) -> float:
@@ -80,28 +80,28 @@ class Rate:
     def note_accepted(self, sent: float) -> None:
         """Note an answer other than 429 to a request that was sent at the moment `sent`."""
         if self._refused_at is None or sent > self._refused_at:
-            self._in_vain = 0
+            self._fruitless_pauses = 0
             self._accepted += 1
 
     def note_refused(self, sent: float, now: float, asked: float | None) -> float:
         """Note a 429 and the wait that it asked for; return the seconds without requests."""
         pause = asked or 0.0
         if self._refused_at is None:
-            self._saved_up = max(1, self._accepted)
+            self._burst = max(1, self._accepted)
         elif sent <= self._refused_at:
             # The refusals of requests that were under way together count as one.
             return pause
         elif self._accepted:
             # In a pause, a console saves up no more than it had saved up before the first refusal.
-            beyond = (self._accepted - self._saved_up) / max(0.001, sent - self._resumed_at)
+            beyond = (self._accepted - self._burst) / max(0.001, sent - self._resumed_at)
             granted = max(beyond, self._accepted / (sent - self._refused_at))
             self._measure(sent, granted, pause)
         else:
-            self._in_vain += 1
-        if self._in_vain or self._base is None:
+            self._fruitless_pauses += 1
+        if self._fruitless_pauses or self._base is None:
             # Two seconds at most.
-            backoff = _FIRST_BACKOFF * 2.0 ** min(self._in_vain, 3)
-            pause = max(pause, backoff) if self._in_vain else pause or backoff
+            backoff = _FIRST_BACKOFF * 2.0 ** min(self._fruitless_pauses, 3)
+            pause = max(pause, backoff) if self._fruitless_pauses else pause or backoff
         elif not pause:
             pause = 1 / self._base
         self._accepted = 0
@@ -113,12 +113,14 @@ class Rate:
         """Set the rate between the one that was certainly granted and the one that was refused."""
         refused = self.per_second(now)
         most = max(granted, refused if refused < math.inf else _FIRST_GUESS * granted)
-        self._vague = self._vague + 1 if most > _VAGUE * granted else 0
+        self._vague_measurements = self._vague_measurements + 1 if most > _VAGUE * granted else 0
         self._base = max(_MIN_RATE, _DECREASE * math.sqrt(granted * most))
         # Pauses may take a twentieth of the time, and one request in forty may be refused.
         self._growth_seconds = max(2.0, 40 / self._base, 50 * pause)
-        if self._vague:
-            self._growth_seconds = min(self._growth_seconds, 0.5 * 2.0 ** min(self._vague - 1, 8))
+        if self._vague_measurements:
+            self._growth_seconds = min(
+                self._growth_seconds, 0.5 * 2.0 ** min(self._vague_measurements - 1, 8)
+            )
 
 
 @dataclass(frozen=True, slots=True)

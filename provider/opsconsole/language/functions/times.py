@@ -13,19 +13,9 @@ from opsconsole.language.functions.registry import Signature
 from opsconsole.language.name_resolver import NameResolver
 from opsconsole.language.numbers import int64
 from opsconsole.language.values import STRING
+from opsconsole.text import nanoseconds
 from opsconsole.values import UNKNOWN
 
-_UNITS = {
-    "ns": 1,
-    **dict.fromkeys(("us", "µs", "μs"), 10**3),
-    "ms": 10**6,
-    "s": 10**9,
-    "m": 60 * 10**9,
-    "h": 3600 * 10**9,
-}
-"""The nanoseconds in each unit of a duration."""
-_DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
-_TERM = re.compile(r"(\d*)\.?(\d*)([a-zµμ]+)", re.ASCII)
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
@@ -50,17 +40,10 @@ def _parse_time(text: str) -> tuple[datetime, int]:
 
 
 def _nanoseconds(duration: str) -> int:
-    if not _DURATION.fullmatch(duration):
-        raise EvaluationError(f'"{duration}" is not a duration')
-    total = 0
-    for number, decimals, unit in _TERM.findall(duration):
-        # Go computes the part behind the point in double precision, from 18 digits.
-        part = int(decimals[:18] or "0") * (_UNITS[unit] / 10 ** len(decimals[:18]))
-        total += int(number or "0") * _UNITS[unit] + int(part)
-    total = -total if duration.startswith("-") else total
-    if not -(2**63) <= total < 2**63:
-        raise EvaluationError(f"the duration {duration} is longer than 292 years")
-    return total
+    try:
+        return nanoseconds(duration)
+    except ValueError as problem:
+        raise EvaluationError(str(problem)) from problem
 
 
 @Signature("timeadd", (STRING, STRING))

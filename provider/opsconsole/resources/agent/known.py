@@ -113,7 +113,7 @@ def doubt_plugins(
     session: ConsoleSession, plugin_ids: Iterable[Any], attribute: str
 ) -> list[Diagnostic]:
     """Warn of ids that no list of the run shows."""
-    shown = session.get(KnownAgents).shown_plugins
+    shown = session.learned(KnownAgents).shown_plugins
     unseen = [item for item in plugin_ids if isinstance(item, str) and item not in shown]
     if not unseen or not shown:
         return []

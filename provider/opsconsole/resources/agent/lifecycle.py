@@ -93,7 +93,7 @@ class AgentLifecycle(BaseLifecycle):
 
     def __init__(self, session: ConsoleSession) -> None:
         super().__init__(session)
-        self._known = session.get(KnownAgents)
+        self._known = session.learned(KnownAgents)
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
         config = request.config
@@ -117,7 +117,7 @@ class AgentLifecycle(BaseLifecycle):
         policy, _ = self.session.settings.on_missing_of(HOST.name)
         if host_id is None or policy == "error":
             return False
-        is_gone = await self.session.get(HostReader).is_gone(host_id)
+        is_gone = await self.session.learned(HostReader).is_gone(host_id)
         if is_gone:
             self.session.gone[HOST.name].add(host_id)
         return is_gone
@@ -149,8 +149,9 @@ class AgentLifecycle(BaseLifecycle):
         self._known.meet(state, address)
 
     def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> ReadOutcome:
-        """Update an agent from the answer to an attach or a detach; archived is no volatile status.
+        """Update an agent from the answer to an attach or a detach.
 
+        `archived` is kept, although `status` is volatile.
         An answer that is no whole Agent changes nothing.
         """
         # The list of plugins says whether they took place, so this answer may be left out.
@@ -421,7 +422,7 @@ class AgentLifecycle(BaseLifecycle):
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, private_state = request.prior, PrivateState.decode(request.private)
-        why = Removal.ALONE if private_state.kept else Removal.UNEXPLAINED
+        why = Removal.ALONE if private_state.owner_stays else Removal.UNEXPLAINED
         if prior.get("host_id") in self.session.gone[HOST.name]:
             why = Removal.WITH_OWNER
         name = self.name(prior, request.address)
@@ -430,16 +431,16 @@ class AgentLifecycle(BaseLifecycle):
             return Outcome(prior, request.private, diagnostics)
         if self.has_operation("delete") and not self.definition.is_abandoned(prior):
             return await super()._delete(request)
-        if not private_state.kept:
+        if not private_state.owner_stays:
             if self.session.stopped:
                 # The deletion of its host, which archives it, is not begun any more.
                 return Outcome(prior, request.private, begun=False)
             known = self._known.meet(prior, request.address)
-            self.session.get(HostDeletions).released[known.id] = known
+            self.session.learned(HostDeletions).released[known.id] = known
         return Outcome(None, diagnostics=self.unplanned_warnings(request, diagnostics))
 
     async def is_there(self, object_id: str) -> bool:
-        """Read whether an agent exists and is not archived; raise if the read does not show it."""
+        """Return whether an agent exists and is not archived; raise if the read cannot tell."""
         if self.has_operation("read"):
             return (await self.fetch(object_id)).get("status") != "archived"
         # A list that was read before the deletion would prove nothing.

@@ -80,7 +80,7 @@ async def attach_or_detach(
             answer = await console.call("plugin_attach", agent_id, body={"plugin_id": plugin_id})
         else:
             answer = await console.call("plugin_detach", agent_id, plugin_id)
-        session.answered_beside[AGENT.type_name, agent_id] = answer
+        session.answers_about_others[AGENT.type_name, agent_id] = answer
         return answer
     except ConsoleError as problem:
         if await listed_after(session, agent_id, plugin_id, problem) is not attaches:
@@ -100,7 +100,7 @@ async def listed_after(
         return None
     session.forget_list("plugin_list", agent_id)
     try:
-        listing = await session.get(KnownAgents).plugins(agent_id)
+        listing = await session.learned(KnownAgents).plugins(agent_id)
     except NotFound:
         # Where there is no agent, nothing is attached to it.
         return False
@@ -118,7 +118,7 @@ class AgentPluginLifecycle(BaseLifecycle):
 
     def __init__(self, session: ConsoleSession) -> None:
         super().__init__(session)
-        self._known = session.get(KnownAgents)
+        self._known = session.learned(KnownAgents)
         self._attaching: dict[str, _Attaching] = {}
 
     @property
@@ -301,7 +301,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         except ApiError as problem:
             # Some consoles still list the plugins of archived agents, and refuse to detach them.
             host_id = self._host_of(request)
-            if host_id is not None and await self.session.get(HostReader).is_gone(host_id):
+            if host_id is not None and await self.session.learned(HostReader).is_gone(host_id):
                 return Outcome(None)
             if not isinstance(problem, NotFound):
                 raise

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 class BulkCreate:
     """The guarded imports of one creation.
 
-    `lifecycle` is that of hosts, whose names and messages it shares.
+    `lifecycle` is the lifecycle of hosts. It names hosts in messages.
 
     Each row is reported once its outcome is known. A rehearsal ends where the real import would
     begin, and reports only rows that would not be created.
@@ -57,8 +57,8 @@ class BulkCreate:
         self._report = report
         self._rehearsal = rehearsal
         self._session = lifecycle.session
-        self._deletions = lifecycle.session.get(HostDeletions)
-        self._imports = lifecycle.session.get(GuardedImports)
+        self._deletions = lifecycle.session.learned(HostDeletions)
+        self._imports = lifecycle.session.learned(GuardedImports)
         self._named: dict[str, list[str]] = {}
 
     async def run(self, requests: Sequence[CreateRequest]) -> None:

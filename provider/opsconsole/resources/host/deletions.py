@@ -73,8 +73,8 @@ class HostDeletions:
             before = self._activity()
             again = await self.wait_for_another(set(self.ended), clock() + 1.0)
             if not again and not self.under_way and self._activity() == before:
-                # Terraform does not announce its next steps. It may begin nothing while as many
-                # creations wait as it makes at a time. Silence is the only sign that no deletion
+                # Terraform does not announce its next steps. While as many creations wait as it
+                # makes at a time, it begins nothing else. Silence is the only sign that no deletion
                 # comes.
                 self._quiet_seconds[self._session.deletes_begun] += 1
                 return False

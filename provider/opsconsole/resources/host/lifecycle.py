@@ -43,8 +43,8 @@ from opsconsole.values import UNKNOWN, Values, changed_fields
 class PlannedHostNames:
     """The names of hosts that Terraform has planned to create and to delete, call after call.
 
-    The second plan gets the warning. The native engine sees a plan as a whole, and
-    names addresses (`reconcile.removals`).
+    Of the two plans, the later one carries the warning. The native engine sees a plan as a whole,
+    and names addresses (`reconcile.removals`).
     """
 
     def __init__(self) -> None:
@@ -79,8 +79,8 @@ class HostLifecycle(BaseLifecycle):
     def __init__(self, session: ConsoleSession) -> None:
         super().__init__(session)
         self._planned_names = PlannedHostNames()
-        self._reader = session.get(HostReader)
-        self._imports = session.get(GuardedImports)
+        self._reader = session.learned(HostReader)
+        self._imports = session.learned(GuardedImports)
 
     @property
     def creates_together(self) -> int:
@@ -213,7 +213,7 @@ class HostLifecycle(BaseLifecycle):
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, host_id = request.prior, request.prior["id"]
-        deletions = self.session.get(HostDeletions)
+        deletions = self.session.learned(HostDeletions)
         is_adopted = (HOST.type_name, host_id) in self.session.adopted
         if is_adopted and not HOST.is_abandoned(prior):
             deletions.end(host_id)
@@ -265,7 +265,7 @@ def _list_released(
     session: ConsoleSession, host_id: str, *, may_be_gone: bool
 ) -> tuple[Diagnostic, ...]:
     """List the agents released in this run that a failed deletion leaves behind."""
-    released = session.get(HostDeletions).released.values()
+    released = session.learned(HostDeletions).released.values()
     agents = [agent for agent in released if agent.host_id == host_id]
     if not agents:
         return ()

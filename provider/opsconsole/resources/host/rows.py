@@ -44,7 +44,7 @@ class ImportRow:
     notes: tuple[Diagnostic, ...] = ()
     """The diagnostics that its outcome has beside its own."""
     number: int = field(default_factory=_numbers.__next__)
-    """Tells it from every other row of the process."""
+    """Unique among the rows of this process."""
 
     @property
     def holder(self) -> str:
@@ -77,7 +77,7 @@ async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
     Raises:
         OtherHost: The host is not the one of this row.
     """
-    reader = lifecycle.session.get(HostReader)
+    reader = lifecycle.session.learned(HostReader)
     if not reader.operation:
         return unread_outcome(row)
     try:
@@ -175,7 +175,7 @@ async def _read_existing(
     session: ConsoleSession, host_id: str
 ) -> tuple[Mapping[str, Any], tuple[Diagnostic, ...]]:
     """Read the host, with diagnostics; empty where hosts cannot be read."""
-    reader = session.get(HostReader)
+    reader = session.learned(HostReader)
     if not reader.operation:
         return {}, ()
     try:

@@ -162,7 +162,7 @@ class GuardedImports:
         # Until an answer shows that dry runs are honoured, they go one by one: a console that
         # imports the rows all the same gets no second chunk.
         dry_runs = self._session.dry_runs
-        async with nullcontext() if dry_runs.honoured else dry_runs.first:
+        async with nullcontext() if dry_runs.honoured else dry_runs.first_alone:
             if dry_runs.ignored:
                 raise DryRunIgnored(f"{DRY_RUN_IMPORTED}. Nothing more is sent.")
             result = await send()

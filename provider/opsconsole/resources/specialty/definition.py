@@ -19,6 +19,7 @@ from opsconsole.definition import (
     timestamps,
 )
 from opsconsole.diagnostics import Diagnostic, error
+from opsconsole.text import DURATION
 from opsconsole.values import Values
 
 _declared = partial(declarable, change=ChangeRule.REFUSE, lifted_by="specialty_update")
@@ -90,9 +91,7 @@ SPECIALTY = ResourceDefinition(
                     "How long a delete may wait for the agents that carry the specialty to be "
                     "archived, such as `2m`; 2 minutes where none is set.",
                     optional=True,
-                    bounds=Bounds(
-                        pattern=r"(\d+(\.\d+)?(ms|s|m|h))+", hint="a duration such as 90s or 2m"
-                    ),
+                    bounds=Bounds(pattern=DURATION, hint="a duration such as 90s or 2m"),
                 ),
             ),
         ),

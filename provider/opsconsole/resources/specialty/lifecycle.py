@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
@@ -40,7 +39,7 @@ from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import SPECIALTY
 from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.resources.host.deletions import HostDeletions
-from opsconsole.text import did_you_mean
+from opsconsole.text import did_you_mean, nanoseconds
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Values
@@ -50,7 +49,6 @@ _CREATE_IT = (
     "The API has no operation that creates one: create it in the console, or check the key."
     + naming_hint("specialty_create")
 )
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class SpecialtyLifecycle(BaseLifecycle):
@@ -75,7 +73,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         name = self.name(values, request.address)
         diagnostics = refuse_changes(self.definition, proposal, values, name)
         if not diagnostics and not self.session.plans_whole:
-            # Its plan has no word for it but "will be created".
+            # Terraform's plan can only say "will be created".
             diagnostics.append(
                 warning(f"This takes the {name} under management; nothing is created")
             )
@@ -147,7 +145,7 @@ class SpecialtyLifecycle(BaseLifecycle):
 
     async def send_delete(self, prior: Values) -> Mapping[str, Any]:
         """Delete a specialty, again after each host whose agents may have carried it."""
-        hosts = self.session.get(HostDeletions)
+        hosts = self.session.learned(HostDeletions)
         deadline = asyncio.get_running_loop().time() + _delete_timeout(prior)
         while True:
             # Noted before the call: a host that goes while it is under way calls for another try.
@@ -180,7 +178,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         return outcome
 
     async def is_there(self, object_id: str) -> bool:
-        """Read whether a specialty exists; raise if the read does not show it."""
+        """Return whether a specialty exists; raise if the read cannot tell."""
         if self.has_operation("read"):
             return await super().is_there(object_id)
         listing = await self.session.list_once("specialty_search")
@@ -192,7 +190,7 @@ class SpecialtyLifecycle(BaseLifecycle):
 
     def _refuse_carried(self, prior: Values, problem: Conflict) -> Diagnostic:
         summary = f"An agent still carries the {self.name(prior)}"
-        known = self.session.get(KnownAgents)
+        known = self.session.learned(KnownAgents)
         others = problem.problem.texts - {prior["id"]}
         carriers = self.session.named_in(others) or sorted(
             str(agent)
@@ -231,8 +229,11 @@ def _delete_timeout(prior: Values) -> float:
     declared = (prior.get("timeouts") or {}).get("delete")
     if not isinstance(declared, str):
         return _DEFAULT_DELETE_TIMEOUT
-    parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", declared)
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    try:
+        return nanoseconds(declared) / 10**9
+    except ValueError:
+        # The definition bounds the form, so it is longer than Go can hold: wait the longest time.
+        return 2**63 / 10**9
 
 
 async def find_specialty(

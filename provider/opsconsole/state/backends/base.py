@@ -15,14 +15,16 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import DEFAULT_WORKSPACE, Backend, RunOptions
+from opsconsole.state.backend import DEFAULT_WORKSPACE, Backend, RunOptions, not_locked_error
 from opsconsole.state.lock import LockHeld, LockInfo, take_lock
 from opsconsole.state.place import LastPlace
+from opsconsole.text import quote, read_switch
 
 _PAUSES: Final = (0.25, 0.5, 1.0, 2.0)
 JOURNAL: Final = "opsconsole-journal"
 """The name of a journal's copy beside the state."""
-_TRUE = frozenset(("1", "t", "true", "yes", "on"))
+_LARGEST = 2**31 - 1
+"""The largest number that a setting may have, up or down."""
 
 
 class BackendSettings:
@@ -55,13 +57,23 @@ class BackendSettings:
             where = f", in the environment as {variables[0]}" if variables else ""
             raise UserError(
                 f"The {self.kind} backend has no `{name}`.",
-                f"Set it in the backend's block{where}, or with -backend-config={name}=VALUE.",
+                f"Set it in the backend's block{where}, or with --backend-config={name}=VALUE.",
             )
         return value
 
     def flag(self, name: str, *variables: str) -> bool:
-        """Return a setting that is on or off."""
-        return self.text(name, *variables).lower() in _TRUE
+        """Return a setting that is on or off.
+
+        Raises:
+            UserError: The setting is neither.
+        """
+        text = self.text(name, *variables)
+        value = read_switch(text) if text else False
+        if value is None:
+            raise UserError(
+                f"`{name}` of the {self.kind} backend is true or false, not {quote(text)}."
+            )
+        return value
 
     def number(self, name: str, *variables: str, default: int = 0) -> int:
         """Return a whole number.
@@ -71,7 +83,10 @@ class BackendSettings:
         """
         text = self.text(name, *variables)
         try:
-            return int(float(text)) if text else default
+            number = float(text) if text else default
+            if abs(number) > _LARGEST:
+                raise UserError(f"`{name}` of the {self.kind} backend is too large: {text}.")
+            return int(number)
         except ValueError as error:
             raise UserError(
                 f"`{name}` of the {self.kind} backend is not a number: {text}."
@@ -226,7 +241,7 @@ class SharedBackend(Backend, ABC):
     def force_unlock(self, lock_id: str) -> None:
         holder = self.holder()
         if holder is None:
-            raise UserError(f"The state {self.name} is not locked.", "There is nothing to release.")
+            raise not_locked_error(self.name)
         with self._translating("unlock"):
             if lock_id not in self._lock_ids(holder):
                 raise UserError(

@@ -14,7 +14,7 @@ import httpx
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import DEFAULT_WORKSPACE, RunOptions
-from opsconsole.state.backends.base import BackendSettings, LockLost, SharedBackend
+from opsconsole.state.backends.base import BackendSettings, LockLost, SharedBackend, one_line
 from opsconsole.state.document import decode, encode, fields_of, lay_out
 from opsconsole.state.lock import LockHeld, LockInfo
 
@@ -46,6 +46,7 @@ class HttpBackend(SharedBackend):
             raise _no_workspaces()
         settings = BackendSettings("http", block)
         self._address = settings.need("address", "TF_HTTP_ADDRESS")
+        name = str(_url("address", self._address).copy_with(username=None, password=None))
         self._update = settings.text("update_method", "TF_HTTP_UPDATE_METHOD", default="POST")
         self._lock_request = (
             settings.text("lock_method", "TF_HTTP_LOCK_METHOD", default="LOCK"),
@@ -55,16 +56,22 @@ class HttpBackend(SharedBackend):
             settings.text("unlock_method", "TF_HTTP_UNLOCK_METHOD", default="UNLOCK"),
             settings.text("unlock_address", "TF_HTTP_UNLOCK_ADDRESS"),
         )
-        self._tries = 1 + settings.number("retry_max", "TF_HTTP_RETRY_MAX", default=2)
+        for setting, (_, address) in (
+            ("lock_address", self._lock_request),
+            ("unlock_address", self._unlock_request),
+        ):
+            if address:
+                _url(setting, address)
+        # As in Terraform's client, a negative number retries nothing and waits for nothing.
+        self._tries = 1 + max(0, settings.number("retry_max", "TF_HTTP_RETRY_MAX", default=2))
         self._waits = (
-            settings.number("retry_wait_min", "TF_HTTP_RETRY_WAIT_MIN", default=1),
-            settings.number("retry_wait_max", "TF_HTTP_RETRY_WAIT_MAX", default=30),
+            max(0, settings.number("retry_wait_min", "TF_HTTP_RETRY_WAIT_MIN", default=1)),
+            max(0, settings.number("retry_wait_max", "TF_HTTP_RETRY_WAIT_MAX", default=30)),
         )
         self.lockable = bool(self._lock_request[1])
         self._lost: LockLost | None = None
         self._sent: Any = None
         self._embedded = b""
-        name = str(httpx.URL(self._address).copy_with(username=None, password=None))
         super().__init__(settings, workspace, options, name)
 
     def check_lock(self) -> None:
@@ -206,8 +213,9 @@ class HttpBackend(SharedBackend):
                 )
             except httpx.HTTPError as error:
                 if not left:
+                    said = one_line(error) or type(error).__name__
                     raise UserError(
-                        f"Cannot reach the state {self.name}: {error or type(error).__name__}.",
+                        f"Cannot reach the state {self.name}: {said}.",
                         "Check the address, the network and the proxy settings, then run again.",
                     ) from error
             else:
@@ -256,6 +264,27 @@ class HttpBackend(SharedBackend):
             f" {answer.reason_phrase}.",
             _REMEDIES.get(status, "Look at the server, then run again."),
         )
+
+
+def _url(setting: str, address: str) -> httpx.URL:
+    """Return the URL that a setting holds.
+
+    Raises:
+        UserError: It is not the URL of a server.
+    """
+    try:
+        url = httpx.URL(address)
+    except httpx.InvalidURL as error:
+        raise UserError(
+            f"`{setting}` of the http backend is not a URL: {one_line(error)}.",
+            "Write it as https://HOST/PATH.",
+        ) from error
+    if url.scheme not in ("http", "https") or not url.host:
+        raise UserError(
+            f"`{setting}` of the http backend must begin with http:// or https:// and a host.",
+            "Write it as https://HOST/PATH.",
+        )
+    return url
 
 
 def _digest(data: bytes) -> str:

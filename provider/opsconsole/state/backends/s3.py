@@ -14,9 +14,8 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
-import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,6 +33,7 @@ from botocore.credentials import (
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, SSOError
 
 from opsconsole.errors import UserError
+from opsconsole.named_files import file_errors
 from opsconsole.state.backend import DEFAULT_WORKSPACE, RunOptions
 from opsconsole.state.backends.base import (
     BackendSettings,
@@ -43,6 +43,7 @@ from opsconsole.state.backends.base import (
     trusted_file,
 )
 from opsconsole.state.lock import LockInfo
+from opsconsole.text import nanoseconds
 
 _DIGEST_TRIES = 20
 _JSON = "application/json"
@@ -223,7 +224,13 @@ class S3Backend(ObjectBackend):
         return self._use_client()[1]
 
     def _connect(self) -> Any:
-        return _make_clients(self._settings)
+        try:
+            return _make_clients(self._settings)
+        except ValueError as error:
+            raise UserError(
+                f"The settings of the s3 backend cannot be used: {one_line(error)}.",
+                "Correct the backend's block.",
+            ) from error
 
     def _get(self, name: str) -> tuple[bytes, str]:
         secret = {name: value for name, value in self._encryption.items() if "Customer" in name}
@@ -309,8 +316,6 @@ def _has_id(info: LockInfo | None, lock_id: str) -> bool:
 
 
 _CHAIN = "credential_provider"
-_SECONDS = {"h": 3600, "m": 60, "s": 1}
-_DURATION = re.compile(r"(\d+)([hms])")
 _ROLE = {
     "session_name": "RoleSessionName",
     "external_id": "ExternalId",
@@ -322,13 +327,13 @@ _ROLE = {
 def _make_clients(settings: BackendSettings) -> tuple[Any, Any]:
     """Return a client for S3 and a client for DynamoDB. No request is sent yet."""
     session, config = _make_session(settings), _make_config(settings)
-    endpoints = settings.block("endpoints")
+    endpoints = BackendSettings("s3", settings.block("endpoints"))
     made = []
     for service, older, *variables in (
         ("s3", "endpoint", "AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT"),
         ("dynamodb", "dynamodb_endpoint", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_DYNAMODB_ENDPOINT"),
     ):
-        address = endpoints.get(service) or settings.text(older, *variables) or None
+        address = endpoints.text(service) or settings.text(older, *variables) or None
         made.append(
             session.client(service, endpoint_url=address, config=config, verify=_verify(settings))
         )
@@ -385,7 +390,8 @@ def _make_session(settings: BackendSettings) -> boto3.Session:
 
 def _assume(core: Any, settings: BackendSettings) -> None:
     """Make the session assume the roles that the block names, and renew them when they expire."""
-    address = settings.block("endpoints").get("sts") or settings.text("sts_endpoint") or None
+    endpoints = BackendSettings("s3", settings.block("endpoints"))
+    address = endpoints.text("sts") or settings.text("sts_endpoint") or None
     create = partial(core.create_client, verify=_verify(settings), endpoint_url=address)
 
     def use(kind: Any, method: str, role: dict[str, Any], **source: Any) -> None:
@@ -399,13 +405,12 @@ def _assume(core: Any, settings: BackendSettings) -> None:
 
     web = settings.block("assume_role_with_web_identity")
     if web.get("role_arn"):
-        path = web.get("web_identity_token_file") or os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE")
-        given = web.get("web_identity_token")
+        load_token = _token_loader(web)
         use(
             AssumeRoleWithWebIdentityCredentialFetcher,
             "assume-role-with-web-identity",
             web,
-            web_identity_token_loader=lambda: given or Path(str(path)).read_text(encoding="utf-8"),
+            web_identity_token_loader=load_token,
         )
     role = settings.block("assume_role")
     if not role.get("role_arn"):
@@ -416,6 +421,29 @@ def _assume(core: Any, settings: BackendSettings) -> None:
         use(AssumeRoleCredentialFetcher, "assume-role", role, source_credentials=source)
 
 
+def _token_loader(web: dict[str, Any]) -> Callable[[], str]:
+    """Return what loads the token of a web identity.
+
+    Raises:
+        UserError: The block names no token.
+    """
+    if given := web.get("web_identity_token"):
+        return lambda: str(given)
+    path = web.get("web_identity_token_file") or os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE")
+    if not path:
+        raise UserError(
+            "`assume_role_with_web_identity` of the s3 backend has no token.",
+            "Set web_identity_token_file or web_identity_token in it, or"
+            " AWS_WEB_IDENTITY_TOKEN_FILE in the environment.",
+        )
+
+    def load() -> str:
+        with file_errors("read", str(path), "It is to hold the token of the web identity."):
+            return Path(str(path)).read_text(encoding="utf-8", errors="replace")
+
+    return load
+
+
 def _set_chain(core: Any, credentials: Credentials) -> None:
     """Let the session use these credentials, in place of the chain that finds some."""
     core.register_component(_CHAIN, SimpleNamespace(load_credentials=lambda: credentials))
@@ -424,13 +452,18 @@ def _set_chain(core: Any, credentials: Credentials) -> None:
 def _role_arguments(role: dict[str, Any]) -> dict[str, Any]:
     arguments = {wire: role[name] for name, wire in _ROLE.items() if role.get(name)}
     arguments.setdefault("RoleSessionName", "opsconsole")
-    if policies := role.get("policy_arns"):
+    settings = BackendSettings("s3", role)
+    if policies := settings.texts("policy_arns"):
         arguments["PolicyArns"] = [{"arn": arn} for arn in policies]
     if tags := role.get("tags"):
+        if not isinstance(tags, Mapping):
+            raise UserError("`tags` of a role of the s3 backend are not a map.")
         arguments["Tags"] = [{"Key": name, "Value": value} for name, value in tags.items()]
-    if transitive := role.get("transitive_tag_keys"):
-        arguments["TransitiveTagKeys"] = list(transitive)
+    if transitive := settings.texts("transitive_tag_keys"):
+        arguments["TransitiveTagKeys"] = transitive
     if duration := role.get("duration"):
-        parts = _DURATION.findall(str(duration))
-        arguments["DurationSeconds"] = sum(int(count) * _SECONDS[unit] for count, unit in parts)
+        try:
+            arguments["DurationSeconds"] = nanoseconds(str(duration)) // 10**9
+        except ValueError as problem:
+            raise UserError(f"`duration` of a role of the s3 backend: {problem}.") from problem
     return arguments
