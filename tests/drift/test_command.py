@@ -72,6 +72,7 @@ def test_terminal_is_the_default_format_and_stdout_takes_one(drifted):
 @pytest.mark.parametrize(*ROWS["test_wrong_options_are_refused"])
 def test_wrong_options_are_refused(words, said, native, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
+    (native.folder / "sub").mkdir()
     (native.folder / "link").symlink_to("target")
     native.console.reset_log()
     ran = native.run("drift", *words, expect=1)
