@@ -2,6 +2,7 @@
 
 import argparse
 import errno
+import signal
 import sys
 import types
 from collections.abc import Callable
@@ -130,7 +131,9 @@ def test_a_working_directory_that_is_gone_is_named(
     assert "The working directory cannot be used" in capsys.readouterr().err
 
 
-def test_an_interrupt_exits_with_130(ending, capsys):
+def test_an_interrupt_exits_with_130(ending, capsys, monkeypatch):
+    # A process that ignores signals passes this on to the processes of later tests.
+    monkeypatch.setattr(signal, "signal", lambda number, handler: None)
     assert ending(KeyboardInterrupt()) == 130
     assert "Traceback" not in capsys.readouterr().err
 
