@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -116,6 +117,36 @@ def check_writable(path: Path) -> None:
     if not path.exists() and not os.access(path.parent, os.W_OK):
         refusal = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         raise file_error("write", path, refusal, "")
+
+
+def check_report_file(path: Path) -> None:
+    """Refuse to write a report where `check_writable` refuses, or over a program or a state.
+
+    Raises:
+        UserError: The report must not or cannot be written there.
+    """
+    check_writable(path)
+    if content := _describe_precious(path):
+        raise UserError(
+            f"{path} exists already and is {content}, so it is not overwritten.",
+            "Name another file, or remove that file first.",
+        )
+
+
+_PROGRAMS = re.compile(r".*\.(tf|tofu|tfvars)(\.json)?|.*\.py|cdktf\.json")
+_STATE = re.compile(rb'\{\s*"version":.{0,200}"serial":\s*\d+,\s*"lineage":', re.DOTALL)
+_STATE_BEGINS_WITHIN = 500
+
+
+def _describe_precious(path: Path) -> str:
+    """Return the content of an existing file if it is a program or a state; otherwise nothing."""
+    # An empty file holds nothing that could be lost.
+    if not path.is_file() or not path.stat().st_size:
+        return ""
+    if _PROGRAMS.fullmatch(path.name):
+        return "part of a program"
+    with file_errors("read", path, ""), path.open("rb") as file:
+        return "a state" if _STATE.match(file.read(_STATE_BEGINS_WITHIN)) else ""
 
 
 def write_named(path: Path, text: str) -> None:

@@ -103,6 +103,25 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_first_request(nativ
         assert "no directory" in native.run("apply", option, "nowhere/plan", expect=1).err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("plan", "--html"), ("apply", "--markdown"), ("drift", "--format", "html={}")],
+    ids=" ".join,
+)
+def test_a_report_is_not_written_over_a_program_or_a_state(native, words):
+    native.apply(host_with_agent())
+    state = native.state_file.read_bytes()
+    for name, content, is_what in (
+        ("copy", state, "a state"),
+        ("main.tf.json", b"{}", "part of a program"),
+    ):
+        (native.folder / name).write_bytes(content)
+        line = [*words, name] if "{}" not in words[-1] else [*words[:-1], words[-1].format(name)]
+        refused = native.run(*line, expect=1).err
+        assert f"{name} exists already and is {is_what}, so it is not overwritten." in refused
+        assert (native.folder / name).read_bytes() == content
+
+
 @pytest.mark.parametrize(*ROWS["replacements of nothing"])
 def test_a_replacement_of_nothing_is_reported(native, fleet, address, count, said):
     native.apply(fleet(count, agents=False))

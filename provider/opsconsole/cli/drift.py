@@ -22,7 +22,7 @@ from opsconsole.drift.since import compare
 from opsconsole.drift.stack import read_states
 from opsconsole.drift.verdict import judge
 from opsconsole.errors import UserError
-from opsconsole.named_files import check_writable, write_whole
+from opsconsole.named_files import check_report_file, check_writable, write_whole
 from opsconsole.reports.formats import FORMATS
 from opsconsole.text import Pen, plural
 
@@ -195,7 +195,7 @@ def _check_targets(targets: Sequence[OutputTarget]) -> None:
     for item in targets:
         FORMATS[item.format].load()
         if item.file is not None:
-            check_writable(item.file)
+            check_report_file(item.file)
     # `resolve` raises an error at a loop of links.
     places = [None if item.file is None else os.path.realpath(item.file) for item in targets]
     for place in places:

@@ -22,7 +22,7 @@ from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic, Mistakes, Severity, are_temporary, has_error
 from opsconsole.errors import TRY_LATER, UserError
 from opsconsole.language import Program, find_mistakes
-from opsconsole.named_files import check_writable, write_named
+from opsconsole.named_files import check_report_file, write_named
 from opsconsole.reconcile.plan import Plan, PlanOptions, checksum, guard_objection
 from opsconsole.reconcile.planner import make_plan
 from opsconsole.reconcile.providers import OpenedStack, Providers
@@ -186,7 +186,7 @@ def check_reports(args: argparse.Namespace) -> None:
     """
     for path in (args.html, args.markdown):
         if path is not None:
-            check_writable(path)
+            check_report_file(path)
 
 
 def write_reports(args: argparse.Namespace, plan: Plan, title: str) -> None:
