@@ -154,6 +154,8 @@ def expression_error(
         )
     if isinstance(error, EvaluationError) and error.expression:
         return UserError(f"{where}: {written} cannot be evaluated: {error}{stop}")
+    if isinstance(error, EvaluationError) and raw is None:
+        return UserError(f"{where} must not be null.")
     if isinstance(error, EvaluationError):
         written = _json_text(raw, quoted="${" not in written)
         return UserError(f"{where} cannot be {written}: {error}{stop}")
