@@ -20,6 +20,7 @@ from loopback import Handler, closed_address, serve_handler
 from opsconsole.errors import UserError
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.objects import InstanceObject
+from opsconsole.state.opening import native_backend
 from sampling import EVERYTHING
 
 FAULTS = ("unreachable", "credentials", "missing")
@@ -196,6 +197,19 @@ def test_one_message_with_a_remedy_and_the_journal_intact(kind, fault, app, make
     with place.session(folder) as session:
         assert session.folded == 1
         assert "opsconsole_host.kept" in session.state
+
+
+def test_each_line_of_a_librarys_message_becomes_a_sentence():
+    address = closed_address()
+    host, _, port = address.rpartition(":")
+    block = {"conn_str": f"host={host} port={port} user=tf dbname=postgres"}
+    storage = native_backend("pg", block, "default")
+    with pytest.raises(UserError) as told:
+        storage.read()
+    assert (
+        "failed: Connection refused. Is the server running on that host and accepting TCP/IP"
+        " connections? Check `conn_str`"
+    ) in str(told.value)
 
 
 @on("gcs", among=["gcs"])

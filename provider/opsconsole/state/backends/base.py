@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -373,7 +374,8 @@ class SharedBackend(Backend, ABC):
 
     def _translate_error(self, action: str, error: Exception) -> UserError:
         said, remedy = self._explain(error)
-        return UserError(f"Cannot {action} the state {self.name}: {said}.", remedy)
+        stop = "" if said.endswith("?") else "."
+        return UserError(f"Cannot {action} the state {self.name}: {said}{stop}", remedy)
 
     def _explain(self, error: Any) -> tuple[str, str]:
         """Return the message of one of `_errors`, without the full stop, and the remedy."""
@@ -451,7 +453,9 @@ def md5_of(data: bytes) -> str:
 
 def one_line(text: object) -> str:
     """Return a library's message on one line, without a final full stop."""
-    return " ".join(str(text).split()).rstrip(".")
+    # Each line of PostgreSQL's messages is a sentence of its own, often without a full stop.
+    lines = re.sub(r"(?<=\w)\s*\n\s*(?=[A-Z])", ". ", str(text))
+    return " ".join(lines.split()).rstrip(".")
 
 
 def trusted_file() -> str:
