@@ -47,6 +47,9 @@ def test_targets_and_replacements(native):
     assert ids["actions"] == ["no-op"]
     refused = native.run("plan", "-target=opsconsole_host.elsewhere", expect=1).err
     assert "neither in the program nor in state.\nCheck the address: `opsconsole" in refused
+    refused = native.run("destroy", "-auto-approve", "-replace=opsconsole_host.b", expect=1).err
+    assert "--replace is for a plan of changes, not for a destroy" in refused
+    assert "--replace" not in native.run("destroy", "-help").out
 
 
 def test_a_target_comes_before_what_depends_on_its_outcome(native):

@@ -268,11 +268,13 @@ LOCK = Group(
     "--unlocked-backend  go on where the backend cannot be locked for the run "
     "(OPSCONSOLE_UNLOCKED_BACKEND)",
 )
-_WHAT: Options = (
-    "--target ADDRESS…  plan only this resource or instance and what it needs; may be repeated",
-    "--replace ADDRESS…  replace this instance; may be repeated",
-    "--refresh=false  plan on the state as it is, without reading the console",
+_TARGET = (
+    "--target ADDRESS…  plan only this resource or instance and what it needs; may be repeated"
 )
+_REPLACE = "--replace ADDRESS…  replace this instance; may be repeated"
+_HIDDEN_REPLACE = Option("--replace ADDRESS…", help=argparse.SUPPRESS)
+"""For `destroy`, which refuses it with a reason."""
+_REFRESH = "--refresh=false  plan on the state as it is, without reading the console"
 _HOW: Options = (
     "--preflight  let the console judge the rows of new hosts by a dry run",
     PARALLELISM,
@@ -281,8 +283,8 @@ _MODES: Options = (
     "--refresh-only  only bring state up to date with the console",
     "--destroy  remove everything that is in state",
 )
-PLANNING = Group("plan", *_WHAT, *_MODES, *_HOW)
-PLANNING_OF_DESTROY = Group("plan", *_WHAT, *_HOW)
+PLANNING = Group("plan", _TARGET, _REPLACE, _REFRESH, *_MODES, *_HOW)
+PLANNING_OF_DESTROY = Group("plan", _TARGET, _HIDDEN_REPLACE, _REFRESH, *_HOW)
 GUARD = Group(
     "guard",
     Option(
