@@ -72,10 +72,12 @@ def standin(
 
 @pytest.fixture
 def fake_terraform(tmp_path: Path) -> Path:
-    """A program that writes the words it is called with, and its working directory."""
+    """A program that writes the words it is called with, also those of the environment."""
     path = tmp_path / "fake" / "terraform"
     path.parent.mkdir()
-    path.write_text('#!/bin/sh\necho "called: $*"\nexit 7\n')
+    path.write_text(
+        '#!/bin/sh\necho "called: $*${TF_CLI_ARGS_plan:+ and $TF_CLI_ARGS_plan}"\nexit 7\n'
+    )
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return path
 

@@ -168,6 +168,17 @@ def test_a_flag_of_another_release_goes_to_it_with_all_others(elsewhere, words):
     )
 
 
+def test_flags_that_terraform_lacks_stay_behind(elsewhere):
+    engine = elsewhere(AWS)
+    words = ("-chdir=.", "plan", "-full", "-lock-timeout", "1s", "-journal", "j", "--journal=j")
+    inserted = {"TF_CLI_ARGS_plan": "-compact=false -var 'a=b c'"}
+    run = engine.run(*words, "-out=p", expect={7}, **inserted)
+    assert run.out == "called: -chdir=. plan -lock-timeout 1s -out=p and -var 'a=b c'\n"
+    run = engine.run("plan", "-some-flag", "-compact", expect={7})
+    assert run.out == "called: plan -some-flag\n"
+    assert engine.run("console", "-full", expect={7}).out == "called: console -full\n"
+
+
 LOCKED = 'provider "registry.{}.org/opsconsole/opsconsole" {{\n  version = "0.1.0"\n}}\n'
 
 

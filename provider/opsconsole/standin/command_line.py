@@ -19,6 +19,7 @@ GROUPS = frozenset(("state", "providers", "workspace", "metadata"))
 
 _HELP = frozenset(("-help", "--help", "-h"))
 _VERSION = frozenset(("-version", "--version", "-v"))
+_FLAG = re.compile("--?([a-z][a-z0-9-]*)(?:=(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +89,9 @@ def read_call(given: Sequence[str], environ: Mapping[str, str]) -> ProgramCall:
         if name in GROUPS and words and not words[0].startswith("-"):
             name = f"{name} {words.pop(0)}"
         if name:
-            # Terraform inserts the words of each variable right after the verb. It inserts those of
-            # the variable for this verb last, so they come first.
-            own = "TF_CLI_ARGS_" + re.sub("[ -]", "_", name)
-            words = [*_split(own, environ), *_split("TF_CLI_ARGS", environ), *words]
+            # Terraform inserts the words of each variable right after the verb.
+            inserted = [_split(variable, environ) for variable in _variables(name)]
+            words = [*inserted[0], *inserted[1], *words]
         wants_help = wants_help or any(word in _HELP for word in words)
     call = ProgramCall(name, tuple(given), directory, wants_help, foreign=foreign)
     if call.verb is None:
@@ -101,6 +101,47 @@ def read_call(given: Sequence[str], environ: Mapping[str, str]) -> ProgramCall:
     except UserError as mistake:
         return replace(call, mistake=mistake)
     return replace(call, flags=flags, operands=operands, foreign=foreign or foreign_flag)
+
+
+def for_terraform(
+    call: ProgramCall, environ: Mapping[str, str]
+) -> tuple[Sequence[str], Mapping[str, str]]:
+    """Return the words of a call and the environment without the flags that Terraform lacks."""
+    flags = call.verb.flags if call.verb is not None else {}
+    lacking = {name for name, flag in flags.items() if flag.native}
+    if not any(name in lacking for name, _ in call.flags):
+        return call.words, environ
+    start = next(i for i, word in enumerate(call.words) if not word.startswith("-"))
+    words = [*call.words[:start], *_without_native(call.words[start:], flags)]
+    variables = {
+        name: shlex.join(_without_native(_split(name, environ), flags))
+        for name in _variables(call.name)
+        if name in environ
+    }
+    return words, {**environ, **variables}
+
+
+def _without_native(words: Sequence[str], flags: Mapping[str, Flag]) -> list[str]:
+    kept: list[str] = []
+    waiting = list(words)
+    while waiting:
+        word = waiting.pop(0)
+        if word == "--":
+            return [*kept, word, *waiting]
+        match = _FLAG.fullmatch(word)
+        flag = flags.get(match[1]) if match else None
+        taken = [word]
+        if match and flag and flag.valued and match[2] is None and waiting:
+            taken.append(waiting.pop(0))
+        if flag is None or not flag.native:
+            kept += taken
+    return kept
+
+
+def _variables(name: str) -> tuple[str, str]:
+    """Return the variables with more words for a verb, in the order of those words."""
+    # Terraform inserts those of the variable for this verb last, so they come first.
+    return "TF_CLI_ARGS_" + re.sub("[ -]", "_", name), "TF_CLI_ARGS"
 
 
 def _split(name: str, environ: Mapping[str, str]) -> list[str]:
@@ -127,7 +168,7 @@ def _read_flags(
         if word == "--":
             operands += waiting
             break
-        match = re.fullmatch("--?([a-z][a-z0-9-]*)(?:=(.*))?", word, re.DOTALL)
+        match = _FLAG.fullmatch(word)
         if match is None:
             operands.append(word)
             continue

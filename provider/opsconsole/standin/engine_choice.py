@@ -16,7 +16,7 @@ from typing import NoReturn
 from opsconsole import resources
 from opsconsole.address import SOURCE
 from opsconsole.errors import UserError
-from opsconsole.standin.command_line import ProgramCall
+from opsconsole.standin.command_line import ProgramCall, for_terraform
 from opsconsole.terraform_binary import (
     FALLBACK,
     OF_OPENTOFU,
@@ -133,7 +133,7 @@ def only_terraform(directory: Path) -> str:
 
 
 def hand_over(call: ProgramCall, reason: str, directory: Path) -> NoReturn:
-    """Become the real engine of a directory, with the same words.
+    """Become the real engine of a directory, with the same words but for flags that it lacks.
 
     Raises:
         UserError: There is no real engine, or it leads back to this program.
@@ -162,9 +162,9 @@ def hand_over(call: ProgramCall, reason: str, directory: Path) -> NoReturn:
     # `exec` would lose the buffers of Python's streams.
     sys.stderr.flush()
     sys.stdout.flush()
-    environment = {**os.environ, _HANDED_OVER: str(os.getpid())}
+    words, environment = for_terraform(call, os.environ)
     try:
-        os.execve(binary, [binary, *call.words], environment)
+        os.execve(binary, [binary, *words], {**environment, _HANDED_OVER: str(os.getpid())})
     except OSError as error:
         raise UserError(
             f"{binary} cannot be started: {error.strerror}.", f"Name another one in {FALLBACK}."

@@ -6,7 +6,7 @@ A verb that is not in the table goes to the real Terraform. Nothing heavy is imp
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 
@@ -19,11 +19,13 @@ class Flag:
         use: `pass` if the engine's command has the same flag; `own` if the verb itself reads the
             flag; `ignore` if the flag has no effect here; `foreign` if only Terraform supports it.
         reason: Why only Terraform supports the flag.
+        native: Whether Terraform lacks the flag.
     """
 
     valued: bool
     use: Literal["pass", "own", "ignore", "foreign"] = "pass"
     reason: str = ""
+    native: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,11 @@ def _flags(use: Literal["pass", "own", "ignore"], names: str) -> dict[str, Flag]
     return {name.rstrip("="): Flag(name.endswith("="), use) for name in names.split()}
 
 
+def _native(names: str) -> dict[str, Flag]:
+    """Return flags of the engine's command that Terraform lacks."""
+    return {name: replace(flag, native=True) for name, flag in _flags("pass", names).items()}
+
+
 def _foreign(name: str, reason: str) -> dict[str, Flag]:
     """Return a flag with a value that only Terraform supports."""
     return {name: Flag(True, "foreign", reason)}
@@ -64,14 +71,14 @@ def _foreign(name: str, reason: str) -> dict[str, Flag]:
 
 _COLOUR = _flags("pass", "no-color")
 _NO_COLOUR = _flags("ignore", "no-color")
-_STATE = _flags("pass", "state= journal=")
+_STATE = _flags("pass", "state=") | _native("journal=")
 _LOCKING = _flags("pass", "lock lock-timeout=")
 _VARIABLES = _flags("pass", "var= var-file=")
 _REMOTE = _flags("ignore", "ignore-remote-version")
 _ELSEWHERE = _foreign("state-out", "the engine writes state where it is read")
 _BACKUP = _flags("ignore", "backup=")
 _TESTS = _flags("ignore", "test-directory=")
-_LENGTH = _flags("pass", "compact full")
+_LENGTH = _native("compact full")
 _WALK = (
     _COLOUR
     | _LENGTH
