@@ -52,6 +52,25 @@ def test_targets_and_replacements(native):
     assert "--replace" not in native.run("destroy", "-help").out
 
 
+def test_values_for_undeclared_variables_give_warnings_as_in_terraform(native, monkeypatch):
+    monkeypatch.setenv("TF_VAR_unheard_of", "1")
+    native.write(hosts(a={"name": "${var.name}"}), variable={"name": {}})
+    (native.folder / "terraform.tfvars").write_text('name = "a"\ntypo = 1\nother = 2\n')
+    told = native.run("plan", "-no-color").text
+    assert told.count("Value for undeclared variable") == 2
+    assert "Values for undeclared variables" not in told
+    (native.folder / "b.auto.tfvars.json").write_text('{"//": "", "three": 3, "name": "b"}')
+    (native.folder / "more.tfvars").write_text("typo = 5\nfour = 4\n")
+    told = native.run("apply", "-auto-approve", "-no-color", "-var-file=more.tfvars").text
+    words = " ".join(told.replace("\n│", " ").split())
+    assert (
+        'does not declare a variable named "typo" but a value was found in file "more.tf' in words
+    )
+    assert told.count("Value for undeclared variable") == 2
+    assert "2 other variable(s) defined without being declared" in words
+    assert "undeclared" not in native.run("validate").text
+
+
 def test_a_target_comes_before_what_depends_on_its_outcome(native):
     count = "${length(opsconsole_host.a.id) > 3 ? 1 : 0}"
     native.write(

@@ -56,6 +56,7 @@ from opsconsole.language.variables import (
     lasting_values,
     read_backend_options,
     resolve_variables,
+    undeclared_warnings,
 )
 
 __all__ = [
@@ -100,4 +101,5 @@ __all__ = [
     "says_twice",
     "stacks_of",
     "synthesise",
+    "undeclared_warnings",
 ]

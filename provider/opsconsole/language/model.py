@@ -279,6 +279,8 @@ class Program:
         required_providers: Requirements by local name.
         settings: The provider's settings.
         warnings: Construct path and text of each warning from synthesis.
+        undeclared: The files that give values for variables that the program does not declare, by
+            the names of these variables.
         engine: The Terraform or OpenTofu of the directory.
         unread: Names of declarations that could not be read, such as `opsconsole_host.web` or
             `var.v`.
@@ -298,6 +300,7 @@ class Program:
     stack: str = ""
     settings: ProviderDefinition = field(default=NO_SETTINGS, repr=False)
     warnings: tuple[tuple[str, str], ...] = ()
+    undeclared: dict[str, str] = field(default_factory=dict)
     remote_states: dict[str, Block] = field(default_factory=dict)
     engine: Engine = TERRAFORM
     unread: set[str] = field(default_factory=set)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import UserError
 from opsconsole.language.constraints import LITERALS
 from opsconsole.language.conversion import convert, to_wire
@@ -33,6 +34,8 @@ from opsconsole.text import did_you_mean
 from opsconsole.values import UNKNOWN
 
 PREFIX: Final = "TF_VAR_"
+_UNDECLARED_SHOWN: Final = 2
+"""The number of undeclared variables that are named; Terraform counts the others."""
 
 
 class _Text(str):
@@ -52,7 +55,7 @@ def resolve_variables(
 
     Later sources take precedence over earlier ones: environment, terraform.tfvars,
     terraform.tfvars.json, `*.auto.tfvars` and `*.auto.tfvars.json` by name, then `arguments` in
-    their order.
+    their order. Values in files for undeclared variables are noted in the program.
 
     Args:
         directory: The directory of the tfvars files.
@@ -75,6 +78,8 @@ def resolve_variables(
         if kind == "var-file":
             read = read_values(Path(text))
             given.update({name: (value, text) for name, value in read.items()})
+            undeclared = (name for name in read if name not in program.variables)
+            program.undeclared.update(dict.fromkeys(undeclared, text))
             continue
         name, sign, value = text.partition("=")
         name = name.strip()
@@ -98,6 +103,24 @@ def resolve_variables(
     raise_any(problems)
     check_variables(program, values)
     return values
+
+
+def undeclared_warnings(program: Program) -> Iterator[Diagnostic]:
+    """Yield Terraform's warnings of values in files for variables that are not declared."""
+    for name, file in list(program.undeclared.items())[:_UNDECLARED_SHOWN]:
+        yield warning(
+            "Value for undeclared variable",
+            f'The root module does not declare a variable named "{name}" but a value was found in '
+            f'file "{file}". If you meant to use this value, add a "variable" block to the '
+            f"configuration; if several programs share it, set {PREFIX}{name} in the environment.",
+        )
+    more = len(program.undeclared) - _UNDECLARED_SHOWN
+    if more > 0:
+        yield warning(
+            "Values for undeclared variables",
+            f"In addition to the other similar warnings shown, {more} other variable(s) defined "
+            "without being declared.",
+        )
 
 
 def example_values(program: Program) -> dict[str, Any]:

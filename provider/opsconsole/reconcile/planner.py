@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
-from opsconsole.language import Block, PresentKeys
+from opsconsole.language import Block, PresentKeys, undeclared_warnings
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, Seen
 from opsconsole.reconcile.decisions import output_changes
 from opsconsole.reconcile.order import sort_steps
@@ -91,6 +91,7 @@ class Planner:
             warning(f"{path}: {text}", "The app says so, in an annotation of this construct.")
             for path, text in stack.program.warnings
         ]
+        self._diagnostics += undeclared_warnings(stack.program)
         self._targets: Targets | None = None
         self._unread = self._partly_shown = 0
         self._data_for_imports: dict[str, Values | None] = {}
