@@ -186,10 +186,13 @@ def test_a_change_of_what_is_named_replaces(native, named, replaced):
 
     native.apply(declare(jumps[:1], web={}))
     lifecycle = {"replace_triggered_by": [f"opsconsole_host.{named}"]}
-    native.write(declare(jumps, web={"lifecycle": lifecycle}, created={}))
+    triggered = {"lifecycle": lifecycle}
+    native.write(declare(jumps, web=triggered, new=triggered, created={}))
     changes = {item["address"]: item for item in native.plan()["resource_changes"]}
-    told = changes["opsconsole_host.web"].get("action_reason")
-    assert told == ("replace_by_triggers" if replaced else None)
+    for address in ("opsconsole_host.web", "opsconsole_host.new"):
+        told = changes[address].get("action_reason")
+        assert told == ("replace_by_triggers" if replaced else None)
+    assert changes["opsconsole_host.new"]["change"]["actions"] == ["create"]
 
 
 def checksum_of(native: Any, *words: str) -> str:

@@ -111,15 +111,18 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
     elif prior is not None:
         config = without_ignored(block, config, prior.value or {})
     former = prior.stored.dependencies if prior else ()
+    action = _action(item, plan, reason)
+    # As in Terraform, triggers are a reason to create as well, but --replace is none.
+    creates = action is Action.CREATE and item.reason == "replace_by_triggers"
     change = Change(
         item.address,
         block.type_name,
-        _action(item, plan, reason),
+        action,
         prior.value if prior else None,
         planned,
         config=config,
         replace_paths=plan.replace,
-        reason=reason,
+        reason=item.reason if creates else reason,
         private=plan.private,
         create_first=item.create_first and bool(reason),
         create_before_destroy=item.create_first,
