@@ -39,7 +39,7 @@ class Kind(Enum):
 
     terraform_type: str | tuple[str, str]
 
-    # Enum hashes the name, in Python, and values of every instance are looked up by their kind.
+    # Each value of each instance is looked up by its kind, and Enum's own hash runs Python code.
     __hash__ = object.__hash__
 
     def __new__(cls, words: str, terraform_type: str | tuple[str, str]) -> Kind:
@@ -366,7 +366,7 @@ class ResourceDefinition(_Attributed):
 
     @cached_property
     def constrained(self) -> tuple[Attribute, ...]:
-        """The settable attributes that some values of their kind do not suit."""
+        """The settable attributes whose values have problems that their kind does not rule out."""
         free = (Kind.STRING, Kind.BOOLEAN, Kind.NUMBER, Kind.STRING_MAP)
         return tuple(
             attribute

@@ -126,7 +126,7 @@ def check_report_file(path: Path) -> None:
         UserError: The report must not or cannot be written there.
     """
     check_writable(path)
-    if content := _describe_precious(path):
+    if content := _name_program_or_state(path):
         raise UserError(
             f"{path} exists already and is {content}, so it is not overwritten.",
             "Name another file, or remove that file first.",
@@ -138,8 +138,8 @@ _STATE = re.compile(rb'\{\s*"version":.{0,200}"serial":\s*\d+,\s*"lineage":', re
 _STATE_BEGINS_WITHIN = 500
 
 
-def _describe_precious(path: Path) -> str:
-    """Return the content of an existing file if it is a program or a state; otherwise nothing."""
+def _name_program_or_state(path: Path) -> str:
+    """Return what an existing file is, if it is part of a program or a state; else nothing."""
     # An empty file holds nothing that could be lost.
     if not path.is_file() or not path.stat().st_size:
         return ""

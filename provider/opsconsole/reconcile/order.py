@@ -36,7 +36,7 @@ class StepKind(Enum):
     KEEP = "keep"
     """State alone changes: a moved address, an import, a forgotten instance."""
 
-    # Enum hashes the name, in Python, and an order looks up its steps by their kind.
+    # An order looks up each step by its kind, and Enum's own hash runs Python code.
     __hash__ = object.__hash__
 
 

@@ -28,9 +28,6 @@ from opsconsole.reports.json_values import without_empty
 from opsconsole.resources import PROVIDER
 
 SCHEMA_VERSION: Final = 0
-_SECRETS: Final = frozenset(item.name for item in PROVIDER.attributes if item.sensitive)
-"""Settings that are left out, because no report has a credential. Terraform prints them as
-written."""
 
 
 def configuration(program: Program) -> dict[str, Any]:
@@ -54,7 +51,9 @@ def _provider(key: str, program: Program) -> dict[str, Any]:
     name, _, alias = key.partition(".")
     block = program.providers.get(key)
     arguments = block.arguments if block is not None else {}
-    shown = {name: item for name, item in arguments.items() if name not in _SECRETS}
+    # No report has a credential. Terraform prints such settings as written.
+    secret = PROVIDER.sensitive_names
+    shown = {name: item for name, item in arguments.items() if name not in secret}
     return without_empty(
         {
             "name": name,

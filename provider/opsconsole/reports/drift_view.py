@@ -197,7 +197,7 @@ def difference_lines(finding: Finding) -> Iterator[Line]:
     """Yield the lines that show the differences of a finding, from state to console."""
     width = max((len(item.attribute) for item in finding.differences), default=0)
     definition = RESOURCES.get(finding.type_name)
-    kinds = {item.name: item.kind for item in definition or ()}
+    kinds = definition.kinds if definition is not None else {}
     for item in finding.differences:
         head = f"{printable(item.attribute):{width}} = "
         if item.sensitive:
