@@ -63,11 +63,9 @@ def test_values_for_undeclared_variables_give_warnings_as_in_terraform(native, m
     (native.folder / "more.tfvars").write_text("typo = 5\nfour = 4\n")
     told = native.run("apply", "-auto-approve", "-no-color", "-var-file=more.tfvars").text
     words = " ".join(told.replace("\n│", " ").split())
-    assert (
-        'does not declare a variable named "typo" but a value was found in file "more.tf' in words
-    )
+    assert 'more.tfvars has a value for "typo", and the program declares no variable' in words
     assert told.count("Value for undeclared variable") == 2
-    assert "2 other variable(s) defined without being declared" in words
+    assert "Files have values for 2 more." in words
     assert "undeclared" not in native.run("validate").text
 
 

@@ -110,16 +110,15 @@ def undeclared_warnings(program: Program) -> Iterator[Diagnostic]:
     for name, file in list(program.undeclared.items())[:_UNDECLARED_SHOWN]:
         yield warning(
             "Value for undeclared variable",
-            f'The root module does not declare a variable named "{name}" but a value was found in '
-            f'file "{file}". If you meant to use this value, add a "variable" block to the '
-            f"configuration; if several programs share it, set {PREFIX}{name} in the environment.",
+            f'{file} has a value for "{name}", and the program declares no variable of that name. '
+            f"Declare it, or leave the value out. Several programs can share {PREFIX}{name} in the "
+            "environment.",
         )
     more = len(program.undeclared) - _UNDECLARED_SHOWN
     if more > 0:
         yield warning(
             "Values for undeclared variables",
-            f"In addition to the other similar warnings shown, {more} other variable(s) defined "
-            "without being declared.",
+            f"Files have values for {more} more.",
         )
 
 
