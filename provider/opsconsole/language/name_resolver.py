@@ -424,10 +424,11 @@ def count_entries(value: Value) -> dict[InstanceKey, Value]:
     """Return the keys of the instances that `count = value` makes.
 
     Raises:
-        EvaluationError: The value is unknown, null or sensitive, or not a whole number of at least
+        EvaluationError: The value is unknown, null or ephemeral, or not a whole number of at least
             0.
     """
-    _check_known(value)
+    # As in core, a sensitive number is no secret: the number of instances shows it.
+    _check_known(value.unmark() if value.marks == IS_SENSITIVE else value)
     number = convert(value, NUMBER).data
     if isinstance(number, Fraction) or number < 0:
         raise EvaluationError("it must be a whole number from 0 on")
