@@ -23,6 +23,7 @@ TYPES: dict[str, tuple[str, Any]] = {
     "numbers": ("list(number)", ["1", 2]),
     "names": ("set(string)", ["b", "a", "b", 1]),
     "map": ("map(number)", {"b": "2", "a": 1}),
+    "composed": ("map(set(string))", {"e\u0301": ["e\u0301", "é"]}),
     "tuple": ("tuple([string, number])", [1, "2"]),
     "object": (
         'object({a = string, b = optional(number), c = optional(list(string), ["x"])})',

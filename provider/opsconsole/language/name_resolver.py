@@ -542,10 +542,8 @@ def evaluate_json(value: Any, scope: Scope) -> Value:
         EvaluationError: A template in it cannot be evaluated.
         UnsupportedExpression: A template uses something that only Terraform has.
     """
-    if isinstance(value, str):
-        # Every template sequence, even an escaped one, contains a brace.
-        if "{" not in value:
-            return Value(STRING, to_nfc(value))
+    # Every template sequence, even an escaped one, contains a brace.
+    if isinstance(value, str) and "{" in value:
         return _evaluate_template(value, scope)
     if isinstance(value, list):
         return tuple_of(evaluate_json(item, scope) for item in value)
