@@ -122,12 +122,15 @@ def test_the_environment_is_read_by_type(write_program):
     directory = write_program(_document())
     values = _native(
         directory,
-        TF_VAR_string="[1]",
+        TF_VAR_string="[1]\udcff",
+        TF_VAR_bare_list='["\udcff"]',
         TF_VAR_numbers='[1, "2"]',
         TF_VAR_map="{a = 1}",
         TF_VAR_unheard_of="x",
     )
-    assert values["string"][1] == "[1]"
+    # As in Terraform, the replacement character stands for a byte that is not UTF-8.
+    assert values["string"][1] == "[1]\ufffd"
+    assert values["bare_list"][1] == ["\ufffd"]
     assert values["numbers"][1] == [1, 2]
     assert values["map"][1] == {"a": 1}
 
