@@ -45,8 +45,9 @@ def test_targets_and_replacements(native):
     assert "Applied changes may be incomplete" in native.run("apply", "p").text
     assert "Applied changes" not in native.run("apply", "-auto-approve").text
     native.apply(hosts(a=a), output={"ids": {"value": "${opsconsole_host.a[*].id}"}})
-    [ids] = native.plan("-target=opsconsole_host.a[1]")["output_changes"].values()
-    assert ids["actions"] == ["no-op"]
+    targeted = native.plan("-target=opsconsole_host.a[1]")
+    [ids] = targeted["output_changes"].values()
+    assert (ids["actions"], targeted["complete"]) == (["no-op"], False)
     refused = native.run("plan", "-target=opsconsole_host.elsewhere", expect=1).err
     assert "neither in the program nor in state.\nCheck the address: `opsconsole" in refused
     refused = native.run("destroy", "-auto-approve", "-replace=opsconsole_host.b", expect=1).err

@@ -118,13 +118,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A difference between console and state, found by a refresh; `after` is None if it is gone."""
+    """A difference between console and state, found by a refresh; `after` is None if it is gone.
+
+    `previous_address` is the address before a `moved` block, or empty.
+    """
 
     address: str
     type_name: str
     before: Values
     after: Values | None
     sensitive: frozenset[str] = frozenset()
+    previous_address: str = ""
 
     @property
     def perhaps_by_others(self) -> bool:

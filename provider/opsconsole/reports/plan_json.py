@@ -80,7 +80,7 @@ def document(
             **({} if program is None else _of_program(program, changes, outputs)),
             "timestamp": timestamp,
             "applyable": not errored and not plan.empty,
-            "complete": True,
+            "complete": not plan.targeted,
             "errored": errored,
         }
     )
@@ -142,7 +142,8 @@ def imported_id(change: Change) -> str:
 
 def _drift(drift: Drift, provider: str) -> dict[str, Any]:
     actions = ["delete"] if drift.after is None else ["update"]
-    return _instance_json(drift, provider) | {"change": _body(actions, drift)}
+    moved = without_empty({"previous_address": drift.previous_address})
+    return _instance_json(drift, provider) | moved | {"change": _body(actions, drift)}
 
 
 def _instance_json(item: Change | Drift | DataRead, provider: str) -> dict[str, Any]:
