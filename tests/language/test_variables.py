@@ -99,7 +99,7 @@ def test_sources_win_in_terraforms_order(
     )
     (directory / "terraform.tfvars.json").write_text('{"number": 3, "numbers": [7]}')
     (directory / "b.auto.tfvars").write_text(
-        'numbers = [8]\nstring = <<-EOT\n    two\n      lines "q"\n  EOT\n'
+        'numbers = [8]\r\nstring = <<-EOT\r\n    two\r\n      lines "q"\n  EOT\r\n'
     )
     (directory / "a.auto.tfvars.json").write_text('{"numbers": [9], "any_list": [1, 2]}')
     (directory / "more.tfvars").write_text('tuple = ["from file", 1]\nbare_list = [1]\n')
@@ -114,9 +114,7 @@ def test_sources_win_in_terraforms_order(
     judged = _judged(directory, terraform, arguments)
     native["object"][0] = judged["object"][0]
     assert native == judged
-    assert native["string"][1] == '  two\n    lines "q"\n'.replace("  two", "two").replace(
-        "    lines", "  lines"
-    )
+    assert native["string"][1] == 'two\r\n  lines "q"\n'
 
 
 def test_the_environment_is_read_by_type(write_program):
