@@ -79,7 +79,7 @@ def document(
             **({} if program is None else _of_program(program, changes, outputs)),
             "timestamp": timestamp,
             "applyable": not errored and not plan.empty,
-            "complete": True,
+            "complete": not errored and not plan.targeted,
             "errored": errored,
         }
     )
