@@ -219,7 +219,7 @@ def _prior_state(
 ) -> dict[str, Any]:
     resources = [_resource(item, item.value, provider) for item in data]
     for change in changes:
-        if change.before is not None and not change.import_id:
+        if change.before is not None:
             resource = _resource(change, change.before, provider)
             if change.depends_on:
                 resource["depends_on"] = sorted(
