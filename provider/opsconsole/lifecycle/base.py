@@ -1,8 +1,8 @@
-"""The steps of any resource, as its definition says, and their exceptions as diagnostics.
+"""The steps of any resource by its definition, with exceptions as diagnostics.
 
-A subclass overrides what its console operations do otherwise. Each step with an underscore handles
-one request and may raise: the exception becomes diagnostics of that one resource. Bulk operations
-are overridden whole.
+A subclass overrides the steps in which its console operations differ. Each step with an
+underscore handles one request and may raise: the exception becomes diagnostics of that resource.
+Bulk operations are overridden whole.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _log = logging.getLogger(__name__)
 
 
 class BaseLifecycle:
-    """The steps of one resource, taken one by one.
+    """The steps of one resource, one by one.
 
     No public method raises for a problem of one resource. Each outcome carries its diagnostics, and
     a failed request never fails its neighbours.
@@ -123,7 +123,7 @@ class BaseLifecycle:
         Unless a resource overrides this, the console creates one after another.
 
         Raises:
-            Exception: What `report` raised.
+            Exception: Raised by `report`.
         """
         for request in requests:
             await report([(request, await self.try_create(request))])
@@ -136,7 +136,6 @@ class BaseLifecycle:
             return self.failed_outcome("create", request, problem)
 
     async def update(self, request: UpdateRequest) -> Outcome:
-        """Update a resource in place."""
         try:
             outcome = await self._update(request)
         except Exception as problem:
@@ -176,7 +175,7 @@ class BaseLifecycle:
         return outcome._replace(private=private_state.encode())
 
     async def import_state(self, import_id: str) -> Outcome:
-        """Read the resource that `import_id` names into a new state value."""
+        """Return the state of the object that `import_id` names, before it is read."""
         if not import_id.strip():
             form = self.definition.import_id
             return Outcome(None, diagnostics=(error("The import id is empty", f"Use {form}."),))
@@ -203,10 +202,9 @@ class BaseLifecycle:
         self.session.holders[self.definition.type_name][state["id"]] = address
 
     async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome] | None:
-        """Let the console judge creations without carrying them out.
+        """Let the console judge creations without carrying them out; None if it cannot.
 
-        An outcome without a diagnostic stands for a resource that would be created. The result is
-        None if the console cannot judge creations of this kind.
+        An outcome without a diagnostic stands for a resource that would be created.
         """
         return None
 
@@ -308,7 +306,7 @@ class BaseLifecycle:
         return {name: planned[name] for name in changed if planned[name] is not UNKNOWN}
 
     async def fetch(self, object_id: str) -> Mapping[str, Any]:
-        """Ask the console for one object, by the operation that shows all of it and no other.
+        """Return one object, from the operation that shows all of it and no other.
 
         Raises:
             NotFound: There is none that this key can see.
@@ -321,12 +319,12 @@ class BaseLifecycle:
         return answer
 
     async def is_there(self, object_id: str) -> bool:
-        """Return whether an object exists; raise what `fetch` raises, `NotFound` included."""
+        """Return whether an object exists; raises as `fetch`, `NotFound` included."""
         await self.fetch(object_id)
         return True
 
     def claim_object(self, request: CreateRequest, object_id: str) -> Outcome | None:
-        """Hold an object that is to be adopted; return a refusal where another address holds it."""
+        """Hold an object that is to be adopted; return a refusal if another address holds it."""
         type_name, address = self.definition.type_name, request.address
         holder = self.session.holder_of(type_name, object_id, address)
         if holder is None:
@@ -340,15 +338,10 @@ class BaseLifecycle:
         return Outcome(None, diagnostics=(problem,))
 
     def log(self, problem: Exception, doing: str) -> None:
-        """Log a problem that does not affect the outcome."""
         _log.warning("cannot %s: %s", doing, problem)
 
     def failed_outcome(self, verb: str, request: WriteRequest, problem: Exception) -> Outcome:
-        """Return the outcome of a step that ended with an error: state stays as it is.
-
-        Args:
-            verb: The attempted action.
-        """
+        """Return the outcome of a step (`verb`) that raised: state stays as it is."""
         prior, private = request.prior, request.private
         values = request.planned if isinstance(request, CreateRequest) else prior
         doing = f"{verb} the {self.name(values, request.address)}"
@@ -375,7 +368,7 @@ class BaseLifecycle:
         return PlanOutcome(propose_creation(self.definition, request.config))
 
     async def _plan_change(self, request: PlanChange) -> PlanOutcome:
-        """Plan a change of one resource in state: by its definition, then by its own rules."""
+        """Plan a change: by the definition, then by the resource's own rules."""
         proposal = propose_change(
             self.definition,
             request.prior,
@@ -396,7 +389,7 @@ class BaseLifecycle:
         return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private, diagnostics)
 
     def _judge_change(self, request: PlanChange, proposal: Proposal) -> Sequence[Diagnostic]:
-        """Judge a change by the resource's own rules, and adapt `proposal` to them."""
+        """Check a change by the resource's own rules, and adapt `proposal` to them."""
         return ()
 
     def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
@@ -417,7 +410,6 @@ class BaseLifecycle:
         return await create_once(self, request, creation_fields(self.definition, request.planned))
 
     async def _update(self, request: UpdateRequest) -> Outcome:
-        """Update one resource in place."""
         return await self.write(request, request.prior)
 
     async def write(self, request: CreateRequest | UpdateRequest, current: Values) -> Outcome:
@@ -435,7 +427,7 @@ class BaseLifecycle:
 
     @cached_property
     def updated_names(self) -> tuple[str, ...]:
-        """The attributes that an update of the console may change."""
+        """The attributes that an update may change on the console."""
         return tuple(
             attribute.name
             for attribute in self.definition.settable
@@ -443,7 +435,6 @@ class BaseLifecycle:
         )
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
-        """Delete one resource, or let it leave management."""
         prior = request.prior
         if staying := self.warn_staying(prior):
             return Outcome(None, diagnostics=self.unplanned_warnings(request, staying))
@@ -453,7 +444,6 @@ class BaseLifecycle:
         return outcome
 
     async def send_delete(self, prior: Values) -> Mapping[str, Any]:
-        """Send the deletion of an object; return the answer."""
         return await self.session.console.call(self.operation("delete"), prior["id"])
 
     def outcome_of_write(
@@ -463,7 +453,7 @@ class BaseLifecycle:
         names: Iterable[str] | None = None,
         current: Values = NO_VALUES,
     ) -> Outcome:
-        """Return the outcome of a write that the console answered with the resource.
+        """Return the outcome of a write that was answered with the resource.
 
         Args:
             names: The attributes that were asked for; None: all that can be set.
@@ -487,7 +477,6 @@ class BaseLifecycle:
         return Outcome(state, private, diagnostics)
 
     def values_of(self, answer: Mapping[str, Any]) -> Values:
-        """Return the values that an answer about one resource shows."""
         return values_shown(self.answer_fields, answer)
 
     def outcome_of_read(
@@ -497,7 +486,7 @@ class BaseLifecycle:
         answer: Mapping[str, Any],
         fields: Sequence[Attribute] | None = None,
     ) -> ReadOutcome:
-        """Return the outcome of reading an answer that shows one resource.
+        """Return the outcome of a read that was answered with one resource.
 
         Args:
             fields: The attributes that the answer may hold; None: all that any answer may hold.

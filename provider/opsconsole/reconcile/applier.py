@@ -31,11 +31,11 @@ async def apply_plan(
     listener: ApplyListener,
     watch: Callable[[Providers], None] = lambda providers: None,
 ) -> ApplyResult:
-    """Apply a plan. Also after an error, state holds the changes that succeeded.
+    """Apply a plan; after an error, state holds the changes that succeeded.
 
     Args:
-        watch: Receives the providers before the first request. Stopping them begins nothing more;
-            steps in flight are finished and kept.
+        watch: Receives the providers before the first request. After their `stop`, no step begins;
+            steps in flight finish and are kept.
 
     Raises:
         UserError: Changes cannot be made durable, or an output cannot be evaluated.
@@ -113,7 +113,6 @@ def _keep_order(state: State, change: Change) -> None:
 
 
 async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) -> ApplyResult:
-    """Carry out the steps of a plan, and keep what they changed beside their own instances."""
     providers = worker.providers
     for key in {change.provider for change in plan.acting() if change.provider}:
         # After a crash between a write and its answer, the next run settles the write by its
@@ -151,7 +150,7 @@ def _introduce_state(worker: StepWorker) -> None:
 
 
 def _take_answers(worker: StepWorker) -> None:
-    """Keep values of other resources that the answers to writes showed."""
+    """Keep the values of other resources that the answers to writes showed."""
     providers = worker.providers
     answers = {
         (providers.console_of(key), *identity): (provider, answer)
@@ -195,7 +194,7 @@ async def _read_rerouted(worker: StepWorker, rerouted: Collection[Identity]) -> 
 
 
 def _report_unguarded(providers: Providers) -> list[Diagnostic]:
-    """Fail a run whose dry runs were ignored."""
+    """Return an error if a console ignored a dry run."""
     if not any(item.session.dry_runs.ignored for item in providers.opened):
         return []
     # The error is about the run and names no host: on a host it would taint what exists.

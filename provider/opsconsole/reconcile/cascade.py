@@ -29,7 +29,7 @@ class Cascade:
         console_holding: ConsoleHolding,
         moving: Collection[str] = (),
     ) -> None:
-        """Collect the instances that go; an owner with deletion policy `abandon` stays.
+        """Collect the deleted objects; an owner with deletion policy `abandon` stays.
 
         Args:
             leaving: The owners that are deleted.
@@ -52,7 +52,7 @@ class Cascade:
                 self.going[console_holding(item), item.type_name, item.value["id"]] = owner
 
     def owner_of(self, item: PriorInstance) -> str:
-        """Return the address of the owner whose deletion deletes an instance, or nothing."""
+        """Return the address of the owner whose deletion deletes an instance, or ""."""
         definition = RESOURCES[item.type_name]
         above = owner_of(definition)
         if item.value is None or above is None:
@@ -61,5 +61,4 @@ class Cascade:
         return self.going.get((self._console_holding(item), above.type_name, owner_id), "")
 
     def removal_of(self, item: PriorInstance) -> Removal:
-        """Return why an instance is removed, as far as that is known."""
         return Removal.WITH_OWNER if self.owner_of(item) else Removal.ALONE

@@ -23,11 +23,11 @@ async def read_data_for_imports(
     """Read the data sources that `import` blocks need.
 
     Args:
-        values: Takes the values that could be read, for the evaluator.
+        values: Receives the values that could be read, for the evaluator.
 
     Returns:
-        The value of each, None for a failed read, and diagnostics. The walk uses these values, and
-        does not read the data sources again.
+        The value of each, None for a failed read, and diagnostics. The walk uses these values
+        instead of a second read.
     """
     graph, blocks = stack.graph, stack.program.blocks
     needed = {*graph.imports}.union(*map(graph.ancestors, graph.imports))
@@ -52,13 +52,10 @@ async def read_data_for_imports(
 async def take_imports(
     known: dict[str, PriorInstance], providers: Providers, evaluator: Evaluator
 ) -> list[Diagnostic]:
-    """Add the objects of `import` blocks to `known`; each is read with the rest.
+    """Add the objects of `import` blocks to `known`; return diagnostics.
 
     Args:
         evaluator: Resolves the references of the blocks.
-
-    Returns:
-        Why some could not be imported.
     """
     diagnostics: list[Diagnostic] = []
     addresses: set[str] = set()
@@ -106,7 +103,7 @@ async def named_by_import(
 
 
 def refuse_missing_object(type_name: str, import_id: str) -> Diagnostic:
-    """Report that an object to import does not exist; it is never created instead."""
+    """Return the error for an import of no object; none is created instead."""
     return error(
         f"There is no {RESOURCES[type_name].title} {import_id} that this key can see",
         "Check the id, the key and the org. Nothing was changed.",
@@ -116,12 +113,12 @@ def refuse_missing_object(type_name: str, import_id: str) -> Diagnostic:
 async def import_instance(
     stack: OpenedStack, address: Address, import_id: str, on_stop: OnStop
 ) -> list[Diagnostic]:
-    """Import an object; return diagnostics. With an error nothing was changed.
+    """Import an object; return diagnostics. After an error, state is unchanged.
 
-    An instance whose creation is not settled may be imported over: this settles it.
+    An import to the address of an unsettled create settles it.
 
     Args:
-        on_stop: Takes what stops the reading.
+        on_stop: Receives the function that stops the reads.
 
     Raises:
         UserError: The address is not declared or is already in state, or the object is in state
@@ -158,7 +155,6 @@ async def import_instance(
 
 
 def _refuse_second_address(item: PriorInstance, holder: str) -> Diagnostic:
-    """Refuse to import an object that is in state at another address."""
     address, title = item.address, RESOURCES[item.type_name].title
     remedy = (
         f"One object has one address: removing {address} or {holder} would delete what the other "

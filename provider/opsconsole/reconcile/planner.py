@@ -1,4 +1,4 @@
-"""Makes a plan: refreshes the instances in state, walks through the program, adds the removals."""
+"""Makes a plan: refreshes the instances in state, walks the program, adds the removals."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ async def make_plan(
         watch: Receives the providers before the first request, to show progress and to stop them.
 
     Raises:
-        UserError: The program or the state cannot be planned with at all.
-        Stopped: It was told to stop.
+        UserError: The program or the state allows no plan at all.
+        Stopped: The run was told to stop.
     """
     planner = Planner(stack, options)
     watch(planner.providers)
@@ -75,8 +75,6 @@ async def make_plan(
 
 
 class Planner:
-    """Makes one plan."""
-
     def __init__(self, stack: OpenedStack, options: PlanOptions) -> None:
         self._stack = stack
         self._options = options
@@ -97,11 +95,10 @@ class Planner:
         self._data_for_imports: dict[str, Values | None] = {}
 
     async def plan(self) -> Plan:
-        """Make the plan.
+        """Make the plan; problems of single instances become its diagnostics.
 
         Raises:
-            UserError: the program or the state allows no plan at all. Problems of single instances
-                are in the plan's diagnostics.
+            UserError: The program or the state allows no plan at all.
         """
         stack, options = self._stack, self._options
         known = await self._read_prior()
@@ -142,7 +139,7 @@ class Planner:
         return self._result(changes, known, walk)
 
     def _show_state(self, known: Mapping[str, PriorInstance]) -> None:
-        """Let references see the instances in state that the plan leaves, as in core."""
+        """Let references see the instances in state that the plan keeps, as in core."""
         kept = {address: item.value for address, item in known.items() if item.value is not None}
         named = (instance_and_key(address) for address in kept)
         in_state = keys_by_block(Address.parse(item) for item, deposed in named if not deposed)
@@ -203,7 +200,7 @@ class Planner:
     async def _read_prior(self) -> dict[str, PriorInstance]:
         """Return the instances in state after the moves and imports of the program.
 
-        Each has its address, or the name of a deposed object, as the key.
+        The keys are addresses, or the names of deposed objects.
         """
         stack, program = self._stack, self._stack.program
         known = read_prior(stack.state)
@@ -232,7 +229,7 @@ class Planner:
     async def _refresh_instances(
         self, prior: Mapping[str, PriorInstance]
     ) -> dict[str, PriorInstance]:
-        """Return the instances after their reads; report the problems of the reads."""
+        """Return the instances after their reads; report problems of the reads."""
         targets = self._targets
         planned = [item for item in prior.values() if targets is None or item.address in targets]
         # An import names an id only: without a read there are no values to plan with.
@@ -266,7 +263,7 @@ class Planner:
     def _find_gone_with_owner(
         self, prior: Mapping[str, PriorInstance], refreshed: Mapping[str, PriorInstance]
     ) -> list[PriorInstance]:
-        """Return the instances that were not read, and whose owner was read and is gone."""
+        """Return the unread instances whose owner was read and is gone."""
         console_holding = self.providers.console_holding
         gone = {
             (console_holding(item), item.type_name, item.before.get("id"))
@@ -326,7 +323,7 @@ class Planner:
         return output_changes(None if destroy else self._evaluator, self._stack.state, names)
 
     def _find_dropped(self, walk: Walk) -> Iterator[str]:
-        """Yield the data sources in state that the program does not declare any more."""
+        """Yield the data sources in state that the program no longer declares."""
         for item in self._stack.state.addresses():
             is_data = item.mode == "data" and item.config not in self._stack.program.remote_states
             if is_data and str(item) not in walk.declared and walk.covers(str(item)):
@@ -336,7 +333,7 @@ class Planner:
 def _leave_unsettled(
     known: Mapping[str, PriorInstance], decided: Container[str] = ()
 ) -> list[Change]:
-    """Return a change without an action for each unsettled create without a decision."""
+    """Return a change without an action for each unsettled create that is not in `decided`."""
     # This includes creations outside of --target, as no run is complete with one of them.
     return [
         Change(
@@ -357,7 +354,7 @@ def _leave_unsettled(
 def _compare_reads(
     known: Iterable[PriorInstance],
 ) -> tuple[tuple[Drift, ...], tuple[Refreshed, ...]]:
-    """Return the drift that the reads show, and the part of the reads that differs from state."""
+    """Return the drift, and the reads that differ from state."""
     drift, refreshed = [], []
     for item in known:
         value = item.value
@@ -383,7 +380,7 @@ def _data_in(state: State) -> Iterator[tuple[str, Values]]:
 def _warn_shared_names(
     changes: Iterable[Change], console_of: Callable[[str], str]
 ) -> Iterator[Diagnostic]:
-    """Yield a warning for each name that an object to be created shares with another that stays."""
+    """Yield a warning for each name that a new object shares with another object."""
     holders: dict[Name, list[Change]] = {}
     for change in changes:
         key = name_of(console_of(change.provider), change.type_name, change.after)
@@ -408,7 +405,7 @@ def _warn_shared_names(
 def _refuse_shared_objects(
     known: Iterable[PriorInstance], changes: Iterable[Change], providers: Providers
 ) -> Iterator[Diagnostic]:
-    """Yield an error for each object that has several addresses, in state or in a plan."""
+    """Yield an error for each object with several addresses, in state or in a plan."""
     addresses: dict[Identity, list[str]] = {}
     for item in known:
         if not item.unsettled:
@@ -433,10 +430,9 @@ def _refuse_shared_objects(
 
 
 async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
-    """Return the plan with the console's verdict on every creation that it can judge.
+    """Add the console's verdict on creations to a plan.
 
-    A declaration is sent as far as its values are known; a note names the values that were left
-    out.
+    Only known values are sent; a note names the others.
     """
     diagnostics: list[Diagnostic] = list(plan.diagnostics)
     judged: dict[str, Change] = {}

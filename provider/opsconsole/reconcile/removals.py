@@ -1,4 +1,4 @@
-"""The removals of a plan: what leaves state, what goes with its owner, and what blocks a deletion.
+"""The removals of a plan: undeclared instances, cascades of owners, and blocked deletions.
 
 The document: DELETE /api/v1/specialties/{id} answers 409 while an agent carries the specialty.
 """
@@ -29,12 +29,9 @@ _KEPT_DEPOSED: Final = (
 
 
 async def remove_undeclared(walk: Walk, *, destroy: bool) -> list[Change]:
-    """Remove instances that are in state and not declared; return all changes of the walk.
+    """Remove instances in state that are not declared, or all; return all changes of the walk.
 
-    Each change names the owner whose deletion takes its instance along.
-
-    Args:
-        destroy: Whether every instance is removed, declared or not.
+    The changes of instances that go with their owner name the owner.
     """
     known, providers = walk.known, walk.providers
     await _remove(walk, destroy=destroy)
@@ -51,7 +48,7 @@ async def remove_undeclared(walk: Walk, *, destroy: bool) -> list[Change]:
 
 
 def refuse_undeclared_imports(walk: Walk) -> Iterator[Diagnostic]:
-    """Yield an error for each import that no instance of the program takes."""
+    """Yield an error for each import to an instance that is not declared."""
     for item in walk.known.values():
         address = item.address
         # An object in state without a declaration is destroyed.
@@ -61,7 +58,6 @@ def refuse_undeclared_imports(walk: Walk) -> Iterator[Diagnostic]:
 
 
 async def _remove(walk: Walk, *, destroy: bool) -> None:
-    """Add the removals to a walk."""
     blocks = walk.evaluator.program.blocks
     groups: dict[tuple[str, str], list[PriorInstance]] = {}
     reasons: dict[str, str] = {}
@@ -112,7 +108,6 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
 
 
 def _to_removal(item: PriorInstance, action: Action, reason: str, private: bytes = b"") -> Change:
-    """Return the change that deletes an instance, or forgets it."""
     return Change(
         item.address,
         item.type_name,
@@ -148,7 +143,7 @@ def _reason(walk: Walk, item: PriorInstance) -> str:
 def _refuse_taking_along(
     changes: Iterable[Change], cascade: Cascade, known: Iterable[PriorInstance]
 ) -> list[Diagnostic]:
-    """Return an error for each owner whose deletion would take a kept instance along."""
+    """Return an error for each owner whose deletion would delete a kept instance."""
     by_address = {change.address: change for change in changes}
     staying: dict[tuple[str, str], list[str]] = {}
     for item in known if cascade.going else ():
@@ -175,7 +170,7 @@ def _refuse_taking_along(
 def _refuse_carried(
     changes: Sequence[Change], known: Collection[PriorInstance], providers: Providers
 ) -> list[Diagnostic]:
-    """Refuse at plan time the deletion of an object that others in state continue to carry."""
+    """Refuse to delete an object that others in state continue to carry."""
     by_address = {change.address: change for change in changes}
     consoles = {item.address: providers.console_holding(item) for item in known}
     diagnostics = []
@@ -232,7 +227,7 @@ def _can_delete(item: PriorInstance, providers: Providers) -> bool:
 
 
 def _carried_after(before: str | None, change: Change | None, name: str, can_delete: bool) -> str:
-    """Return the id that an instance in state carries as `name` once the plan is applied."""
+    """Return the id that an instance in state carries as `name` after the apply."""
     if change is not None and change.removes:
         # If the console cannot delete the instance, it only leaves state and still carries the
         # object.
@@ -244,7 +239,7 @@ def _carried_after(before: str | None, change: Change | None, name: str, can_del
 def refuse_too_many_deletions(
     changes: Iterable[Change], providers: Providers
 ) -> Iterator[Diagnostic]:
-    """Yield an error for each provider whose `max_deletions` a plan goes beyond."""
+    """Yield an error for each provider whose `max_deletions` a plan exceeds."""
     going: dict[str, list[str]] = {}
     for change in changes:
         if change.removes and is_counted(RESOURCES[change.type_name], change.before or {}):
@@ -259,10 +254,10 @@ def refuse_too_many_deletions(
 def warn_apparent_moves(
     changes: Iterable[Change], console_of: Callable[[str], str]
 ) -> Iterator[Diagnostic]:
-    """Yield a warning where objects of one name are deleted and created, as if they had moved.
+    """Warn where objects of one name are deleted and created, as if they had moved.
 
     Args:
-        console_of: Returns the console behind the key of a provider configuration.
+        console_of: Returns the console of a provider configuration's key.
     """
     leaving: dict[Name, list[Change]] = {}
     coming: dict[Name, list[Change]] = {}

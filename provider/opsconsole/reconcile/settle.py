@@ -5,9 +5,9 @@ sentinel id. The lifecycle settles both. A create that it cannot settle is in st
 instance, and neither engine creates the object again until a later native run settles it or the
 user states the outcome.
 
-Reads settle the deletes and updates of an interrupted run. Objects that this run deleted leave the
-state before a plan is made, so that the guard does not count them as lost. An update needs only the
-refresh at the beginning of every plan.
+Reads settle deletes and updates. Objects that the interrupted run deleted leave the state before a
+plan is made, so that the guard does not count them as lost. An update needs only the refresh at the
+beginning of every plan.
 """
 
 from __future__ import annotations
@@ -82,10 +82,9 @@ async def _settle_state(state_session: StateSession, providers: Providers) -> li
 
 @dataclass(frozen=True, slots=True)
 class _Unsettled:
-    """A create to settle, and where it comes from.
+    """A create to settle, and its origin.
 
     Attributes:
-        create: The create, as its lifecycle can settle it.
         instance: The object to put into state, without its value.
         intent: The open intent; None if the create is in state under a sentinel id.
     """
@@ -124,9 +123,7 @@ def _provider(intent: Intent) -> str:
 async def _ask_console(
     state_session: StateSession, providers: Providers, creates: Iterable[_Unsettled]
 ) -> AsyncIterator[tuple[_Unsettled, Outcome]]:
-    """Ask the console for the outcomes of creates, all of one provider and type at once.
-
-    If the console cannot be asked, the state stays unchanged.
+    """Settle creates, with one request for each provider and type; yield their outcomes.
 
     Raises:
         UserError: The console cannot be asked about an open intent.
@@ -183,7 +180,7 @@ def _stands_aside(state_session: StateSession, intent: Intent) -> bool:
 def _keep_settled(
     state_session: StateSession, item: _Unsettled, outcome: Outcome
 ) -> list[Diagnostic]:
-    """Put the outcome of a create into state, and report it."""
+    """Put the outcome of a create into state; return diagnostics."""
     create, intent = item.create, item.intent
     address = create.address
     run = "an earlier run" if intent is None else "the run that was interrupted"
@@ -225,10 +222,9 @@ def _keep_settled(
 async def _settle_writes(
     state_session: StateSession, providers: Providers, intents: Sequence[Intent]
 ) -> tuple[list[Diagnostic], list[Intent]]:
-    """Settle deletes and updates; deleted objects leave the state.
+    """Settle deletes and updates; return diagnostics and the settled intents.
 
-    Returns:
-        The diagnostics, and the intents that are settled.
+    Deleted objects leave the state.
 
     Raises:
         Stopped: The run was told to stop.

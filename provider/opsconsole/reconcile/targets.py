@@ -23,15 +23,15 @@ class Targets:
         *,
         destroy: bool,
     ) -> None:
-        """Take the targets and what each brings along.
+        """Collect the targets, with their dependencies or dependants.
 
         Args:
             wanted: Addresses of resources or instances.
             known: All instances in state, by address.
-            destroy: Whether dependants come along instead of dependencies.
+            destroy: Whether dependants are covered instead of dependencies.
 
         Raises:
-            UserError: a target is not an address, or names nothing.
+            UserError: A target is not an address, or names nothing.
         """
         self._exact: set[str] = set()
         self._of_exact: set[str] = set()
@@ -82,7 +82,7 @@ class Targets:
 
 
 def _dependents(known: Mapping[str, PriorInstance]) -> dict[str, set[str]]:
-    """Return, by configuration address, the resources that depend on it in state."""
+    """Return, by configuration address, the resources in state that depend on it."""
     dependents: dict[str, set[str]] = {}
     for address, item in known.items():
         for dependency in item.stored.dependencies:
@@ -103,7 +103,7 @@ def _reachable(start: str, edges: Mapping[str, set[str]]) -> set[str]:
 def refuse_split_moves(
     known: Iterable[PriorInstance], targets: Sequence[str]
 ) -> Iterator[Diagnostic]:
-    """Yield an error where `--target` names one end of a move and not the other."""
+    """Refuse a `--target` that names one end of a move and not the other."""
     wanted = {str(Address.parse(text)) for text in targets}
     missing = sorted(
         address
@@ -124,7 +124,6 @@ def refuse_split_moves(
 def warn_undeclared_replacements(
     requested: Iterable[str], declared: Collection[str]
 ) -> Iterator[Diagnostic]:
-    """Warn of each `--replace` that names no declared instance."""
     for address in requested:
         if address in declared:
             continue

@@ -1,4 +1,4 @@
-"""Walks a program in the order of dependencies, and plans each instance.
+"""Plans the instances of a program in the order of their dependencies.
 
 Each level is evaluated with the decisions of the level before. All instances of one level, type and
 provider are planned by one request to the lifecycle.
@@ -51,7 +51,6 @@ class Walk:
     """One walk through a program.
 
     Attributes:
-        evaluator, graph, providers: The program at hand.
         targets: The addresses that the plan covers; None: all.
         known: The instances in state, by address.
         values: Present or planned values of instances, by address. The walk adds to them.
@@ -60,7 +59,6 @@ class Walk:
         requested: Addresses of `--replace`.
         changes: The changes decided, by address.
         declared: Addresses that the program declares.
-        diagnostics: Errors and warnings for the user.
     """
 
     evaluator: Evaluator
@@ -82,10 +80,10 @@ class Walk:
     """Configuration addresses of the blocks that could not be planned or read."""
 
     async def run(self) -> None:
-        """Walk the whole program.
+        """Plan the whole program.
 
         Raises:
-            UserError: something in it cannot be evaluated.
+            UserError: It cannot be evaluated.
         """
         blocks = self.evaluator.program.blocks
         # As in core, the dependencies of such a block are created first, too. Otherwise the two
@@ -123,7 +121,7 @@ class Walk:
         return self.targets is None or address in self.targets
 
     def _skip(self, address: str) -> None:
-        """Plan nothing for a block that depends on one without a plan, as core does."""
+        """Plan nothing for a block that depends on one without a plan, as in core."""
         self._failed.add(address)
         for item in self._known_of_block.get(address, ()):
             self.declared.add(item.address)
@@ -189,7 +187,7 @@ class Walk:
         )
 
     def cascade(self, also: Iterable[PriorInstance] = ()) -> Cascade:
-        """Return the cascade of the owners planned for deletion so far, and of those in `also`."""
+        """Return the cascade of the owners planned for deletion so far, and of `also`."""
         from opsconsole.reconcile.cascade import Cascade
 
         going = [self.known[c.address] for c in self.changes.values() if c.deletes_owner]
@@ -213,8 +211,8 @@ class Walk:
     def is_forgotten(self, item: PriorInstance) -> bool:
         """Return whether an instance that leaves the program stays on the console.
 
-        A `removed` block decides. Without one, `lifecycle { destroy = false }` decides, as OpenTofu
-        noted it in state.
+        A `removed` block decides, else `lifecycle { destroy = false }` as OpenTofu noted it in
+        state.
         """
         # This runs for every owner in state, and most programs need no address parsed.
         if not self._destroys and not item.stored.skip_destroy:
@@ -229,7 +227,6 @@ class Walk:
         return {block.source: block.destroy for block in self.evaluator.program.removed}
 
     def add_decision(self, decision: Decision) -> None:
-        """Add a decision to the walk, for the evaluation of later blocks."""
         change = decision.change
         self.changes[change.address] = change
         self._of_block.setdefault(change.address.partition("[")[0], []).append(change)
