@@ -106,7 +106,7 @@ def may_still_arrive(sent: object) -> bool:
 
 
 def remedy(definition: ResourceDefinition, address: str, command: str) -> str:
-    """Return the remedy for a create whose outcome stays unknown, in words of the engine `command`."""
+    """Return the remedy for a create of unknown outcome; `command` is the engine's program."""
     where = f"'{address}'" if address else "ADDRESS"
     import_id = definition.import_id.split(" or ")[0]
     return (

@@ -1,11 +1,11 @@
 """Terraform's state files, version 4: model, locks, backends, and the journal beside them.
 
 Every recorded change is in the state or in its journal, however the run ends. Nothing is written
-without the lock, and what others wrote is never overwritten. A state that is damaged, newer, locked
-or moved away is refused with one `UserError`. Resources are known by their addresses only.
+without the lock, and the writes of others are never overwritten. A state that is damaged, newer,
+locked or moved away is refused with one `UserError`. Resources are known by their addresses only.
 
-Start with `backend_for`, then `open_state` for a session or `read_state`. Other packages import the
-names of this package, not its modules.
+Start with `backend_for`, then `open_state` for a session or `read_state`. Other packages import
+the names of this package, not its modules.
 """
 
 from __future__ import annotations

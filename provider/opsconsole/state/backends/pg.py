@@ -194,7 +194,6 @@ class PgBackend(SharedBackend):
             self._run("SELECT pg_advisory_unlock(%s)", key)
 
     def _check_lock(self, info: LockInfo) -> None:
-        """Check whether this session still holds its locks."""
         for key in self._keys:
             # pg_locks shows a key as two halves of 32 bits, which look signed only when cast.
             is_held = self._value(
@@ -372,10 +371,7 @@ _COMPANIONS: LiteralString = (
 
 
 def creation_key(schema: str, table: str) -> int:
-    """Return OpenTofu's lock key for a state without a row.
-
-    The key is the 32-bit FNV-1 hash of both names, negated.
-    """
+    """Return OpenTofu's lock key for a missing row: the negated FNV-1 hash (32 bits) of both names."""
     hashed = 0x811C9DC5
     for byte in f"{schema}\0{table}".encode():
         hashed = (hashed * 0x01000193 & 0xFFFFFFFF) ^ byte

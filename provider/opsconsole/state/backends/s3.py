@@ -94,11 +94,7 @@ class S3Backend(ObjectBackend):
             self._client = None
 
     def _read(self) -> bytes:
-        """Return the state's bytes.
-
-        Raises:
-            UserError: The digest of the state is not the digest in DynamoDB.
-        """
+        """Return the state's bytes; UserError if their digest is not the digest in DynamoDB."""
         for attempt in range(_DIGEST_TRIES):
             data, etag = self._get(self._object)
             row = self._item(f"{self._row}-md5") if self._table else {}
@@ -422,11 +418,7 @@ def _assume(core: Any, settings: BackendSettings) -> None:
 
 
 def _token_loader(web: dict[str, Any]) -> Callable[[], str]:
-    """Return what loads the token of a web identity.
-
-    Raises:
-        UserError: The block names no token.
-    """
+    """Return a function that loads a web identity's token; UserError if the block has none."""
     if given := web.get("web_identity_token"):
         return lambda: str(given)
     path = web.get("web_identity_token_file") or os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE")
@@ -445,7 +437,7 @@ def _token_loader(web: dict[str, Any]) -> Callable[[], str]:
 
 
 def _set_chain(core: Any, credentials: Credentials) -> None:
-    """Let the session use these credentials, in place of the chain that finds some."""
+    """Let the session use these credentials instead of boto's chain."""
     core.register_component(_CHAIN, SimpleNamespace(load_credentials=lambda: credentials))
 
 
