@@ -19,8 +19,8 @@ class Broken(NamedTuple):
 
     Attributes:
         found: The wrong value, to be read after the attribute's name: `cannot be 0`.
-        wanted: The value wanted instead, without a capital and a full stop.
-        closest: The allowed value that is most like the one found, where there is one.
+        wanted: The expected value, without a capital and a full stop.
+        closest: The most similar allowed value, if there is one.
     """
 
     found: str
@@ -33,7 +33,7 @@ class Bounds(NamedTuple):
 
     Attributes:
         whole: A number must have no fraction.
-        hint: What `pattern` asks for, in words.
+        hint: `pattern` in words.
     """
 
     allowed: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Bounds(NamedTuple):
     whole: bool = False
 
     def check(self, value: Any) -> Broken | None:
-        """Return how a literal string or number breaks the bounds, or None."""
+        """Return the bounds that a literal string or number breaks, or None."""
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -86,7 +86,7 @@ def _shorten(value: int | float) -> str:
 
 
 def describe_range(low: int | None, high: int | None) -> str:
-    """Return a range of which at least one end is bounded."""
+    """Return a range in words; at least one end is bounded."""
     if low is None:
         return f"at most {high}"
     return f"at least {low}" if high is None else f"{low} to {high}"

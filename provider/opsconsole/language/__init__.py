@@ -1,10 +1,9 @@
 """The language of synthesised programs: reading, checking and evaluating `*.tf.json` files.
 
-Values are those that Terraform would compute. Three things are refused, with one `UserError`:
-programs that Terraform refuses for their form, constructs that only Terraform can run
-(`OnlyTerraform`), and programs that exceed the bounds. This package reads files and states, and
-never sends a request to a console. The caller passes the types that a program may declare
-(`Schemas`).
+Values are as Terraform computes them. Three things are refused, with one `UserError`: programs
+that Terraform refuses for their form, constructs that only Terraform can run (`OnlyTerraform`), and
+programs that exceed the bounds. This package reads files and states, and never sends a request to a
+console. The caller passes the types that a program may declare (`Schemas`).
 
 The entry points are `load_program`, `build_graph`, `resolve_variables` and `Evaluator`. Other
 packages import the names of this package, not its modules.

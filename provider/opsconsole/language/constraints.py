@@ -51,7 +51,6 @@ class Constraint:
     """A type, with the defaults of optional attributes inside it.
 
     Attributes:
-        type: The type to convert to.
         inner: The constraints of the inner types of `type`; may be left out if nothing is optional.
         optional: The defaults of an object's optional attributes.
     """
@@ -61,7 +60,7 @@ class Constraint:
     optional: Mapping[str, Value] = field(default_factory=dict)
 
     def apply(self, value: Value) -> Value:
-        """Return `value` converted to the type, with optional attributes filled in.
+        """Convert a value to the type, with optional attributes filled in.
 
         Raises:
             EvaluationError: The value does not fit.
@@ -96,7 +95,7 @@ class Constraint:
         ).mark(value.marks)
 
     def _complete(self, type: Type) -> Type:
-        """Return the type of a null or unknown value with the optional attributes that it lacks."""
+        """Return the type of a null or unknown value, with missing optional attributes added."""
         if self.inner and self.type.kind in COLLECTIONS:
             return Type(type.kind, map(self.inner[0]._complete, type.inner), type.names)
         if type.kind != "object" or self.type.kind != "object":
@@ -107,7 +106,7 @@ class Constraint:
 
 @lru_cache(maxsize=1024)
 def attribute_constraint(attribute: Attribute) -> Constraint:
-    """Return the constraint of an attribute's values, in which missing members become null."""
+    """Return the constraint of an attribute's values; missing members become null."""
     if not attribute.attributes:
         return Constraint(type_from_json(attribute.kind.terraform_type))
     members = sorted((item.name, attribute_constraint(item)) for item in attribute.attributes)
@@ -171,7 +170,7 @@ def _object(node: Object, text: str) -> Constraint:
 
 
 class _NoNames(Names):
-    """No functions, and no names but those that an expression itself binds."""
+    """Names for literals: no functions, and only the names that an expression itself binds."""
 
     work = Work()
 

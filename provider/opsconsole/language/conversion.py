@@ -1,7 +1,4 @@
-"""Conversion between types, by go-cty's rules: common types, equality and the order of sets.
-
-It also converts between values of the language and wire values.
-"""
+"""Conversion between types and to wire values, equality, and the order of sets, as in go-cty."""
 
 from __future__ import annotations
 
@@ -80,7 +77,7 @@ def _unify_all(kind: str, types: Sequence[Type]) -> Type | None:
 
 
 def _unify_each(types: Sequence[Type], otherwise: str) -> Type | None:
-    """Return the tuple or object that `types` convert to, part by part, or else a collection."""
+    """Unify tuples or objects part by part, or else as a collection (`otherwise`)."""
     first, *others = types
     if any(type.names != first.names or len(type.inner) != len(first.inner) for type in others):
         return _unify_all(otherwise, types)
@@ -135,7 +132,7 @@ def _converts(source: Type, wanted: Type) -> bool:
 
 
 def convert(value: Value, wanted: Type) -> Value:
-    """Return `value` converted to the type `wanted`. Marks are kept.
+    """Convert a value to a type. Marks are kept.
 
     Raises:
         EvaluationError: The conversion does not exist, or fails for this value.
@@ -206,7 +203,7 @@ def to_text(data: Any) -> str:
 def _convert_elements(
     value: Value, items: Sequence[Value], wanted: Type
 ) -> tuple[list[Value], Type]:
-    """Return the elements of `value` as a collection `wanted`, which may be of any, takes them."""
+    """Convert the elements of a value to the element type of a collection, which may be any."""
     element = wanted.element if wanted.element is not DYNAMIC else value.type.element
     if not items and not _converts(value.type.element, element):
         raise _type_error(wanted.kind, value)
@@ -282,7 +279,7 @@ def equal(left: Value, right: Value) -> Any:
         if isinstance(left.data, dict) and left.data.keys() != right.data.keys():
             return False
         return all_of(map(equal, items_of(left), items_of(right)))
-    # As in go-cty, numbers are equal if their texts are, whatever their precisions.
+    # As in go-cty, numbers of any precision are equal if their texts are.
     return left.data == right.data or (
         left.type is NUMBER
         and precision_of(left.data) != precision_of(right.data)
@@ -291,7 +288,7 @@ def equal(left: Value, right: Value) -> Any:
 
 
 def _is_comparable(left: Type, right: Type) -> bool:
-    """Return whether two types are the same where both are known."""
+    """Return whether two types are equal in all parts that both know."""
     if left is DYNAMIC or right is DYNAMIC or left == right:
         return True
     same = (left.kind, left.names, len(left.inner)) == (right.kind, right.names, len(right.inner))
@@ -309,7 +306,7 @@ def any_of(verdicts: Iterable[Any]) -> Any:
 
 
 def _settle(verdicts: Iterable[Any], *, deciding: bool) -> Any:
-    """Return `deciding` if a verdict is that, even if others are unknown."""
+    """Return `deciding` if any verdict is that, even if others are unknown."""
     has_unknown = False
     for verdict in verdicts:
         if verdict is deciding:

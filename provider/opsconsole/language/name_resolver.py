@@ -75,7 +75,7 @@ PresentKeys = Callable[[Block], Iterable[InstanceKey] | None]
 _WHOLE: Final = re.compile(r"[0-9]{1,400}")
 """A whole number in text, of no more digits than `int` takes."""
 _NEEDS: Final = {"each": "for_each", "count": "count", "self": "a provisioner"}
-"""What a block needs so that its expressions may use a name."""
+"""The argument of a block that gives its expressions a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +107,7 @@ class NameResolver(Names):
     """The names of one program in one phase, and the instances of its blocks.
 
     Attributes:
-        root: The directory of the program, which is the base of relative file paths.
-        applying: Whether this is an apply.
-        planned_at: The time of the plan.
+        root: The program's directory, the base of relative file paths.
     """
 
     def __init__(
@@ -200,11 +198,7 @@ class NameResolver(Names):
         return functions.call(name, arguments, self)
 
     def _absent_value(self, message: str) -> Value:
-        """Return the placeholder for a missing name while the program is checked for mistakes.
-
-        Raises:
-            EvaluationError: The program is not being checked.
-        """
+        """Return an unknown value while the program is checked for mistakes, else raise."""
         if not self._checking:
             raise EvaluationError(message)
         return unknown()
@@ -424,8 +418,7 @@ def count_entries(value: Value) -> dict[InstanceKey, Value]:
     """Return the keys of the instances that `count = value` makes.
 
     Raises:
-        EvaluationError: The value is unknown, null or sensitive, or not a whole number of at least
-            0.
+        EvaluationError: The value is unknown, null or sensitive, or not a whole number from 0 on.
     """
     _check_known(value)
     number = convert(value, NUMBER).data

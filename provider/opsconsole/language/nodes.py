@@ -62,7 +62,7 @@ def attribute(value: Value, name: str) -> Value:
     """Return the attribute or the map element `name` of `value`.
 
     Raises:
-        EvaluationError: `value` has no such attribute or element.
+        EvaluationError: There is none.
     """
     type = value.type
     if type.kind not in ("object", "map", "dynamic"):
@@ -138,7 +138,7 @@ def get_path(value: Value, steps: Sequence[Step]) -> Value:
 
 
 class Work:
-    """The bound on the values made while one value is evaluated, including discarded values."""
+    """The count of values made while one value is evaluated, including discarded values."""
 
     __slots__ = ("parts",)
 
@@ -146,15 +146,10 @@ class Work:
         self.parts = 0
 
     def start(self) -> None:
-        """Reset the count."""
         self.parts = 0
 
     def count(self, parts: int) -> None:
-        """Add values to the count.
-
-        Raises:
-            BeyondBounds: The count exceeds the bound.
-        """
+        """Add values to the count; BeyondBounds if it exceeds `MAX_PARTS`."""
         self.parts = check_size(self.parts + parts)
 
 
@@ -162,7 +157,7 @@ class Names:
     """The functions of an expression, and the names that are not bound in its text.
 
     Attributes:
-        work: The count of values made in one evaluation, with its bound.
+        work: The count of values made in one evaluation.
     """
 
     work: Work
@@ -181,8 +176,7 @@ class Scope:
 
     Attributes:
         outer: The other names, and the functions.
-        names: The values of the names that are bound here, such as `each`, or by a `for`
-            expression.
+        names: The values of the names bound here, such as `each`, or by a `for` expression.
     """
 
     __slots__ = ("names", "outer", "work")
@@ -220,7 +214,6 @@ class Node:
         raise NotImplementedError
 
     def children(self) -> Iterator[Node]:
-        """Yield the child nodes."""
         for name in self.__slots__:
             part = getattr(self, name)
             for item in part if isinstance(part, tuple) else (part,):
@@ -235,8 +228,6 @@ class Node:
 
 @dataclass(slots=True, eq=False)
 class Literal(Node):
-    """A literal value."""
-
     value: Value
 
     def evaluate(self, scope: Scope) -> Value:
@@ -269,7 +260,7 @@ class Reference(Node):
 
 @dataclass(slots=True, eq=False)
 class GetAttribute(Node):
-    """`source.name`, where the source is not a plain reference."""
+    """`source.name` with a source that is not a plain reference."""
 
     source: Node
     name: str
@@ -562,9 +553,7 @@ class Object(Node):
 
 
 def make_object(pairs: Iterable[tuple[Value, Value]], refusal: str = "") -> Value:
-    """Return an object.
-
-    If a key is unknown, so is the object. The object has the marks of the keys.
+    """Return an object with the marks of the keys. If a key is unknown, so is the object.
 
     Args:
         refusal: The message about a repeated name, `{}`. Without a message, the last pair counts.
@@ -678,7 +667,7 @@ class _For(Node):
         return convert(verdict, BOOL).data
 
     def collect(self, results: Sequence[Value], scope: Scope) -> Value:
-        """Combine the results of all rounds. Each result has a value, or a key and a value."""
+        """Combine the results of all rounds. Each round has a value, or a key and a value."""
         raise NotImplementedError
 
 

@@ -68,7 +68,6 @@ def read(block: Block, arguments: Mapping[str, Any], program: Program) -> Any:
 
 
 def no_output_error(block: Block, name: str) -> EvaluationError:
-    """Return the error that the state of another stack lacks an output."""
     stack = stack_name(block)
     return EvaluationError(
         f'the state of the stack "{stack}" has no output "{name}": apply {stack} first, as it is'

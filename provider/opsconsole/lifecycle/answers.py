@@ -133,8 +133,8 @@ _LISTED: Final = """
 """
 _NAMES_BY_BIT: Final = tuple(_LISTED.split())
 """Attribute names that state holds as bits of one number; any other is spelled out after it.
-Terraform writes the whole state after each change, so what each resource brings along counts: names
-in full were a quarter of it."""
+Terraform writes the whole state after each change, so the size of each resource counts: names in
+full were a quarter of it."""
 
 
 def explain_mismatch(

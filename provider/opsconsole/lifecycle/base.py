@@ -168,7 +168,7 @@ class BaseLifecycle:
             outcome = self.failed_outcome("delete", request, problem)
         if outcome.state is None:
             return outcome
-        # Terraform keeps these bytes with what is left.
+        # Terraform keeps these bytes with the remaining object.
         private_state = PrivateState.decode(outcome.private)._replace(
             removal_planned=False, owner_stays=False
         )
@@ -179,7 +179,7 @@ class BaseLifecycle:
         if not import_id.strip():
             form = self.definition.import_id
             return Outcome(None, diagnostics=(error("The import id is empty", f"Use {form}."),))
-        # No call is made: the engine reads what it imports.
+        # No call is made: the engine reads the object after the import.
         return Outcome(self.definition.empty() | {"id": import_id})
 
     def unplanned_warnings(
@@ -243,7 +243,7 @@ class BaseLifecycle:
             match request:
                 case PlanCreation():
                     outcome = await self._plan_creation(request)
-                    # Both engines hand the bytes of this plan to the deletion of what it replaces.
+                    # Both engines hand the bytes of this plan to the deletion of the old object.
                     outcome = outcome._replace(private=request.private)
                 case PlanChange():
                     outcome = await self._plan_change(request)
@@ -470,7 +470,7 @@ class BaseLifecycle:
         # After an update, state follows the console: the next plan shows the difference.
         if differing and not creating:
             state |= {name: values[name] for name in unsatisfied_fields(state, values, values)}
-        # The bytes of a creation are those of the resource that it replaces.
+        # A creation carries the bytes of the resource that it replaces.
         before = PrivateState() if creating else PrivateState.decode(request.private)
         declared = before.with_declaration(request.config, self.remembered)
         private = merge_answer(self.answer_fields, state, declared, values)[1].encode()

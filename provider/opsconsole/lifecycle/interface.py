@@ -74,7 +74,7 @@ class PlanRemoval(NamedTuple):
 
 
 PlanRequest = PlanCreation | PlanChange | PlanRemoval
-"""Ask what would be done to one resource."""
+"""Asks for the plan of one resource."""
 
 
 class PlanOutcome(NamedTuple):
@@ -158,7 +158,7 @@ class DeleteRequest(NamedTuple):
 
 
 WriteRequest = CreateRequest | UpdateRequest | DeleteRequest
-"""Ask to carry out what was planned for one resource."""
+"""Asks to carry out the plan of one resource."""
 
 
 class UnsettledCreate(NamedTuple):

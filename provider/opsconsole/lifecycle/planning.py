@@ -205,7 +205,7 @@ def report_differences(
     name: str, differing: Sequence[str], asked: Values, kept: Values, *, creating: bool
 ) -> tuple[Diagnostic, ...]:
     """Report each attribute that the console stored with another value than requested."""
-    # After a create, an error would taint what now exists.
+    # After a create, an error would taint the new object.
     make = warning if creating else error
     return tuple(
         make(

@@ -74,7 +74,7 @@ def _catch_up(stack: OpenedStack, plan: Plan) -> None:
     if plan.moved:
         from opsconsole.reconcile.moves import carry_out_moves
 
-        # Moves come first: the plan names what it read by the addresses after them.
+        # Moves come first: the plan names its reads by the addresses after them.
         carry_out_moves(state, plan.moved)
     for item in plan.refreshed:
         address, deposed = instance_and_key(item.address)
@@ -197,7 +197,7 @@ def _report_unguarded(providers: Providers) -> list[Diagnostic]:
     """Return an error if a console ignored a dry run."""
     if not any(item.session.dry_runs.ignored for item in providers.opened):
         return []
-    # The error is about the run and names no host: on a host it would taint what exists.
+    # The error is about the run and names no host: on a host it would taint the host.
     diagnostic = error(
         "The console imported what was sent as a dry run",
         "What it created is kept in state, and no further host was sent. A dry run does not "

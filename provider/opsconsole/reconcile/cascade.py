@@ -45,7 +45,7 @@ class Cascade:
         if not self.going:
             return
         depth = {name: len(owners_above(item)) for name, item in RESOURCES.items()}
-        # Owners come before what they own: an owner that goes along takes its own objects with it.
+        # Owners come before their objects, which go with an owner that goes itself.
         for item in sorted(known, key=lambda item: depth[item.type_name]):
             owner = self.owner_of(item)
             if owner and item.value is not None and item.address not in moving:

@@ -259,7 +259,7 @@ def output_changes(
         else:
             stays = same(old_value, new_value) and old.sensitive == new.sensitive
             action = Action.NO_OP if stays else Action.UPDATE
-        # A sensitive old value makes the change sensitive, whatever the new value is.
+        # A sensitive old value makes the change sensitive, even if the new value is not.
         sensitive = any(item.sensitive for item in (old, new) if item is not None)
         changes.append(OutputChange(name, action, old_value, new_value, sensitive))
     return tuple(changes)
@@ -295,7 +295,7 @@ def keep_outputs(evaluator: Evaluator | None, state: State, names: Collection[st
 def keep_known_outputs(evaluator: Evaluator, state: State, names: Collection[str]) -> None:
     """Put the known outputs into state after an incomplete run."""
     for name in names:
-        # What an output refers to may not have been done.
+        # The output may refer to a step that was not done.
         with suppress(UserError):
             if name in evaluator.program.outputs:
                 keep_outputs(evaluator, state, [name])

@@ -157,7 +157,7 @@ class Executor:
         self._worker = worker
         self._listener = listener
         self._limit = limit
-        # Keyed by what the steps of one request share: provider, type and kind.
+        # The steps of one request share provider, type and kind.
         self._waiting: dict[tuple[str, str, StepKind], deque[Step]] = {}
         self._begun: dict[int, float] = {}
         self._running: set[asyncio.Task[None]] = set()

@@ -186,7 +186,7 @@ def _check_declared(stack: OpenedStack, block: Block, address: Address) -> None:
     try:
         instances = stack.evaluator(values.get).instances(block).values()
     except UserError:
-        # `count` or `for_each` may need a data source, or what is not applied yet.
+        # `count` or `for_each` may need a data source, or a value known only after apply.
         return
     declared = [instance.address for instance in instances]
     if str(address) in declared:

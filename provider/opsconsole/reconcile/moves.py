@@ -43,7 +43,7 @@ def apply_moves(
         occupied = move.whole and of_resource.get(str(move.target))
         instances = of_resource.get(move.source.config, {})
         single = str(move.source)
-        # A copy, as the loop takes out what moves.
+        # A copy, as the loop removes moved instances.
         for text in list(instances) if move.whole else [single] if single in instances else ():
             key = Address.parse(text).key
             new = str(replace(move.target, key=key) if move.whole else move.target)

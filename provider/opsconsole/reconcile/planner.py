@@ -155,7 +155,7 @@ class Planner:
                 return None
             declared = self._evaluator.instances(block)
             covered = {key for key, item in declared.items() if item.address in targets}
-            # Those that are covered and not declared are removed.
+            # Covered instances that are not declared are removed.
             return covered.union(
                 key
                 for key in keys
@@ -362,7 +362,7 @@ def _compare_reads(
             continue
         refreshed.append(Refreshed(item.address, value, item.private))
         names = RESOURCES[item.type_name].names
-        # An import names an id only: what its read adds is no drift.
+        # An import names an id only: the values of its read are no drift.
         if not item.import_id and (value is None or changed_fields(item.before, value, names)):
             drift.append(Drift(item.address, item.type_name, item.before, value, item.sensitive))
     return tuple(drift), tuple(refreshed)

@@ -241,7 +241,7 @@ async def _settle_writes(
         if intent.verb == "delete" and identity in by_identity:
             deletes[by_identity[identity]] = intent
     leaving = [instances[address] for address in deletes]
-    # A deletion that took place has archived what the object owned, too.
+    # A deletion that took place has archived the owned objects, too.
     going = Cascade(leaving, instances.values(), providers.console_holding).going
     refreshed = await providers.refresh(
         [item for item in instances.values() if identities[item.address] in going]

@@ -243,7 +243,7 @@ class Walk:
         if unknown_names(values):
             self._defer_read(block, address, values, "read_because_config_unknown")
             return
-        # As in core: a change in this plan may change what the data source shows.
+        # As in core: a change in this plan may change the answer of the data source.
         if any(map(self._is_pending, named_resources(block))):
             self._defer_read(block, address, values, "read_because_dependency_pending")
             return

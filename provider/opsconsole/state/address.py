@@ -43,7 +43,7 @@ class Address:
     @classmethod
     @lru_cache(maxsize=4096)
     def parse(cls, text: str) -> Address:
-        """Parse an address such as `module.m.opsconsole_host.a["k"]` or `data.opsconsole_specialty.s`.
+        """Parse an address, such as `module.m.opsconsole_host.a["k"]` or `data.opsconsole_host.h`.
 
         Raises:
             UserError: `text` is not the address of a resource or of an instance.

@@ -113,7 +113,7 @@ class Backend:
             journal: The rest of the journal, if the document embeds it.
 
         Returns:
-            The lineage and the serial that were stored, or None if they are those of `data`.
+            The lineage and the serial that were stored, or None if `data` has the same.
         """
         raise NotImplementedError
 

@@ -60,7 +60,7 @@ def _unescape(name: bytes) -> bytes:
 
 
 def removed_error(what: str, path: Path) -> UserError:
-    """Return the error of a run whose file lost its name, so that it may send no further request."""
+    """Return the error of a run whose file lost its name: it may send no further request."""
     return UserError(
         f"The {what} {path} was removed or moved while this run used it. No further request is"
         " sent.",

@@ -58,7 +58,7 @@ class Base(msgspec.Struct, frozen=True, array_like=True, tag="base"):
 
 
 class Intent(msgspec.Struct, frozen=True, array_like=True, tag="intent"):
-    """A call that is about to be made and cannot be repeated safely; open until a record settles it.
+    """A call that is about to be made and cannot safely be repeated; open until it is settled.
 
     Attributes:
         operation: The request, in the API's words, such as `POST /api/v1/agents`.
@@ -347,7 +347,7 @@ class Journal:
         write_at(self._descriptor, lines, self.size)
         # macOS has no fdatasync.
         getattr(os, "fdatasync", os.fsync)(self._descriptor)
-        # Raise the size only now: the next write overwrites what a failed write left.
+        # Raise the size only now: the next write overwrites the bytes of a failed one.
         self.size += len(lines)
         with self._list_lock:
             self._written += len(batch)

@@ -202,7 +202,7 @@ def release_file(path: Path, descriptor: int) -> None:
 def remove_unwritten(path: Path, descriptor: int) -> None:
     """Remove a locked file that is still empty, if no other process has it open (needs leases)."""
     # Only a lease tells whether another process has the file open. A Terraform that waits for the
-    # lock does, and what it writes to a removed file would be lost.
+    # lock does, and its writes to a removed file would be lost.
     if os.fstat(descriptor).st_size or not hasattr(fcntl, "F_SETLEASE"):
         return
     with contextlib.suppress(OSError):

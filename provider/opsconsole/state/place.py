@@ -46,7 +46,7 @@ name in `backends`, with a class such as `GcsBackend`.
 """
 
 _WORKSPACE: Final = re.compile(r"[A-Za-z0-9_.~$&+=:@-]+")
-"""As in Terraform: what a path of a URL holds without an escape."""
+"""As in Terraform: the characters that a URL's path holds without an escape."""
 
 _NOTE_FILE: Final = "opsconsole-backend.json"
 

@@ -211,7 +211,7 @@ def _merge(state: State, records: Sequence[Record], warnings: list[str]) -> list
     settled = {call for record in records if isinstance(record, Changes) for call in record.settles}
     applies = {place: _must_apply(state, first[place], last[place], settled) for place in last}
     disputed = [change for place, change in last.items() if applies[place] is None]
-    # An object that the run moved to an address that is taken now stays where it is.
+    # An object that the run moved to an address that is taken now keeps its old address.
     staying = {object_id(change.image) for change in disputed}
     applied = []
     for place, change in last.items():

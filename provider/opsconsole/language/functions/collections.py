@@ -61,7 +61,7 @@ def require_sequence(value: Value, *, sets: bool = True) -> list[Value]:
 
 
 def _common_type(values: Sequence[Value]) -> Type | None:
-    """Return the type that all lists or sets convert to; those without typed elements fit any."""
+    """Return the type that all lists or sets convert to; one without typed elements fits any."""
     types = [value.type for value in values if value.type.element is not DYNAMIC]
     return unify(types or [values[0].type])
 
@@ -130,7 +130,6 @@ def _concat(*parts: Value) -> Value:
 
 
 def _types_of(value: Value) -> Sequence[Type]:
-    """Return the types of the elements of a known list or tuple."""
     return value.type.inner if value.kind == "tuple" else value.type.inner * len(value.data)
 
 

@@ -60,7 +60,6 @@ def _jsondecode(text: str) -> Any:
 
 
 def base64_text(content: bytes) -> str:
-    """Return bytes in base64."""
     return base64.b64encode(content).decode()
 
 

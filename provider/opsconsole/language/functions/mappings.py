@@ -25,7 +25,6 @@ from opsconsole.values import UNKNOWN, holds_unknown
 
 
 def _members(value: Value) -> dict[str, Value]:
-    """Return the members of a map or an object, sorted by name."""
     if value.kind not in ("map", "object"):
         raise EvaluationError(f"a map or an object is required, not {value.type}")
     return members_of(value)

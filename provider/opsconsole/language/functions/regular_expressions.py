@@ -50,7 +50,7 @@ def _matches(pattern: Any, text: bytes) -> Iterator[list[tuple[int, int]]]:
 
 @lru_cache(maxsize=128)
 def compile_pattern(pattern: str) -> Any:
-    """Compile a regular expression with RE2; its `groups` and `groupindex` are as those of `re`.
+    """Compile a regular expression with RE2; `groups` and `groupindex` are as in `re`.
 
     Raises:
         EvaluationError: `pattern` is not a regular expression.

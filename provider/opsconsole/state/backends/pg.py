@@ -252,7 +252,7 @@ class PgBackend(SharedBackend):
         self._run(text, *row, on=self._other())
 
     def _prepare(self) -> None:
-        """Create what Terraform creates, unless the settings skip it, and the companions' table."""
+        """Create schema, table and index unless the settings skip them, and the companions' table."""
         if self._prepared:
             return
         for left in reversed(range(_CREATING_TRIES)):
@@ -371,7 +371,7 @@ _COMPANIONS: LiteralString = (
 
 
 def creation_key(schema: str, table: str) -> int:
-    """Return OpenTofu's lock key for a missing row: the negated FNV-1 hash (32 bits) of both names."""
+    """Return OpenTofu's lock key for a missing row: the negated 32-bit FNV-1 hash of both names."""
     hashed = 0x811C9DC5
     for byte in f"{schema}\0{table}".encode():
         hashed = (hashed * 0x01000193 & 0xFFFFFFFF) ^ byte
