@@ -14,18 +14,18 @@ from opsconsole.text import nearest
 _MOST_DIGITS: Final = 20
 
 
-class Broken(NamedTuple):
+class Violation(NamedTuple):
     """A value that breaks its bounds.
 
     Attributes:
-        found: The wrong value, to be read after the attribute's name: `cannot be 0`.
-        wanted: The expected value, without a capital and a full stop.
-        closest: The most similar allowed value, if there is one.
+        problem: The wrong value, to be read after the attribute's name: `cannot be 0`.
+        expected: The expected value, without a capital and a full stop.
+        suggestion: The most similar allowed value, if there is one.
     """
 
-    found: str
-    wanted: str
-    closest: str | None = None
+    problem: str
+    expected: str
+    suggestion: str | None = None
 
 
 class Bounds(NamedTuple):
@@ -45,7 +45,7 @@ class Bounds(NamedTuple):
     hint: str = ""
     whole: bool = False
 
-    def check(self, value: Any) -> Broken | None:
+    def check(self, value: Any) -> Violation | None:
         """Return the bounds that a literal string or number breaks, or None."""
         if isinstance(value, str):
             return self._text(value)
@@ -53,25 +53,27 @@ class Bounds(NamedTuple):
             return self._number(value)
         return None
 
-    def _number(self, value: int | float) -> Broken | None:
+    def _number(self, value: int | float) -> Violation | None:
         if self.whole and value != int(value):
-            return Broken(f"cannot be {_shorten(value)}", "it must be a whole number")
+            return Violation(f"cannot be {_shorten(value)}", "it must be a whole number")
         low, high = self.minimum, self.maximum
         if (low is not None and value < low) or (high is not None and value > high):
-            return Broken(f"cannot be {_shorten(value)}", f"it must be {describe_range(low, high)}")
+            return Violation(
+                f"cannot be {_shorten(value)}", f"it must be {describe_range(low, high)}"
+            )
         return None
 
-    def _text(self, text: str) -> Broken | None:
+    def _text(self, text: str) -> Violation | None:
         if self.allowed and text not in self.allowed:
             options = ", ".join(self.allowed)
             closest = nearest(text.lower(), self.allowed) or None
-            return Broken(f"cannot be {text!r}", f"it is one of: {options}", closest)
+            return Violation(f"cannot be {text!r}", f"it is one of: {options}", closest)
         low, high = self.min_length, self.max_length
         if (low is not None and len(text) < low) or (high is not None and len(text) > high):
             bounds = describe_range(low, high)
-            return Broken(f"has {len(text)} characters", f"it must have {bounds} of them")
+            return Violation(f"has {len(text)} characters", f"it must have {bounds} of them")
         if self.pattern is not None and not re.fullmatch(self.pattern, text, re.DOTALL):
-            return Broken(f"cannot be {text!r}", self.hint)
+            return Violation(f"cannot be {text!r}", self.hint)
         return None
 
 

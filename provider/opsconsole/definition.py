@@ -197,11 +197,11 @@ class Attribute:
 
     def _item_problems(self, item: Value, path: AttributePath) -> Iterator[Diagnostic]:
         bounds = self.bounds._replace(whole=True) if self.kind is Kind.INTEGER else self.bounds
-        broken = bounds.check(item)
-        if broken is not None:
+        violation = bounds.check(item)
+        if violation is not None:
             yield error(
-                f"{self.name} {broken.found}",
-                f"{broken.wanted[:1].upper()}{broken.wanted[1:]}.",
+                f"{self.name} {violation.problem}",
+                f"{violation.expected[:1].upper()}{violation.expected[1:]}.",
                 path,
             )
         elif self.notation and isinstance(item, str) and not self.notation.fits(item):

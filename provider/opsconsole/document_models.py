@@ -36,7 +36,7 @@ Whole: Final = BeforeValidator(_whole)
 """Annotates an integer that may be written with a fraction of zero, as in JSON Schema."""
 
 
-def what_is_wrong(problem: ValidationError) -> str:
+def describe_errors(problem: ValidationError) -> str:
     """Return each wrong place, with the expected and the actual value."""
     return "; ".join(map(_sentence, problem.errors(include_url=False)))
 

@@ -44,7 +44,7 @@ _SWITCHES: Final = {
 """The words for on and off, as in Go."""
 
 
-def read_switch(text: str) -> bool | None:
+def parse_bool(text: str) -> bool | None:
     """Parse one of Go's words for on and off; None for any other word."""
     return _SWITCHES.get(text)
 
@@ -67,7 +67,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return next(iter(difflib.get_close_matches(name, list(known), n=1)), "")
 
 
-def near_address(text: str, known: Iterable[str]) -> str:
+def suggest_address(text: str, known: Iterable[str]) -> str:
     """Return a sentence with the address most like `text`; empty if none is similar."""
     from difflib import SequenceMatcher
 
@@ -157,7 +157,7 @@ def escape_template(text: str) -> str:
     return text.replace("${", "$${").replace("%{", "%%{")
 
 
-def nanoseconds(duration: str) -> int:
+def parse_duration(duration: str) -> int:
     """Parse a duration as Go writes it, such as `30s`, `-1m30s` or `0`.
 
     Raises:
@@ -176,7 +176,7 @@ def nanoseconds(duration: str) -> int:
     return total
 
 
-def scalar(value: Value) -> str:
+def format_scalar(value: Value) -> str:
     """Return a value that is neither a list nor a dict as a literal."""
     if value is UNKNOWN:
         return KNOWN_AFTER_APPLY

@@ -175,7 +175,7 @@ def _unmanaged_plugins(
         agent_id = agent.instance.before["id"]
         # An agent in two states is handled once.
         listing = lists.pop(agent_id, None)
-        if listing is None or session.learned(KnownAgents).is_gone(agent_id):
+        if listing is None or session.singleton(KnownAgents).is_gone(agent_id):
             continue
         # A managed set of plugins is compared as an attribute of the agent.
         if agent.instance.before.get("plugin_ids") is not None:

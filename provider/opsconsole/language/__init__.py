@@ -20,7 +20,7 @@ from opsconsole.language.graph import (
     named_resources,
     readable_references,
 )
-from opsconsole.language.json_body import says_twice
+from opsconsole.language.json_body import has_duplicate_keys
 from opsconsole.language.model import (
     Block,
     Json,
@@ -85,6 +85,7 @@ __all__ = [
     "find_mistakes",
     "find_node",
     "find_output",
+    "has_duplicate_keys",
     "jsii_environment",
     "lasting_values",
     "load_directory",
@@ -97,7 +98,6 @@ __all__ = [
     "readable_part",
     "readable_references",
     "resolve_variables",
-    "says_twice",
     "stacks_of",
     "synthesise",
     "undeclared_warnings",

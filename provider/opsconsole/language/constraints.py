@@ -32,12 +32,12 @@ from opsconsole.language.values import (
     Type,
     Value,
     items_of,
-    list_of,
+    list_type,
     members_of,
-    object_of,
     object_type,
-    tuple_of,
+    object_value,
     tuple_type,
+    tuple_value,
     type_from_json,
 )
 
@@ -79,7 +79,7 @@ class Constraint:
             if len(inner) != len(items):
                 return value
             filled = (of._apply_defaults(item) for of, item in zip(inner, items, strict=True))
-            return tuple_of(filled).mark(value.marks)
+            return tuple_value(filled).mark(value.marks)
         members = members_of(value)
         for name, default in self.optional.items():
             if members.get(name, NULL).is_null:
@@ -87,7 +87,7 @@ class Constraint:
         of_members = dict(zip(self.type.names, self.inner, strict=False))
         if self.type.kind in COLLECTIONS:
             of_members = dict.fromkeys(members, self.inner[0])
-        return object_of(
+        return object_value(
             {
                 name: of_members[name]._apply_defaults(item) if name in of_members else item
                 for name, item in members.items()
@@ -116,7 +116,7 @@ def attribute_constraint(attribute: Attribute) -> Constraint:
         {name: Value(item.type, None) for name, item in members},
     )
     if attribute.kind is Kind.OBJECT_LIST:
-        return Constraint(list_of(made.type), (made,))
+        return Constraint(list_type(made.type), (made,))
     return made
 
 

@@ -26,15 +26,15 @@ from opsconsole.language.values import (
     Value,
     is_sequence,
     items_of,
-    list_of,
+    list_type,
     list_value,
     map_value,
     members_of,
-    object_of,
+    object_value,
     pack,
-    set_of,
+    set_type,
     strip_marks,
-    tuple_of,
+    tuple_value,
 )
 from opsconsole.state import WrittenNumber
 from opsconsole.text import plural
@@ -64,7 +64,7 @@ def unify(types: Iterable[Type]) -> Type | None:
         return _unify_all("map", known)
     if kinds == {"list", "tuple"}:
         inner = unify(type for of in known for type in of.inner if type is not DYNAMIC)
-        return None if inner is None else list_of(inner)
+        return None if inner is None else list_type(inner)
     if len(kinds) == 1:
         return _unify_all(kinds.pop(), known)
     return _most_general(known)
@@ -231,7 +231,7 @@ def make_set(items: Iterable[Value], element: Type) -> Value:
     """Return a set of `items`; marks of elements become marks of the set, as in go-cty."""
     marks: set[str] = set()
     data = [strip_marks(pack(item), marks) for item in items]
-    return Value(set_of(element), order_set(data, element), frozenset(marks))
+    return Value(set_type(element), order_set(data, element), frozenset(marks))
 
 
 def _to_map(value: Value, wanted: Type) -> Value:
@@ -246,14 +246,16 @@ def _to_object(value: Value, wanted: Type) -> Value:
         if name not in pairs:
             raise EvaluationError(f'the attribute "{name}" is required')
     types = zip(wanted.names, wanted.inner, strict=True)
-    return object_of({name: convert(pairs[name], inner) for name, inner in types}).mark(value.marks)
+    return object_value({name: convert(pairs[name], inner) for name, inner in types}).mark(
+        value.marks
+    )
 
 
 def _to_tuple(value: Value, wanted: Type) -> Value:
     items, types = items_of(value), wanted.inner
     if len(items) != len(types):
         raise EvaluationError(f"{plural(len(types), 'element')} required, not {len(items)}")
-    return tuple_of(map(convert, items, types)).mark(value.marks)
+    return tuple_value(map(convert, items, types)).mark(value.marks)
 
 
 def equal(left: Value, right: Value) -> Any:

@@ -264,7 +264,7 @@ class Evaluator(NameResolver):
 
     def _import(self, block: Import, scope: Scope) -> ImportTarget:
         title = block.title
-        target = try_step(title, "to", instance_address, block.to, scope)
+        target = try_step(title, "to", parse_instance, block.to, scope)
         if target.module:
             raise OnlyTerraform(f"{title}: it names a module.", f"{title}: a module")
         to_text = partial(convert, wanted=STRING)
@@ -286,7 +286,7 @@ class Evaluator(NameResolver):
         """
         scope = self.scope(instance.names)
         return tuple(
-            try_step(instance.block.title, "replace_triggered_by", trigger, text, scope)
+            try_step(instance.block.title, "replace_triggered_by", parse_trigger, text, scope)
             for text in instance.block.lifecycle_block.replace_triggered_by
         )
 
@@ -342,7 +342,7 @@ def _argument_error(
     return UserError(f'{title}: there is no argument "{name}".', did_you_mean(name, settable))
 
 
-def instance_address(text: str, scope: Scope) -> Address:
+def parse_instance(text: str, scope: Scope) -> Address:
     """Parse an instance's address, evaluating an index in it.
 
     Raises:
@@ -354,8 +354,8 @@ def instance_address(text: str, scope: Scope) -> Address:
     return address
 
 
-def trigger(text: str, scope: Scope) -> Trigger:
-    """Parse an entry of `replace_triggered_by`; raises as `instance_address`."""
+def parse_trigger(text: str, scope: Scope) -> Trigger:
+    """Parse an entry of `replace_triggered_by`; raises as `parse_instance`."""
     address, rest = _split(_steps(parse_expression(text), scope))
     if address.mode == "data" or address.type in ("var", "local", "each", "count"):
         raise EvaluationError(f"{text} names no resource")

@@ -165,7 +165,7 @@ def find_lines(text: str, levels: int) -> dict[tuple[str, ...], int]:
     return lines
 
 
-def says_twice(text: str) -> bool:
+def has_duplicate_keys(text: str) -> bool:
     verdicts: list[bool] = []
     json.loads(text, object_pairs_hook=lambda pairs: verdicts.append(len(dict(pairs)) < len(pairs)))
     return any(verdicts)

@@ -33,9 +33,9 @@ from opsconsole.language.values import (
     is_sequence,
     items_of,
     list_value,
-    object_of,
+    object_value,
     to_nfc,
-    tuple_of,
+    tuple_value,
     unknown,
     unpack,
 )
@@ -58,7 +58,7 @@ class Quoted(str):
     __slots__ = ()
 
 
-def attribute(value: Value, name: str) -> Value:
+def get_attribute(value: Value, name: str) -> Value:
     """Return the attribute or the map element `name` of `value`.
 
     Raises:
@@ -82,7 +82,7 @@ def attribute(value: Value, name: str) -> Value:
     return unpack(inner, value.data[name], value.marks)
 
 
-def element(value: Value, key: Value) -> Value:
+def get_element(value: Value, key: Value) -> Value:
     """Return `value[key]`.
 
     Raises:
@@ -107,7 +107,7 @@ def element(value: Value, key: Value) -> Value:
     known = type.names if type.kind == "object" else value.data
     if known is not UNKNOWN and name not in known:
         raise EvaluationError(f'this {type.kind} has no element "{name}"')
-    return attribute(value, name).mark(marks)
+    return get_attribute(value, name).mark(marks)
 
 
 def _item_at(value: Value, position: Any, marks: Marks) -> Value:
@@ -129,11 +129,11 @@ def get_path(value: Value, steps: Sequence[Step]) -> Value:
     """Return the part of `value` that `steps` lead to."""
     for step in steps:
         if isinstance(step, int):
-            value = element(value, Value(NUMBER, step))
+            value = get_element(value, Value(NUMBER, step))
         elif isinstance(step, Quoted):
-            value = element(value, Value(STRING, str(step)))
+            value = get_element(value, Value(STRING, str(step)))
         else:
-            value = attribute(value, step)
+            value = get_attribute(value, step)
     return value
 
 
@@ -196,7 +196,7 @@ class Scope:
         if bound is None:
             return self.outer.resolve(reference, key)
         value = get_path(bound, reference.steps[1:])
-        return value if key is None else element(value, key)
+        return value if key is None else get_element(value, key)
 
 
 class Node:
@@ -266,7 +266,7 @@ class GetAttribute(Node):
     name: str
 
     def evaluate(self, scope: Scope) -> Value:
-        return attribute(self.source.evaluate(scope), self.name)
+        return get_attribute(self.source.evaluate(scope), self.name)
 
 
 @dataclass(slots=True, eq=False)
@@ -281,7 +281,7 @@ class Index(Node):
         # The scope looks up one instance of a block without evaluating the others.
         if isinstance(self.source, Reference):
             return scope.resolve(self.source, key)
-        return element(self.source.evaluate(scope), key)
+        return get_element(self.source.evaluate(scope), key)
 
 
 ITEM: Final = "*"
@@ -304,7 +304,7 @@ class Splat(Node):
         if value.is_null and is_sequence(value):
             raise EvaluationError("a splat cannot go over null")
         if value.is_null:
-            return tuple_of(()).mark(value.marks)
+            return tuple_value(()).mark(value.marks)
         if not value.is_known:
             return unknown(marks=value.marks)
         items = items_of(value) if is_sequence(value) else [value.unmark()]
@@ -318,7 +318,7 @@ class Splat(Node):
                 types = {self.each.evaluate(scope.within(example)).type}
             if len(types) == 1:
                 return list_value(results, types.pop()).mark(value.marks)
-        return tuple_of(results).mark(value.marks)
+        return tuple_value(results).mark(value.marks)
 
     def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
         return Node.references(self, bound | {ITEM})
@@ -537,7 +537,7 @@ class Tuple(Node):
     items: tuple[Node, ...]
 
     def evaluate(self, scope: Scope) -> Value:
-        return tuple_of(item.evaluate(scope) for item in self.items)
+        return tuple_value(item.evaluate(scope) for item in self.items)
 
 
 @dataclass(slots=True, eq=False)
@@ -575,7 +575,7 @@ def make_object(pairs: Iterable[tuple[Value, Value]], refusal: str = "") -> Valu
         if refusal and name in items:
             raise EvaluationError(refusal.format(name))
         items[name] = item
-    return unknown(marks=marks) if has_unknown else object_of(items).mark(marks)
+    return unknown(marks=marks) if has_unknown else object_value(items).mark(marks)
 
 
 @dataclass(slots=True, eq=False)
@@ -675,7 +675,7 @@ class ForTuple(_For):
     """`[for key, value in collection : result if condition]`."""
 
     def collect(self, results: Sequence[Value], scope: Scope) -> Value:
-        return tuple_of(results)
+        return tuple_value(results)
 
 
 class ForTemplate(_For):
@@ -706,5 +706,5 @@ class ForGroups(_For):
             # The last key stands for the group; `marks` holds the marks of the other keys.
             keys[name] = key
             groups.setdefault(name, []).append(item)
-        pairs = ((key, tuple_of(groups[name])) for name, key in keys.items())
+        pairs = ((key, tuple_value(groups[name])) for name, key in keys.items())
         return make_object(pairs).mark(marks)

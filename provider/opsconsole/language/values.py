@@ -93,15 +93,15 @@ COLLECTIONS: Final = frozenset(("list", "set", "map"))
 """The kinds of types whose elements all have the same type."""
 
 
-def list_of(element: Type) -> Type:
+def list_type(element: Type) -> Type:
     return Type("list", (element,))
 
 
-def set_of(element: Type) -> Type:
+def set_type(element: Type) -> Type:
     return Type("set", (element,))
 
 
-def map_of(element: Type) -> Type:
+def map_type(element: Type) -> Type:
     return Type("map", (element,))
 
 
@@ -266,16 +266,16 @@ def list_value(items: Iterable[Value], element: Type) -> Value:
     """Return a list of values of the type `element`; raises as `check_size`."""
     values = list(items)
     size = _total(values)
-    return Value(list_of(element), [pack(item) for item in values], size=size)
+    return Value(list_type(element), [pack(item) for item in values], size=size)
 
 
 def map_value(items: Mapping[str, Value], element: Type) -> Value:
     """Return a map of values of the type `element`; raises as `check_size`."""
     size = _total(items.values())
-    return Value(map_of(element), {name: pack(item) for name, item in items.items()}, size=size)
+    return Value(map_type(element), {name: pack(item) for name, item in items.items()}, size=size)
 
 
-def tuple_of(items: Iterable[Value]) -> Value:
+def tuple_value(items: Iterable[Value]) -> Value:
     """Return a tuple; raises as `check_size`."""
     values = list(items)
     size = _total(values)
@@ -283,7 +283,7 @@ def tuple_of(items: Iterable[Value]) -> Value:
     return Value(tuple_type(item.type for item in values), data, size=size)
 
 
-def object_of(items: Mapping[str, Value]) -> Value:
+def object_value(items: Mapping[str, Value]) -> Value:
     """Return an object; raises as `check_size`."""
     size = _total(items.values())
     data = {name: pack(item) for name, item in items.items()}
@@ -326,7 +326,7 @@ def is_sequence(value: Value, *, sets: bool = True) -> bool:
     return value.kind in ("list", "tuple") or (sets and value.kind == "set")
 
 
-def of_python(data: Any) -> Value:
+def from_python(data: Any) -> Value:
     """Convert plain data to a value: lists become tuples, dicts objects, and None has no type."""
     if isinstance(data, Value):
         return data
@@ -340,9 +340,9 @@ def of_python(data: Any) -> Value:
     if isinstance(data, float):
         return Value(NUMBER, from_float(data))
     if isinstance(data, list | tuple):
-        return tuple_of(map(of_python, data))
+        return tuple_value(map(from_python, data))
     if isinstance(data, dict):
-        return object_of({name: of_python(item) for name, item in data.items()})
+        return object_value({name: from_python(item) for name, item in data.items()})
     return Value(DYNAMIC, data)
 
 

@@ -148,7 +148,7 @@ def explain_mismatch(
     naming = dict.fromkeys([definition.label, "name"])
     differing = [name for name in exact if _shows_another(sent, answer, name, str)]
     # The console may store a name trimmed, in lower case, or in another normal form of Unicode.
-    differing += [name for name in naming if _shows_another(sent, answer, name, plain_name)]
+    differing += [name for name in naming if _shows_another(sent, answer, name, normalise_name)]
     if not differing:
         return None
     contrast = "; ".join(
@@ -168,7 +168,7 @@ def _shows_another(
     return asked != shown and form(asked) != form(shown)
 
 
-def plain_name(name: str) -> str:
+def normalise_name(name: str) -> str:
     """Return a name in a form that is equal for two spellings of it."""
     # Twice: folding case may leave characters that are not composed.
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())

@@ -43,9 +43,9 @@ from opsconsole.lifecycle.interface import (
     PlanRequest,
     ReadOutcome,
     ReadRequest,
+    ReadStatus,
     Removal,
     ReportOutcomes,
-    Seen,
     UnsettledCreate,
     UpdateRequest,
     WriteRequest,
@@ -157,7 +157,7 @@ class BaseLifecycle:
         # Terraform replaces a tainted object by itself, and no plan of this was judged.
         if not self.session.plans_whole:
             name = self.name(prior, request.address)
-            refusal = self.session.learned(DeletionCount).judge_deletion(
+            refusal = self.session.singleton(DeletionCount).count_deletion(
                 self.definition, prior, name
             )
             if refusal is not None:
@@ -189,7 +189,7 @@ class BaseLifecycle:
         planned_by = PrivateState.decode(request.private).extra.get(_PLANNED_BY)
         return () if planned_by and planned_by == self.session.command_run else diagnostics
 
-    def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> ReadOutcome:
+    def update_from_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> ReadOutcome:
         """Update a resource in state from the answer to a write of another one.
 
         Fields that the answer does not show stay as they are.
@@ -254,8 +254,8 @@ class BaseLifecycle:
             return PlanOutcome(prior, diagnostics=diagnostics)
         if self.session.plans_whole or outcome.failed:
             return outcome
-        count = self.session.learned(DeletionCount)
-        refusal = count.judge_plan(self.definition, request, outcome, name)
+        count = self.session.singleton(DeletionCount)
+        refusal = count.count_plan(self.definition, request, outcome, name)
         if refusal is None:
             return outcome
         return outcome._replace(diagnostics=(*outcome.diagnostics, refusal))
@@ -267,7 +267,7 @@ class BaseLifecycle:
         if run := self.session.command_run:
             private_state = private_state._replace(extra={**private_state.extra, _PLANNED_BY: run})
         unsettled = is_sentinel(request.prior.get("id"))
-        diagnostics = () if unsettled else self._judge_removal(request)
+        diagnostics = () if unsettled else self._diagnose_removal(request)
         return PlanOutcome(None, private=private_state.encode(), diagnostics=diagnostics)
 
     async def read_one(self, request: ReadRequest) -> ReadOutcome:
@@ -279,7 +279,7 @@ class BaseLifecycle:
         owner = definition.owner
         if owner and prior.get(owner) in gone[definition[owner].refers_to or ""]:
             gone[definition.name].add(prior["id"])
-            return ReadOutcome(None, seen=Seen.ARCHIVED)
+            return ReadOutcome(None, status=ReadStatus.ARCHIVED)
         try:
             outcome = await self._read(request)
         except NotFound as problem:
@@ -384,15 +384,15 @@ class BaseLifecycle:
         diagnostics = (
             *warn_unverified(proposal, name),
             *refuse_changes(self.definition, proposal, request.prior, name),
-            *self._judge_change(request, proposal),
+            *self._diagnose_change(request, proposal),
         )
         return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private, diagnostics)
 
-    def _judge_change(self, request: PlanChange, proposal: Proposal) -> Sequence[Diagnostic]:
+    def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> Sequence[Diagnostic]:
         """Check a change by the resource's own rules, and adapt `proposal` to them."""
         return ()
 
-    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+    def _diagnose_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         """Return the warnings of removing one resource, or the refusal."""
         return self.warn_staying(request.prior)
 

@@ -113,7 +113,7 @@ class ReadRequest(NamedTuple):
             self.prior,
             self.private,
             diagnostics,
-            Seen.UNCHECKED,
+            ReadStatus.UNCHECKED,
             reason=reason,
             cause=cause,
             begun=begun,
@@ -180,7 +180,7 @@ NOT_PERMITTED = "the console does not allow this key the call that reads it"
 """The reason why a resource is UNCHECKED if the console refused its read with 403."""
 
 
-class Seen(Enum):
+class ReadStatus(Enum):
     """The result of reading one resource."""
 
     PRESENT = "present"
@@ -206,7 +206,7 @@ class ReadOutcome(NamedTuple):
     state: Values | None
     private: bytes = b""
     diagnostics: tuple[Diagnostic, ...] = ()
-    seen: Seen = Seen.PRESENT
+    status: ReadStatus = ReadStatus.PRESENT
     reason: str = ""
     cause: Cause | None = None
     unobserved: tuple[str, ...] = ()

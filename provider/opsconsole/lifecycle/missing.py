@@ -18,7 +18,7 @@ from opsconsole.lifecycle.interface import (
     PlanOutcome,
     ReadOutcome,
     ReadRequest,
-    Seen,
+    ReadStatus,
 )
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.text import join_words
@@ -73,7 +73,7 @@ def outcome_of_missing(
             'on_missing = "error" keeps what is missing in state instead.'
         )
     # Always warn: an agent that is only hidden from this key is created again, and runs twice.
-    return ReadOutcome(None, diagnostics=(warning(summary, detail),), seen=Seen.GONE)
+    return ReadOutcome(None, diagnostics=(warning(summary, detail),), status=ReadStatus.GONE)
 
 
 def keep_if_missing(
@@ -121,7 +121,7 @@ def plan_gone(
     return PlanOutcome(planned | former, diagnostics=(diagnostic,))
 
 
-def unchecked_by_list(
+def outcome_of_unlisted(
     lifecycle: BaseLifecycle, request: ReadRequest, listed: str, listing: Listing
 ) -> ReadOutcome:
     """Return the outcome of an object that an incomplete list does not show: state keeps it.
@@ -135,18 +135,18 @@ def unchecked_by_list(
     )
 
 
-def refused_read(
+def outcome_of_refused_read(
     lifecycle: BaseLifecycle, request: ReadRequest, reason: str, problem: ApiError
 ) -> ReadOutcome:
     """Return the outcome of a refused read: state keeps the object."""
     return request.leave_unchecked(
         reason,
-        refusal(f"The {lifecycle.name(request.prior)}", reason, problem),
+        warn_refused(f"The {lifecycle.name(request.prior)}", reason, problem),
         cause=problem.cause,
     )
 
 
-def refusal(what: str, reason: str, problem: ApiError) -> Diagnostic:
+def warn_refused(what: str, reason: str, problem: ApiError) -> Diagnostic:
     return warning(
         f"{what} was not checked", f"Its state is kept as it was: {reason}.", cause=problem.cause
     )

@@ -255,7 +255,7 @@ class DeletionCount:
         self._begun: dict[str, str] = {}
         self._replacing: Counter[bytes] = Counter()
 
-    def judge_plan(
+    def count_plan(
         self, definition: ResourceDefinition, request: PlanRequest, outcome: PlanOutcome, name: str
     ) -> Diagnostic | None:
         """Count the deletions of a plan; return the error if they are too many."""
@@ -279,7 +279,7 @@ class DeletionCount:
         self._planned[key] = name
         return refuse_too_many(self._planned.values(), self._most)
 
-    def judge_deletion(
+    def count_deletion(
         self, definition: ResourceDefinition, prior: Values, name: str
     ) -> Diagnostic | None:
         """Count a deletion before it is sent; return the error if it is one too many."""

@@ -1,7 +1,7 @@
 """A session with the console: one run, its settings, and the results of its earlier calls.
 
 The lifecycles of all resources share it; a new run makes a new session. Facts that only one
-resource needs are in a class of that resource, such as `HostReader`; `learned` returns this run's
+resource needs are in a class of that resource, such as `HostReader`; `singleton` returns this run's
 object of it. Nothing here knows a resource.
 """
 
@@ -22,7 +22,7 @@ from opsconsole.values import Values
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Learned = TypeVar("Learned")
+Singleton = TypeVar("Singleton")
 
 
 class BeforeWrite(Protocol):
@@ -105,16 +105,16 @@ class ConsoleSession:
     gone_adopted: dict[str, Values] = field(default_factory=dict)
     deletes_begun: int = 0
     woken: asyncio.Event = field(default_factory=asyncio.Event)
-    _learned: dict[Callable[[ConsoleSession], Any], Any] = field(default_factory=dict)
+    _singletons: dict[Callable[[ConsoleSession], Any], Any] = field(default_factory=dict)
     _lists: defaultdict[str, dict[str, asyncio.Task[Listing]]] = field(
         default_factory=lambda: defaultdict(dict)
     )
 
-    def learned(self, kind: Callable[[ConsoleSession], Learned]) -> Learned:
+    def singleton(self, kind: Callable[[ConsoleSession], Singleton]) -> Singleton:
         """Return this run's only object of a class, such as its knowledge of hosts."""
-        learned: Learned = self._learned.get(kind) or kind(self)
-        self._learned[kind] = learned
-        return learned
+        made: Singleton = self._singletons.get(kind) or kind(self)
+        self._singletons[kind] = made
+        return made
 
     def share(self, other: ConsoleSession) -> None:
         """Share the facts with a session of the same console that depend on no key or setting."""

@@ -126,7 +126,7 @@ async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) ->
     if applied.rerouted and not providers.stopped:
         applied.diagnostics += await _read_rerouted(worker, applied.rerouted)
     # Before the outputs, which may refer to these values.
-    _take_answers(worker)
+    _update_from_answers(worker)
     applied.diagnostics += _report_unguarded(providers)
     return applied
 
@@ -149,7 +149,7 @@ def _introduce_state(worker: StepWorker) -> None:
                 lifecycle.note_existing(stored.attributes, name)
 
 
-def _take_answers(worker: StepWorker) -> None:
+def _update_from_answers(worker: StepWorker) -> None:
     """Keep the values of other resources that the answers to writes showed."""
     providers = worker.providers
     answers = {
@@ -163,7 +163,7 @@ def _take_answers(worker: StepWorker) -> None:
             continue
         provider, answer = answers[identity]
         request = ReadRequest(item.before, item.stored.private, item.address)
-        outcome = provider.resources[item.type_name].take_answer(request, answer)
+        outcome = provider.resources[item.type_name].update_from_answer(request, answer)
         if (outcome.state, outcome.private) != (item.before, item.stored.private):
             values = outcome.state or {}
             worker.keep_instance(

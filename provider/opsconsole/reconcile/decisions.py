@@ -164,22 +164,22 @@ def without_ignored(block: Block, config: Values, prior: Values) -> Values:
         return {name: prior[name] for name in config}
     merged: Any = config
     for path in sorted(set(block.lifecycle_block.ignore_changes), key=str):
-        merged = _take_over(merged, prior, path)
+        merged = _replace_at(merged, prior, path)
     return cast("Values", merged)
 
 
-def _take_over(value: Any, prior: Any, path: AttributePath) -> Any:
+def _replace_at(value: Any, prior: Any, path: AttributePath) -> Any:
     """Return `value` with the part at `path` of `prior`, where both have one."""
     if not path:
         return prior
     step, rest = path[0], path[1:]
     if isinstance(value, dict) and isinstance(prior, dict) and step in value and step in prior:
-        return value | {step: _take_over(value[step], prior[step], rest)}
+        return value | {step: _replace_at(value[step], prior[step], rest)}
     if not (isinstance(value, list) and isinstance(prior, list) and isinstance(step, int)):
         return value
     if step >= min(len(value), len(prior)):
         return value
-    return [*value[:step], _take_over(value[step], prior[step], rest), *value[step + 1 :]]
+    return [*value[:step], _replace_at(value[step], prior[step], rest), *value[step + 1 :]]
 
 
 async def plan_removals(

@@ -13,7 +13,7 @@ from opsconsole.reconcile.prior import PriorInstance, read_all, read_prior
 from opsconsole.reconcile.providers import OnStop, OpenedStack, Providers, provider_in_state
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession, instance_and_key
-from opsconsole.text import first_items, near_address
+from opsconsole.text import first_items, suggest_address
 from opsconsole.values import Values
 
 
@@ -49,10 +49,10 @@ async def read_data_for_imports(
     return data, diagnostics
 
 
-async def take_imports(
-    known: dict[str, PriorInstance], providers: Providers, evaluator: Evaluator
+async def add_imports(
+    prior: dict[str, PriorInstance], providers: Providers, evaluator: Evaluator
 ) -> list[Diagnostic]:
-    """Add the objects of `import` blocks to `known`; return diagnostics.
+    """Add the objects of `import` blocks to `prior`; return diagnostics.
 
     Args:
         evaluator: Resolves the references of the blocks.
@@ -67,7 +67,7 @@ async def take_imports(
             )
         addresses.add(address)
         # As in core, a block whose object is already in state has no effect.
-        if address in known:
+        if address in prior:
             continue
         config = providers.program.blocks.get(target.address.config)
         if config is None:
@@ -80,16 +80,16 @@ async def take_imports(
             )
             continue
         provider = target.provider or config.provider
-        named, problems = await named_by_import(
+        named, problems = await resolve_import(
             providers, provider, address, config.type_name, target.id
         )
         diagnostics += problems
         if named is not None:
-            known[address] = named
+            prior[address] = named
     return diagnostics
 
 
-async def named_by_import(
+async def resolve_import(
     providers: Providers, provider: str, address: str, type_name: str, import_id: str
 ) -> tuple[PriorInstance | None, Sequence[Diagnostic]]:
     """Return the object of an import id, before it is read."""
@@ -174,7 +174,7 @@ def _find_block(stack: OpenedStack, address: Address) -> Block:
     if block is None or address.mode != "managed" or address.module:
         raise UserError(
             f"The program declares no resource {address.config}.",
-            near_address(address.config, stack.program.blocks)
+            suggest_address(address.config, stack.program.blocks)
             or "Declare it first; `opsconsole adopt` writes programs for what a console has.",
         )
     return block
@@ -211,12 +211,12 @@ def _check_free(state_session: StateSession, address: Address) -> None:
 async def _read_import(
     providers: Providers, block: Block, address: Address, import_id: str
 ) -> tuple[PriorInstance | None, list[Diagnostic]]:
-    known, diagnostics = await named_by_import(
+    prior, diagnostics = await resolve_import(
         providers, block.provider, str(address), block.type_name, import_id
     )
-    if known is None:
+    if prior is None:
         return None, list(diagnostics)
-    item = (await providers.refresh([known]))[known.address]
+    item = (await providers.refresh([prior]))[prior.address]
     if item.value is None:
         return None, [refuse_missing_object(block.type_name, import_id)]
     of_read = item.read.diagnostics if item.read is not None else ()

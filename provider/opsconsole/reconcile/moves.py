@@ -25,14 +25,14 @@ def present_addresses(state: State, program: Program) -> frozenset[str]:
 
 
 def apply_moves(
-    known: Mapping[str, PriorInstance], program: Program
+    prior: Mapping[str, PriorInstance], program: Program
 ) -> tuple[dict[str, PriorInstance], list[Diagnostic]]:
     """Return the instances under their addresses in a program, and warnings of blocked moves.
 
     Raises:
         UserError: `moved` blocks contradict each other.
     """
-    moved = dict(known)
+    moved = dict(prior)
     of_resource: dict[str, dict[str, None]] = {}
     for text in moved:
         of_resource.setdefault(config_address(text), {})[text] = None

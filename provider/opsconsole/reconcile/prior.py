@@ -96,16 +96,16 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
     return instances
 
 
-def read_deposed(state: State, known: Mapping[str, PriorInstance]) -> dict[str, PriorInstance]:
+def read_deposed(state: State, prior: Mapping[str, PriorInstance]) -> dict[str, PriorInstance]:
     """Return the deposed objects of a state, by the names that plans give them.
 
     Args:
-        known: The instances, after `moved` blocks.
+        prior: The instances, after `moved` blocks.
 
     Raises:
         UserError: State holds one of a module, or of a newer schema.
     """
-    moved = {item.previous_address: item.address for item in known.values()}
+    moved = {item.previous_address: item.address for item in prior.values()}
     objects = {}
     for address in state.addresses():
         for key in state.deposed_keys(address):
@@ -122,8 +122,8 @@ def read_deposed(state: State, known: Mapping[str, PriorInstance]) -> dict[str, 
 
 def read_all(state: State) -> dict[str, PriorInstance]:
     """Return the managed instances and the deposed objects of a state; raises as both reads do."""
-    known = read_prior(state)
-    return known | read_deposed(state, known)
+    prior = read_prior(state)
+    return prior | read_deposed(state, prior)
 
 
 def _value_in_state(name: str, address: Address, stored: InstanceObject) -> Values:

@@ -13,7 +13,7 @@ from opsconsole.address import LOCAL_NAME, SOURCE
 from opsconsole.diagnostics import AttributePath
 from opsconsole.errors import ConfigurationError, OpsconsoleError, Stopped, UserError
 from opsconsole.language import Evaluator, Graph, PresentKeys, Program, build_graph
-from opsconsole.lifecycle.interface import ReadRequest, Seen
+from opsconsole.lifecycle.interface import ReadRequest, ReadStatus
 from opsconsole.reconcile.prior import Identity, PriorInstance
 from opsconsole.resources import RESOURCES, owners_above
 from opsconsole.resources.lifecycles import ConfiguredProvider
@@ -154,10 +154,10 @@ class Providers(OpenedProviders):
     def identity_of(self, item: PriorInstance) -> Identity:
         return self.console_holding(item), item.type_name, item.before["id"]
 
-    async def refresh(self, known: Sequence[PriorInstance]) -> dict[str, PriorInstance]:
+    async def refresh(self, instances: Sequence[PriorInstance]) -> dict[str, PriorInstance]:
         """Read instances under their providers; return them with the results, by address."""
         return await refresh(
-            [(item, self.of(provider_key_of(item.stored.provider))) for item in known]
+            [(item, self.of(provider_key_of(item.stored.provider))) for item in instances]
         )
 
     @property
@@ -242,18 +242,18 @@ class OpenedStack:
 
 
 async def refresh(
-    known: Sequence[tuple[PriorInstance, ConfiguredProvider | None]],
+    instances: Sequence[tuple[PriorInstance, ConfiguredProvider | None]],
 ) -> dict[str, PriorInstance]:
     """Read instances; return them with the results, by address.
 
     Args:
-        known: Each instance with the provider that reads it; None leaves it unread.
+        instances: Each instance with the provider that reads it; None leaves it unread.
     """
-    refreshed = {item.address: item for item, _ in known}
+    refreshed = {item.address: item for item, _ in instances}
     # Owners are read in earlier waves: if an owner is gone, its objects are gone too.
     waves: dict[int, dict[tuple[ConfiguredProvider, str], list[PriorInstance]]] = {}
     depth = {name: len(owners_above(definition)) for name, definition in RESOURCES.items()}
-    for item, provider in known:
+    for item, provider in instances:
         if provider is not None:
             groups = waves.setdefault(depth[item.type_name], {})
             groups.setdefault((provider, item.type_name), []).append(item)
@@ -276,7 +276,7 @@ async def _read(
 
 def is_partly_shown(item: PriorInstance) -> bool:
     """Return whether a read left out a value in state that a program may declare."""
-    if item.read is None or item.read.seen is not Seen.PRESENT:
+    if item.read is None or item.read.status is not ReadStatus.PRESENT:
         return False
     unseen = map(RESOURCES[item.type_name].by_name.__getitem__, item.read.unobserved)
     return any(

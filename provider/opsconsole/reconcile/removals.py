@@ -33,23 +33,23 @@ async def remove_undeclared(walk: Walk, *, destroy: bool) -> list[Change]:
 
     The changes of instances that go with their owner name the owner.
     """
-    known, providers = walk.known, walk.providers
+    prior, providers = walk.prior, walk.providers
     await _remove(walk, destroy=destroy)
     cascade = walk.cascade()
     changes = [
         replace(item, cascade=owner)
-        if item.removes and (owner := cascade.owner_of(known[item.address]))
+        if item.removes and (owner := cascade.owner_of(prior[item.address]))
         else item
         for item in walk.changes.values()
     ]
-    walk.diagnostics += _refuse_taking_along(changes, cascade, known.values())
-    walk.diagnostics += _refuse_carried(changes, known.values(), providers)
+    walk.diagnostics += _refuse_taking_along(changes, cascade, prior.values())
+    walk.diagnostics += _refuse_carried(changes, prior.values(), providers)
     return changes
 
 
 def refuse_undeclared_imports(walk: Walk) -> Iterator[Diagnostic]:
     """Yield an error for each import to an instance that is not declared."""
-    for item in walk.known.values():
+    for item in walk.prior.values():
         address = item.address
         # An object in state without a declaration is destroyed.
         if item.import_id and walk.covers(address) and address not in walk.declared:
@@ -61,7 +61,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
     blocks = walk.evaluator.program.blocks
     groups: dict[tuple[str, str], list[PriorInstance]] = {}
     reasons: dict[str, str] = {}
-    for item in walk.known.values():
+    for item in walk.prior.values():
         address = item.address
         if item.value is None or not walk.covers(address):
             continue
@@ -141,12 +141,12 @@ def _reason(walk: Walk, item: PriorInstance) -> str:
 
 
 def _refuse_taking_along(
-    changes: Iterable[Change], cascade: Cascade, known: Iterable[PriorInstance]
+    changes: Iterable[Change], cascade: Cascade, prior: Iterable[PriorInstance]
 ) -> list[Diagnostic]:
     """Return an error for each owner whose deletion would delete a kept instance."""
     by_address = {change.address: change for change in changes}
     staying: dict[tuple[str, str], list[str]] = {}
-    for item in known if cascade.going else ():
+    for item in prior if cascade.deleted_by else ():
         owner = cascade.owner_of(item)
         change = by_address.get(item.address)
         leaves = change is not None and (
@@ -168,11 +168,11 @@ def _refuse_taking_along(
 
 
 def _refuse_carried(
-    changes: Sequence[Change], known: Collection[PriorInstance], providers: Providers
+    changes: Sequence[Change], prior: Collection[PriorInstance], providers: Providers
 ) -> list[Diagnostic]:
     """Refuse to delete an object that others in state continue to carry."""
     by_address = {change.address: change for change in changes}
-    consoles = {item.address: providers.console_holding(item) for item in known}
+    consoles = {item.address: providers.console_holding(item) for item in prior}
     diagnostics = []
     for definition in RESOURCES.values():
         leaving = [
@@ -185,7 +185,7 @@ def _refuse_carried(
         ]
         for blocker, name in blockers_of(definition) if leaving else ():
             staying: dict[tuple[str, str], list[str]] = {}
-            for item in known:
+            for item in prior:
                 if item.type_name == blocker.type_name and item.value is not None:
                     change = by_address.get(item.address)
                     goes = _can_delete(item, providers)

@@ -26,7 +26,13 @@ from opsconsole import resources
 from opsconsole.definition import DataSourceDefinition, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import UserError
-from opsconsole.language import Program, lasting_values, read_program, resolve_variables, says_twice
+from opsconsole.language import (
+    Program,
+    has_duplicate_keys,
+    lasting_values,
+    read_program,
+    resolve_variables,
+)
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.named_files import check_writable, read_named
 from opsconsole.reconcile.plan import UNKNOWN_KEY, Action, Plan
@@ -348,7 +354,7 @@ def _without_credentials(text: str) -> str:
                             del settings[name]
                             removed = True
     # If an object has a member twice, writing the file again would drop one of the two.
-    return lay_out(encode(document)).decode() if removed and not says_twice(text) else text
+    return lay_out(encode(document)).decode() if removed and not has_duplicate_keys(text) else text
 
 
 def _bodies(value: Any) -> list[dict[str, Any]]:

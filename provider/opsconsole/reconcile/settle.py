@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import ConsoleError, Stopped, UserError
 from opsconsole.lifecycle.answers import PrivateState, new_sentinel
-from opsconsole.lifecycle.interface import Outcome, Seen, UnsettledCreate
+from opsconsole.lifecycle.interface import Outcome, ReadStatus, UnsettledCreate
 from opsconsole.lifecycle.planning import fill_unknown
 from opsconsole.lifecycle.writes import recall_create, unsettled_private
 from opsconsole.reconcile.cascade import Cascade
@@ -55,7 +55,8 @@ async def _settle_intents(state_session: StateSession, providers: Providers) -> 
     unsettled = [
         _from_intent(intent)
         for intent in creates
-        if intent.address not in state_session.state or _stands_aside(state_session, intent)
+        if intent.address not in state_session.state
+        or _holds_replaced_object(state_session, intent)
     ]
     for create, outcome in [
         pair async for pair in _ask_console(state_session, providers, unsettled)
@@ -70,8 +71,8 @@ async def _settle_intents(state_session: StateSession, providers: Providers) -> 
 
 async def _settle_state(state_session: StateSession, providers: Providers) -> list[Diagnostic]:
     """Settle the creates that are in state under a sentinel id."""
-    known = read_all(state_session.state).values()
-    creates = [_from_state(item) for item in known if item.unsettled]
+    prior = read_all(state_session.state).values()
+    creates = [_from_state(item) for item in prior if item.unsettled]
     diagnostics: list[Diagnostic] = []
     async for create, outcome in _ask_console(state_session, providers, creates):
         diagnostics += _keep_settled(state_session, create, outcome)
@@ -170,7 +171,7 @@ def _existing(
     return [item.before for item in existing]
 
 
-def _stands_aside(state_session: StateSession, intent: Intent) -> bool:
+def _holds_replaced_object(state_session: StateSession, intent: Intent) -> bool:
     """Return whether state still holds the object that a create was to replace."""
     stored = state_session.state.get(intent.address)
     replaced = intent.details.get("instead_of")
@@ -211,7 +212,7 @@ def _keep_settled(
         state = fill_unknown(definition, planned | unknown, {"id": new_sentinel(intent.id)})
         private = unsettled_private(create.dry_run_status, intent.at)
         instance = item.instance._replace(attributes=state, private=private, tainted=True)
-    if intent is not None and _stands_aside(state_session, intent):
+    if intent is not None and _holds_replaced_object(state_session, intent):
         # The old object still exists. It is put aside, and a later run deletes it.
         state_session.state.depose(address)
     own, deposed = instance_and_key(address)
@@ -242,9 +243,9 @@ async def _settle_writes(
             deletes[by_identity[identity]] = intent
     leaving = [instances[address] for address in deletes]
     # A deletion that took place has archived the owned objects, too.
-    going = Cascade(leaving, instances.values(), providers.console_holding).going
+    deleted_by = Cascade(leaving, instances.values(), providers.console_holding).deleted_by
     refreshed = await providers.refresh(
-        [item for item in instances.values() if identities[item.address] in going]
+        [item for item in instances.values() if identities[item.address] in deleted_by]
     )
     providers.check_stopped()
     gone = [address for address, item in refreshed.items() if item.value is None]
@@ -253,7 +254,7 @@ async def _settle_writes(
     unread = {
         address: read.why_unchecked
         for address, item in refreshed.items()
-        if address in deletes and (read := item.read) and read.seen is Seen.UNCHECKED
+        if address in deletes and (read := item.read) and read.status is ReadStatus.UNCHECKED
     }
     # The intents for unread objects stay in the list, for a later run.
     open_ids = {deletes[address].id for address in unread}
@@ -310,5 +311,5 @@ async def settle_all(stack: OpenedStack, on_stop: OnStop) -> list[Diagnostic]:
     async with stack.providers() as providers:
         on_stop(providers.stop)
         diagnostics = await settle_unknown(stack.state_session, providers)
-    known = read_all(stack.state).values()
-    return [*diagnostics, *(warn_unsettled(item.address) for item in known if item.unsettled)]
+    prior = read_all(stack.state).values()
+    return [*diagnostics, *(warn_unsettled(item.address) for item in prior if item.unsettled)]

@@ -52,7 +52,7 @@ class Walk:
 
     Attributes:
         targets: The addresses that the plan covers; None: all.
-        known: The instances in state, by address.
+        prior: The instances in state, by address.
         values: Present or planned values of instances, by address. The walk adds to them.
         data_for_imports: Values of the data sources that `import` blocks needed, by address; None
             for a failed read.
@@ -66,7 +66,7 @@ class Walk:
     providers: Providers
     _: KW_ONLY
     targets: Targets | None
-    known: Mapping[str, PriorInstance]
+    prior: Mapping[str, PriorInstance]
     values: dict[str, Values]
     data_for_imports: Mapping[str, Values | None]
     requested: Collection[str] = ()
@@ -96,8 +96,8 @@ class Walk:
                 block = blocks[address]
                 if self.targets is not None and not self.targets.reaches(address):
                     # The number of its instances may not be known yet.
-                    known = self._known_of_block.get(address, ())
-                    self.declared.update(item.address for item in known)
+                    prior = self._prior_of_block.get(address, ())
+                    self.declared.update(item.address for item in prior)
                     continue
                 if not self._failed.isdisjoint(self.graph.direct[address]):
                     self._skip(address)
@@ -123,18 +123,18 @@ class Walk:
     def _skip(self, address: str) -> None:
         """Plan nothing for a block that depends on one without a plan, as in core."""
         self._failed.add(address)
-        for item in self._known_of_block.get(address, ()):
+        for item in self._prior_of_block.get(address, ()):
             self.declared.add(item.address)
             self._keep_value_in_state(item.address)
 
     def _keep_value_in_state(self, address: str) -> None:
-        item = self.known.get(address)
+        item = self.prior.get(address)
         if item is not None and item.value is not None:
             self.values[address] = item.value
 
     def _plan_input(self, instance: Instance) -> PlanInput | None:
         address = instance.address
-        item = self.known.get(address)
+        item = self.prior.get(address)
         # A plan for it might create the object a second time.
         if item is not None and item.unsettled:
             return None
@@ -190,7 +190,7 @@ class Walk:
         """Return the cascade of the owners planned for deletion so far, and of `also`."""
         from opsconsole.reconcile.cascade import Cascade
 
-        going = [self.known[c.address] for c in self.changes.values() if c.deletes_owner]
+        going = [self.prior[c.address] for c in self.changes.values() if c.deletes_owner]
         owners = (item for item in also if item.type_name in owning_types())
         moving = {change.address for change in self.changes.values() if change.moves_to_other_owner}
         # Owners that are no longer declared are removed after the walk. The objects that they own
@@ -198,7 +198,7 @@ class Walk:
         blocks = self.evaluator.program.blocks
         orphaned = [
             item
-            for item in self.known.values()
+            for item in self.prior.values()
             if item.type_name in owning_types()
             and self.covers(item.address)
             and (instance_and_key(item.address)[1] or config_address(item.address) not in blocks)
@@ -206,7 +206,7 @@ class Walk:
         ]
         console_holding = self.providers.console_holding
         leaving = [*going, *orphaned, *owners]
-        return Cascade(leaving, self.known.values(), console_holding, moving)
+        return Cascade(leaving, self.prior.values(), console_holding, moving)
 
     def is_forgotten(self, item: PriorInstance) -> bool:
         """Return whether an instance that leaves the program stays on the console.
@@ -267,15 +267,15 @@ class Walk:
             item.value is not None
             and self.covers(item.address)
             and item.address not in self.declared
-            for item in self._known_of_block.get(resource, ())
+            for item in self._prior_of_block.get(resource, ())
         )
 
     @cached_property
-    def _known_of_block(self) -> dict[str, list[PriorInstance]]:
-        known: dict[str, list[PriorInstance]] = {}
-        for item in self.known.values():
-            known.setdefault(config_address(item.address), []).append(item)
-        return known
+    def _prior_of_block(self) -> dict[str, list[PriorInstance]]:
+        prior: dict[str, list[PriorInstance]] = {}
+        for item in self.prior.values():
+            prior.setdefault(config_address(item.address), []).append(item)
+        return prior
 
     def _defer_read(self, block: Block, address: str, values: Values, reason: str) -> None:
         after = {

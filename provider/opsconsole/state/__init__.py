@@ -34,8 +34,8 @@ from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput, paths_to_state
 from opsconsole.state.opening import (
     backend_for,
-    encrypts_states,
     is_as_stored,
+    must_encrypt_states,
     open_state,
     read_foreign,
     read_state,
@@ -44,7 +44,7 @@ from opsconsole.state.opening import (
 from opsconsole.state.place import (
     check_workspace_name,
     expression_in,
-    supports_backend,
+    is_native_backend,
     workspace_of,
 )
 from opsconsole.state.session import StateSession
@@ -74,13 +74,14 @@ __all__ = [
     "decode",
     "deposed_name",
     "encode",
-    "encrypts_states",
     "expression_in",
     "info_file",
     "instance_and_key",
     "instance_of",
     "is_as_stored",
+    "is_native_backend",
     "lay_out",
+    "must_encrypt_states",
     "noted_backend",
     "open_state",
     "paths_to_state",
@@ -89,6 +90,5 @@ __all__ = [
     "read_state",
     "read_stored",
     "replace_durably",
-    "supports_backend",
     "workspace_of",
 ]

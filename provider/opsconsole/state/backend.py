@@ -123,7 +123,7 @@ class Backend:
     def is_gone(self) -> bool:
         return False
 
-    def way_back(self, rescued: Path) -> str:
+    def restore_hint(self, rescued: Path) -> str:
         """Return the instruction to put a state back that was saved to another file."""
         return f"Before the next run, put it back: `opsconsole state push {rescued}`."
 
@@ -149,7 +149,7 @@ class Backend:
         """Release the lock."""
         raise NotImplementedError
 
-    def why_unlocked(self) -> str:
+    def unlocked_reason(self) -> str:
         """Return why the lock cannot be held for a whole run; empty if it can."""
         return ""
 
@@ -302,7 +302,7 @@ class LocalBackend(Backend):
     def is_gone(self) -> bool:
         return not self._is_named() and not os.path.lexists(self.path)
 
-    def way_back(self, rescued: Path) -> str:
+    def restore_hint(self, rescued: Path) -> str:
         if self._is_named() or self.is_gone():
             return f"Before the next run, put it back: `mv {rescued} {self.path}`."
         return f"Compare it with {self.path}, which is another file now, and keep one of them."

@@ -79,8 +79,8 @@ class StateChange(NamedTuple):
         image: The object's JSON, or None if the object was removed.
         previous_id: The `id` of the object before the change. Empty if that object has no `id`,
             None if there was no object.
-        previous_mark: The `short_digest` of the object's JSON before the change; empty if there was
-            no object.
+        previous_digest: The `short_digest` of the object's JSON before the change; empty without
+            an object.
     """
 
     kind: Literal["instance", "output"]
@@ -89,7 +89,7 @@ class StateChange(NamedTuple):
     provider: str = ""
     deposed: str = ""
     previous_id: str | None = None
-    previous_mark: str = ""
+    previous_digest: str = ""
 
 
 def read_instance(text: bytes, provider: str) -> InstanceObject:

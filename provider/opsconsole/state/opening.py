@@ -27,9 +27,9 @@ from opsconsole.state.model import State
 from opsconsole.state.place import (
     LastPlace,
     expression_in,
+    is_native_backend,
     local_path,
     merge_settings,
-    supports_backend,
     workspace_of,
 )
 from opsconsole.state.recovery import Recovered, base_of, recover
@@ -44,7 +44,7 @@ _LIBRARIES: Final = {
 }
 
 
-def encrypts_states(environ: Mapping[str, str]) -> bool:
+def must_encrypt_states(environ: Mapping[str, str]) -> bool:
     """Return whether the environment asks OpenTofu to encrypt states."""
     return re.search(r'\bstate"?\s*[:={]', environ.get("TF_ENCRYPTION", "")) is not None
 
@@ -112,7 +112,7 @@ def backend_for(
                 "Run it with `tofu`, or write the value itself.",
             )
         settings = merge_settings(directory, kind, settings, given)
-    if kind != "local" and supports_backend(kind):
+    if kind != "local" and is_native_backend(kind):
         options = options._replace(checks_place=checks_last_place)
         return native_backend(kind, settings, workspace, options)
     if checks_last_place:
@@ -131,7 +131,7 @@ def open_state(backend: Backend) -> StateSession:
         UserError: The state is locked (the error names the holder), unreadable or of a newer
             version, or a journal beside it does not belong to it.
     """
-    if encrypts_states(os.environ):
+    if must_encrypt_states(os.environ):
         raise UserError(
             "TF_ENCRYPTION asks for an encrypted state, and the native engine would write the state"
             f" {backend.name} in clear.",
@@ -234,7 +234,7 @@ def read_foreign(
         UserError: The state is unreadable.
     """
     # Only Terraform accesses the other kinds; it reads the state in a folder made for that.
-    if not supports_backend(kind):
+    if not is_native_backend(kind):
         from opsconsole.state.terraform_backend import read_with_terraform
 
         return read_with_terraform(kind, config, workspace)

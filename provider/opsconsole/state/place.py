@@ -51,7 +51,7 @@ _WORKSPACE: Final = re.compile(r"[A-Za-z0-9_.~$&+=:@-]+")
 _NOTE_FILE: Final = "opsconsole-backend.json"
 
 
-def supports_backend(kind: str) -> bool:
+def is_native_backend(kind: str) -> bool:
     """Return whether this program accesses a kind of backend without Terraform."""
     return kind in _PLACE
 

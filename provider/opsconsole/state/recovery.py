@@ -268,7 +268,7 @@ def _must_apply(
     """
     text = state.image(last.address, last.deposed)
     now, before, after = object_id(text), first.previous_id, object_id(last.image)
-    if short_digest(text) == first.previous_mark or (now and now.rpartition("/")[2] in settled):
+    if short_digest(text) == first.previous_digest or (now and now.rpartition("/")[2] in settled):
         return True
     if now == after or after is None:
         # The state has the object already; or the run removed it, and someone made another since.

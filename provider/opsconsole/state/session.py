@@ -478,7 +478,7 @@ class StateSession:
             sentences.append(f"It is not known whether these took place: {_name_calls(intents)}.")
         if (lost or is_gone) and (rescued := self._rescue()) is not None:
             sentences.append(f"The whole state is in {rescued}.")
-            remedies.append(self._backend.way_back(rescued))
+            remedies.append(self._backend.restore_hint(rescued))
         error.message = " ".join([error.message, *sentences])
         error.remedy = " ".join(filter(None, [error.remedy, *remedies]))
         return error

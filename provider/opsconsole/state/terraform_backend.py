@@ -122,7 +122,7 @@ class TerraformBackend(Backend):
             release_file(self._marker, self._descriptor)
             self._descriptor = NOT_OPEN
 
-    def why_unlocked(self) -> str:
+    def unlocked_reason(self) -> str:
         return f"{self.name} is reached through Terraform, which cannot hold its lock for a run."
 
     def check_force_unlock(self, lock_id: str) -> None:

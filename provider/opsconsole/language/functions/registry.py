@@ -23,7 +23,7 @@ from opsconsole.language.values import (
     Type,
     Value,
     check_size,
-    of_python,
+    from_python,
     to_nfc,
     unknown,
 )
@@ -132,7 +132,7 @@ def call(name: str, arguments: Sequence[Value], resolver: NameResolver) -> Value
     try:
         made = _invoke(signature, implementation, plain, resolver)
         typed = signature.returns is not DYNAMIC and not isinstance(made, Value)
-        result = Value(signature.returns, made) if typed else of_python(made)
+        result = Value(signature.returns, made) if typed else from_python(made)
         check_size(result.size)
         if isinstance(result.data, str):
             result = Value(STRING, to_nfc(result.data))

@@ -19,7 +19,7 @@ from opsconsole.errors import UserError
 from opsconsole.state.backend import DEFAULT_WORKSPACE, Backend, RunOptions, not_locked_error
 from opsconsole.state.lock import LockHeld, LockInfo, take_lock
 from opsconsole.state.place import LastPlace
-from opsconsole.text import quote, read_switch
+from opsconsole.text import parse_bool, quote
 
 _PAUSES: Final = (0.25, 0.5, 1.0, 2.0)
 JOURNAL: Final = "opsconsole-journal"
@@ -61,7 +61,7 @@ class BackendSettings:
     def flag(self, name: str, *variables: str) -> bool:
         """Return a setting that is on or off; UserError if it is neither."""
         text = self.text(name, *variables)
-        value = read_switch(text) if text else False
+        value = parse_bool(text) if text else False
         if value is None:
             raise UserError(
                 f"`{name}` of the {self.kind} backend is true or false, not {quote(text)}."
@@ -219,7 +219,7 @@ class SharedBackend(Backend, ABC):
             with self._naming_the_journal(), self._translating("check the lock of"):
                 self._check_lock(self._info)
 
-    def why_unlocked(self) -> str:
+    def unlocked_reason(self) -> str:
         return "" if self.lockable else f"The settings of {self.name} name no lock."
 
     def force_unlock(self, lock_id: str) -> None:

@@ -252,7 +252,7 @@ class PgBackend(SharedBackend):
         self._run(text, *row, on=self._other())
 
     def _prepare(self) -> None:
-        """Create schema, table and index unless the settings skip them, and the companions' table."""
+        """Create schema, table and index unless the settings skip them, and the journals' table."""
         if self._prepared:
             return
         for left in reversed(range(_CREATING_TRIES)):

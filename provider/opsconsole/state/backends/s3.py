@@ -43,7 +43,7 @@ from opsconsole.state.backends.base import (
     trusted_file,
 )
 from opsconsole.state.lock import LockInfo
-from opsconsole.text import nanoseconds
+from opsconsole.text import parse_duration
 
 _DIGEST_TRIES = 20
 _JSON = "application/json"
@@ -455,7 +455,7 @@ def _role_arguments(role: dict[str, Any]) -> dict[str, Any]:
         arguments["TransitiveTagKeys"] = transitive
     if duration := role.get("duration"):
         try:
-            arguments["DurationSeconds"] = nanoseconds(str(duration)) // 10**9
+            arguments["DurationSeconds"] = parse_duration(str(duration)) // 10**9
         except ValueError as problem:
             raise UserError(f"`duration` of a role of the s3 backend: {problem}.") from problem
     return arguments
