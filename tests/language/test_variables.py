@@ -12,7 +12,6 @@ from opsconsole.diagnostics import Mistakes
 from opsconsole.errors import UserError
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.reading import load_directory
-from opsconsole.language.values import type_to_json
 from opsconsole.language.variables import resolve_variables
 
 TYPES: dict[str, tuple[str, Any]] = {
@@ -61,7 +60,7 @@ def _native(directory: Path, arguments: Arguments = (), **environment: str) -> d
     program = load_directory(directory, resources)
     values = _resolve(directory, arguments, **environment)
     found = Evaluator(program, values, lambda address: None, applying=True).outputs()
-    return {name: [type_to_json(item.type), item.value] for name, item in found.items()}
+    return {name: [item.type, item.value] for name, item in found.items()}
 
 
 def _judged(

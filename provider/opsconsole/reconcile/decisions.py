@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from opsconsole.diagnostics import AttributePath, Diagnostic, error, leading_names
 from opsconsole.errors import UserError
-from opsconsole.language import Block, Evaluator, Instance, OutputValue
+from opsconsole.language import Block, Evaluator, Instance
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     PlanChange,
@@ -31,23 +31,16 @@ from opsconsole.values import Values, holds_unknown, same
 _CANNOT_UPDATE = "replace_because_cannot_update"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """A change, with its diagnostics."""
-
-    change: Change
-    diagnostics: tuple[Diagnostic, ...] = ()
+Decision = tuple[Change, Sequence[Diagnostic]]
+"""A change, with its diagnostics."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanInput:
-    """One instance to plan: its declaration, evaluated as far as possible, and its known object.
+    """One instance to plan: its declaration, evaluated as far as possible, and its prior object.
 
     Attributes:
-        address: Full address, key included.
-        block: The block that declares it.
         config: The declared values, null where omitted, UNKNOWN where not known yet.
-        sensitive: Paths of their sensitive values.
         prior: The instance in state, if the console still has its object.
         dependencies: Configuration addresses of all that it depends on, sorted.
         create_first: Whether a replacement creates before it deletes.
@@ -111,7 +104,7 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
     elif prior is not None:
         config = without_ignored(block, config, prior.value or {})
     former = prior.stored.dependencies if prior else ()
-    action = _action(item, plan, reason)
+    action = _choose_action(item, plan, reason)
     # As in Terraform, triggers are a reason to create as well, but --replace is none.
     creates = action is Action.CREATE and item.reason == "replace_by_triggers"
     change = Change(
@@ -135,7 +128,7 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         depends_on=item.dependencies,
         released=tuple(name for name in former if name not in item.dependencies),
     )
-    return Decision(change, tuple(diagnostics))
+    return change, diagnostics
 
 
 def _replacement_reason(item: PlanInput, plan: PlanOutcome) -> str:
@@ -147,7 +140,7 @@ def _replacement_reason(item: PlanInput, plan: PlanOutcome) -> str:
     return _CANNOT_UPDATE if plan.replace else item.reason
 
 
-def _action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:
+def _choose_action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:
     prior = item.prior
     if prior is None:
         return Action.ADOPT if plan.adopts else Action.CREATE
@@ -210,20 +203,20 @@ def is_triggered(
         UserError: A reference cannot be evaluated, or names no resource.
     """
     return any(
-        _changes(change, named.path)
+        _is_change_at(change, named.path)
         for named in evaluator.triggers(instance)
         for change in changes_of.get(named.block, ())
         if named.address in (None, change.address)
     )
 
 
-def _changes(change: Change, path: AttributePath) -> bool:
+def _is_change_at(change: Change, path: AttributePath) -> bool:
     if change.action not in (Action.UPDATE, Action.REPLACE):
         return False
-    return not path or not same(_at(change.before, path), _at(change.after, path))
+    return not path or not same(_get_at(change.before, path), _get_at(change.after, path))
 
 
-def _at(value: object, path: AttributePath) -> object:
+def _get_at(value: object, path: AttributePath) -> object:
     for step in path:
         if isinstance(value, dict):
             value = value.get(step)
@@ -267,7 +260,7 @@ def output_changes(
 
 def _evaluate_outputs(
     evaluator: Evaluator | None, names: Collection[str] | None
-) -> dict[str, OutputValue]:
+) -> dict[str, StateOutput]:
     if evaluator is None:
         return {}
     if names is None:
@@ -288,8 +281,7 @@ def keep_outputs(evaluator: Evaluator | None, state: State, names: Collection[st
         if output is None or output.value is None:
             state.set_output(name, None)
         elif not holds_unknown(output.value):
-            stored = StateOutput(output.value, output.stored_type, output.sensitive)
-            state.set_output(name, stored)
+            state.set_output(name, output)
 
 
 def keep_known_outputs(evaluator: Evaluator, state: State, names: Collection[str]) -> None:

@@ -63,7 +63,7 @@ Node = int | tuple[str, str]
 
 
 class Order:
-    """The steps of a plan, and which of them are ready as others finish."""
+    """The steps of a plan, and which of them are ready."""
 
     def __init__(self, steps: Sequence[Step], graph: Mapping[Node, set[Node]]) -> None:
         """Prepare the order.
@@ -283,8 +283,7 @@ class _Edges:
                 owner_id = (change.before or {}).get(definition.owner, "")
                 update = self._updates.get((step.console, owner.type_name, owner_id))
                 if update is not None:
-                    # The deletion changes the owner on the console, so the update of the owner
-                    # comes after it.
+                    # The deletion changes the owner, so the owner's update comes after it.
                     self.soft[update].add(number)
         if step.kind is not StepKind.UPDATE:
             return
@@ -333,8 +332,7 @@ def dropped_objects(step: Step) -> Iterator[Identity]:
     change = step.change
     before, after = change.before or {}, change.after or {}
     for attribute in RESOURCES[change.type_name].references:
-        # Compare values: after an import, or with a literal id, state may not record the
-        # dependency.
+        # By value: after an import, or with a literal id, state may lack the dependency.
         old, new = before.get(attribute.name), after.get(attribute.name)
         remaining = new if isinstance(new, list) else [new]
         for object_id in old if isinstance(old, list) else [old]:

@@ -215,7 +215,7 @@ class Plan:
     partly_shown: int = 0
 
     def acting(self) -> Iterator[Change]:
-        """Yield the changes that do something, in execution order."""
+        """Yield the changes that do something."""
         return (change for change in self.changes if change.acts)
 
     @property

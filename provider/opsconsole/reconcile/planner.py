@@ -27,8 +27,8 @@ from opsconsole.reconcile.prior import (
     Name,
     PriorInstance,
     from_state,
-    holds_unsettled,
     keys_by_block,
+    may_hold_unsettled,
     name_of,
     read_deposed,
     read_prior,
@@ -63,7 +63,7 @@ async def make_plan(
     watch(planner.providers)
     diagnostics: list[Diagnostic] = []
     async with planner.providers as providers:
-        if stack.state_session.open_intents or holds_unsettled(stack.state):
+        if stack.state_session.open_intents or may_hold_unsettled(stack.state):
             from opsconsole.reconcile.settle import settle_unknown  # rarely needed
 
             diagnostics = await settle_unknown(stack.state_session, providers)
@@ -218,8 +218,7 @@ class Planner:
             )
             self._diagnostics += diagnostics
             if None not in self._data_for_imports.values():
-                # An `import` block may refer to objects in state, which are among the values only
-                # after the walk.
+                # An `import` block may refer to objects in state, whose values the walk adds.
                 in_state = {item.address: item.before for item in prior.values()}
                 values = ChainMap(self._values, in_state)
                 evaluator = stack.evaluator(values.get, planned_at=self._planned_at)

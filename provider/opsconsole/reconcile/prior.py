@@ -13,7 +13,7 @@ from opsconsole.definition import Attribute, DataSourceDefinition, Kind, Resourc
 from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.errors import UserError
 from opsconsole.language import PresentKeys
-from opsconsole.lifecycle.answers import is_sentinel, mentions_sentinel
+from opsconsole.lifecycle.answers import is_sentinel, may_hold_sentinel
 from opsconsole.lifecycle.interface import ReadOutcome
 from opsconsole.lifecycle.writes import remedy
 from opsconsole.resources import RESOURCES
@@ -40,7 +40,6 @@ class PriorInstance:
     """An instance or deposed object in state, or an object to import, with the result of its read.
 
     Attributes:
-        stored: The object as state holds it, or as an import names it.
         before: Its value before the refresh.
         read: The result of the refresh; None: it was not refreshed.
         previous_address: Its address before a `moved` block, or empty.
@@ -72,7 +71,6 @@ class PriorInstance:
 
     @property
     def private(self) -> bytes:
-        """The private bytes beside `value`."""
         return self.stored.private if self.read is None else self.read.private
 
 
@@ -151,10 +149,10 @@ def name_of(console: str, type_name: str, values: Values | None) -> Name | None:
     return (console, type_name, name) if isinstance(name, str) else None
 
 
-def holds_unsettled(state: State) -> bool:
+def may_hold_unsettled(state: State) -> bool:
     """Return whether a state may hold an unsettled create, without decoding it."""
     return any(
-        mentions_sentinel(state.image(address, deposed) or "")
+        may_hold_sentinel(state.image(address, deposed) or "")
         for address, deposed in state.objects()
     )
 
