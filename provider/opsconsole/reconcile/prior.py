@@ -81,11 +81,9 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
         UserError: State holds an object of another provider, or of a newer schema.
     """
     instances = {}
-    for address in state.addresses():
-        if address.mode != "managed":
-            continue
-        stored = state.get(address)
-        # An address may hold only deposed objects, which `read_deposed` takes.
+    for address, deposed in state.objects():
+        # `read_deposed` takes the deposed objects.
+        stored = None if deposed or address.mode != "managed" else state.get(address)
         if stored is None:
             continue
         text = str(address)
@@ -105,16 +103,15 @@ def read_deposed(state: State, prior: Mapping[str, PriorInstance]) -> dict[str, 
     """
     moved = {item.previous_address: item.address for item in prior.values()}
     objects = {}
-    for address in state.addresses():
-        for key in state.deposed_keys(address):
-            stored = state.get(address, key)
-            # One of another provider stays in state: no plan touches it.
-            if stored is None or address.mode != "managed" or address.type not in RESOURCES:
-                continue
-            text = str(address)
-            value = _value_in_state(deposed_name(text, key), address, stored)
-            name = deposed_name(moved.get(text, text), key)
-            objects[name] = PriorInstance(name, address.type, stored, value)
+    for address, key in state.objects():
+        stored = state.get(address, key) if key else None
+        # One of another provider stays in state: no plan touches it.
+        if stored is None or address.mode != "managed" or address.type not in RESOURCES:
+            continue
+        text = str(address)
+        value = _value_in_state(deposed_name(text, key), address, stored)
+        name = deposed_name(moved.get(text, text), key)
+        objects[name] = PriorInstance(name, address.type, stored, value)
     return objects
 
 
