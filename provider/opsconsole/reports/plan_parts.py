@@ -25,6 +25,14 @@ _SYMBOLS = {
     Action.DELETE: "-",
     Action.FORGET: ".",
 }
+_EFFECTS = {
+    Action.CREATE: "will be created",
+    Action.ADOPT: "will be adopted: it is on the console already",
+    Action.READ: "will be read during apply",
+    Action.UPDATE: "will be updated in-place",
+    Action.DELETE: "will be destroyed",
+    Action.FORGET: "will no longer be managed, but will not be destroyed",
+}
 LEGEND = (
     ("+", "create"),
     (">", "adopt what is there already"),
@@ -92,14 +100,7 @@ def describe_change(change: Change) -> str:
         }.get(change.reason, "must be replaced")
     if change.action is Action.DELETE and change.cascade:
         return f"will be {cascade_effect(change.type_name)}"
-    return {
-        Action.CREATE: "will be created",
-        Action.ADOPT: "will be adopted: it is on the console already",
-        Action.READ: "will be read during apply",
-        Action.UPDATE: "will be updated in-place",
-        Action.DELETE: "will be destroyed",
-        Action.FORGET: "will no longer be managed, but will not be destroyed",
-    }[change.action]
+    return _EFFECTS[change.action]
 
 
 def _reason(change: Change) -> str:

@@ -126,7 +126,9 @@ def _outcome_of_answer(
     fixed = [name for name in CREATION_ONLY if name in declared]
     shown = values_shown(map(HOST.by_name.__getitem__, fixed), answer)
     not_kept = {name: shown[name] for name in changed_fields(state, shown, shown)}
-    private = PrivateState.decode(outcome.private).with_not_kept(not_kept).encode()
+    private = outcome.private
+    if not_kept:
+        private = PrivateState.decode(private).with_not_kept(not_kept).encode()
     outcome = Outcome(state, private, (*diagnostics, *outcome.diagnostics))
     unshown = [name for name in fixed if name not in shown]
     if unshown:
