@@ -439,7 +439,11 @@ class BaseLifecycle:
         return tuple(
             attribute.name
             for attribute in self.definition.settable
-            if not attribute.local and attribute.change is not ChangeRule.REPLACE
+            if not attribute.local
+            and (
+                attribute.change is not ChangeRule.REPLACE
+                or self.session.console.has(attribute.lifted_by)
+            )
         )
 
     async def _delete(self, request: DeleteRequest) -> Outcome:

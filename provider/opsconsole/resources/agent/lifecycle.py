@@ -338,9 +338,8 @@ class AgentLifecycle(BaseLifecycle):
         diagnostics: tuple[Diagnostic, ...] = ()
         names = [a.name for a in self.answer_fields if a.settable and a.name != "plugin_ids"]
         changes = {name: planned[name] for name in changed_fields(prior, planned, names)}
-        if changes and self.has_operation("update"):
-            body = _without_unset(changes)
-            answer = await update_once(self, request, prior["id"], body)
+        if sent := {name: changes[name] for name in changes if name in self.updated_names}:
+            answer = await update_once(self, request, prior["id"], _without_unset(sent))
         if planned["plugin_ids"] is not None and planned["plugin_ids"] != prior["plugin_ids"]:
             self._note_plugin_set(prior["id"], planned)
             await self.session.before_write("update", [request])
