@@ -1,8 +1,8 @@
 """A session with the console: one run, its settings, and the results of its earlier calls.
 
 Shared by the lifecycles of all resources; a new run makes a new session. Facts that only one
-resource needs are in a class of that resource, such as `HostReader`; `get` returns this run's
-object of it. Nothing here knows a resource.
+resource needs are in a class of that resource, such as `HostReader`; `learned` returns this
+run's object of it. Nothing here knows a resource.
 """
 
 from __future__ import annotations
