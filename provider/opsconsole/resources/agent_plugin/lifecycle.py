@@ -230,7 +230,9 @@ class AgentPluginLifecycle(BaseLifecycle):
         ]
         # Also by a list that may not be whole: attaching a plugin twice does no harm.
         return [
-            Outcome(read.state, read.private, read.diagnostics) if read.seen is Seen.PRESENT else NEVER_CREATED
+            Outcome(read.state, read.private, read.diagnostics)
+            if read.seen is Seen.PRESENT
+            else NEVER_CREATED
             for read in await self.read(requests)
         ]
 

@@ -229,7 +229,7 @@ def _scope_refused(problem: ApiError, name: str, row: Values, planned: Values) -
     tenant = row.get("org_id") is None or planned.get("org_id") is None
     needs = " Writing a tenant-wide row takes tenant-level access." if tenant else ""
     field = problem.problem.field
-    path = (field,) if field in BLACKLISTED_COMMAND.by_name else ("org_id",)
+    path = (field,) if field and field in BLACKLISTED_COMMAND.by_name else ("org_id",)
     return error(
         f"This key sees the {name} but may not write its scope",
         f"The row is {_scope(row)}, the declaration says {_scope(planned)}.{needs}",
