@@ -486,7 +486,8 @@ class BaseLifecycle:
             state |= {name: values[name] for name in unsatisfied_fields(state, values, values)}
         # The bytes of a creation are those of the resource that it replaces.
         before = PrivateState() if creating else PrivateState.decode(request.private)
-        declared = before.with_declaration(request.config, self.remembered)
+        planned = None if creating else request.planned
+        declared = before.with_declaration(request.config, self.remembered, planned)
         private = merge_answer(self.answer_fields, state, declared, values)[1].encode()
         return Outcome(state, private, diagnostics)
 
