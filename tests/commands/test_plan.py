@@ -13,9 +13,11 @@ ROWS = read_rows(__file__)
 
 
 def test_plan_as_json_is_terraforms(native, fleet):
-    native.write(fleet(2))
+    native.write(fleet(2), output={"half": {"value": 0.5}})
     plan = native.plan()
     assert plan["format_version"] == "1.2"
+    [half] = plan["configuration"]["root_module"]["outputs"].values()
+    assert half == {"expression": {"constant_value": 0.5}}
     assert plan["errored"] is False
     changes = {item["address"]: item["change"] for item in plan["resource_changes"]}
     adopted = changes.pop("opsconsole_specialty.linux")

@@ -115,6 +115,12 @@ WRONG: dict[str, Any] = {
     "locals": {"bad": '${tobool("x")}', "l": "${local.l}", "alone": "${-true}"},
     "output": {"o": {"value": "${1 + true}"}, "p": {}, "q": {"value": ["${var}", "${path}", BARE]}},
     "provider": {"opsconsole": {"max_retries": "many"}},
+    "variable": {
+        "v": {
+            "default": 1,
+            "validation": {"condition": "${var.v == 1}", "error_message": "${local.lost}"},
+        }
+    },
     "import": [
         {"to": "opsconsole_agent.z", "id": "agt_1"},
         {"to": "opsconsole_host.b", "id": "${opsconsole_host.d.id}"},
@@ -130,6 +136,7 @@ SAID = (
     'tobool("x")} cannot be evaluated',
     "lifecycle: prevent_destroy: true or false is required",
     "there is no variable none",
+    "var.v: validation: there is no local value lost",
     "specialty_id is needed to create an agent",
     'no resource type "opsconsole_hots"',
     "output.o: value",

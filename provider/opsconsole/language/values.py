@@ -347,7 +347,7 @@ def of_python(data: Any) -> Value:
     if isinstance(data, Value):
         return data
     if isinstance(data, str):
-        return Value(STRING, data)
+        return Value(STRING, to_nfc(data))
     # Checked before numbers, because in Python a bool is an int.
     if isinstance(data, bool):
         return Value(BOOL, data)
@@ -358,7 +358,7 @@ def of_python(data: Any) -> Value:
     if isinstance(data, list | tuple):
         return tuple_of(map(of_python, data))
     if isinstance(data, dict):
-        return object_of({name: of_python(item) for name, item in data.items()})
+        return object_of({to_nfc(name): of_python(item) for name, item in data.items()})
     return Value(DYNAMIC, data)
 
 

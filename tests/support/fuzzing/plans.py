@@ -28,7 +28,7 @@ _PLAN = Plan(
 
 
 def _seed() -> bytes:
-    write_plan(_FILE, SavedPlan(_PLAN, {"cdk.tf.json": "{}"}, "/x", "s", {"v": 1}, "d"))
+    write_plan(_FILE, SavedPlan(_PLAN, {"cdk.tf.json": "{}"}, "/x", "s", '{"v": 1}', "d"))
     return zlib.decompress(_FILE.read_bytes().partition(b"\n")[2])
 
 
@@ -38,7 +38,7 @@ SEEDS = [_seed(), json.dumps(json.loads(_seed())).encode()]
 def check(data: bytes) -> None:
     """Read `data` as what a plan file holds packed, and as such a file itself."""
     for content in (zlib.compress(data, 1), data):
-        _FILE.write_bytes(b"opsconsole plan 2\n" + content)
+        _FILE.write_bytes(b"opsconsole plan 3\n" + content)
         try:
             plan = read_plan(_FILE).plan
             plan_text.render(plan)
