@@ -180,6 +180,13 @@ class Declared:
     def _explain_failure(self, failure: RuntimeError, id_: str | None = None) -> Exception:
         """Return the error for a text that `_elements.js` refuses; any other failure as it is."""
         # jsii makes a RuntimeError of every error in Node: only the text tells them apart.
+        _, blurred, name = str(failure).partition("blurred number: ")
+        if blurred:
+            return ValueError(
+                f"{self._where(id_)}: {name.strip()}: cdktf does not see a number of another "
+                "construct directly beside a digit, '-', '+', '.', '|' or 'e'. Write "
+                "cdktf.Token.as_string(NUMBER) in its place."
+            )
         _, refused, text = str(failure).partition("no token: ")
         if not refused:
             return failure
