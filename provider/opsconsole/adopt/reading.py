@@ -6,11 +6,10 @@ hosts exist.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.unmanaged import listing_of, read_inventory
@@ -23,14 +22,12 @@ from opsconsole.resources import (
     HOST,
     RESOURCES,
     SPECIALTY,
+    resource_of_id,
 )
 from opsconsole.resources.host.file_import import FileImport, ReportedRow, Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import join_words
 from opsconsole.values import Values
-
-_PREFIX: Final = re.compile(r"(\w+_)…|(\w+=)[A-Z]+")
-"""The prefix of an import id, as its example in the definition shows it."""
 
 
 class ObjectId(NamedTuple):
@@ -84,12 +81,9 @@ def parse_object_id(text: str) -> ObjectId:
     # kind that a user names has precedence.
     if equals and import_id and kind in kinds:
         return ObjectId(kinds[kind], import_id)
-    for definition in RESOURCES.values():
-        prefixes = ("".join(found) for found in _PREFIX.findall(definition.import_id))
-        if text.startswith(tuple(prefixes)):
-            # The id of an attachment begins with the id of its agent.
-            is_attachment = definition is AGENT and "/" in text
-            return ObjectId((AGENT_PLUGIN if is_attachment else definition).type_name, text)
+    definition = resource_of_id(text)
+    if definition is not None:
+        return ObjectId(definition.type_name, text)
     forms = ", ".join(definition.import_id for definition in RESOURCES.values())
     raise UserError(
         f"{text!r} is not an import id.",

@@ -55,6 +55,7 @@ class CheckOptions:
         baseline: The entries of the accepted drift.
         count_unmanaged: Kinds of unmanaged objects that count as drift, of `unmanaged_kinds`.
         shard: The part of all stacks that these are; None if these are all stacks.
+        some_stacks: Whether these are only some stacks of a program.
     """
 
     read_only: bool = False
@@ -62,6 +63,7 @@ class CheckOptions:
     baseline: Sequence[Entry] = ()
     count_unmanaged: Collection[str] = COUNTED_BY_DEFAULT
     shard: Shard | None = None
+    some_stacks: bool = False
 
 
 @dataclass
@@ -176,9 +178,14 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
     findings, undetermined = _add_declarations(findings, states.read)
     listed = not unlisted and lists_were_read(objects)
     now = utc_now()
-    certain = len(states.read) == len(states.stacks)
+    certain = len(states.read) == len(states.stacks) and not options.some_stacks
     findings, problems = apply_baseline(
-        options.baseline, findings, now.date(), certain=certain, listed=listed
+        options.baseline,
+        findings,
+        now.date(),
+        certain=certain,
+        listed=listed,
+        counted=counted_types,
     )
     drifted = any(finding.is_drift for finding in findings)
     read_whole = [
