@@ -12,6 +12,7 @@ packages import the names of this package, not its modules.
 
 from __future__ import annotations
 
+from opsconsole.language.conversion import to_wire
 from opsconsole.language.evaluator import Evaluated, Evaluator, OutputValue, find_mistakes
 from opsconsole.language.failures import OnlyTerraform
 from opsconsole.language.graph import (
@@ -101,5 +102,6 @@ __all__ = [
     "says_twice",
     "stacks_of",
     "synthesise",
+    "to_wire",
     "undeclared_warnings",
 ]
