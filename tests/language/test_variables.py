@@ -87,11 +87,7 @@ def test_defaults_are_converted_as_terraform_does(write_program, terraform):
 
 
 @pytest.mark.terraform
-def test_sources_win_in_terraforms_order(
-    write_program,
-    terraform,
-    monkeypatch,
-):
+def test_sources_win_in_terraforms_order(write_program, terraform, monkeypatch):
     directory = write_program(_document())
     (directory / "terraform.tfvars").write_text(
         '# notes\nstring = "plain"\nnumber = 2\nnames = [\n  "x", # one\n  "y",\n]\n'
