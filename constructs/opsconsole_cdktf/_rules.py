@@ -82,9 +82,9 @@ def check_value(kind: Kind, bounds: Bounds, value: Any) -> Any:
         return _text_map(value)
     if not _is_literal(kind, value):
         raise wrong_type(kind, value)
-    if bounds is not UNBOUNDED and (broken := bounds.check(value)):
-        hint = f", did you mean {broken.closest!r}?" if broken.closest else ""
-        raise ValueError(f"{broken.found}: {broken.wanted}{hint}")
+    if bounds is not UNBOUNDED and (violation := bounds.check(value)):
+        hint = f", did you mean {violation.suggestion!r}?" if violation.suggestion else ""
+        raise ValueError(f"{violation.problem}: {violation.expected}{hint}")
     return int(value) if kind is Kind.INTEGER else value
 
 

@@ -377,7 +377,7 @@ async def test_a_host_that_moves_within_a_run_of_terraform_is_told_and_not_delet
     hosts.provider = beside
     left = await hosts.delete(web)
     assert (left.state, warnings(left)) == (None, [f'The host "web" ({host_id}) is not deleted'])
-    assert hosts.provider.session.learned(HostDeletions).ended == {host_id}, "nobody waits for it"
+    assert hosts.provider.session.singleton(HostDeletions).ended == {host_id}, "nobody waits for it"
     assert len(console.rows("hosts")) == 1
 
 

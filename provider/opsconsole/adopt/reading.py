@@ -14,7 +14,7 @@ from typing import NamedTuple
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.unmanaged import listing_of, read_inventory
 from opsconsole.errors import ConsoleError, UserError
-from opsconsole.lifecycle.interface import ReadOutcome, ReadRequest, Seen
+from opsconsole.lifecycle.interface import ReadOutcome, ReadRequest, ReadStatus
 from opsconsole.lifecycle.session import map_limited
 from opsconsole.resources import (
     AGENT,
@@ -204,7 +204,7 @@ async def _read(
 
 
 def _readable(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleObject:
-    if outcome.failed or outcome.state is None or outcome.seen is not Seen.PRESENT:
+    if outcome.failed or outcome.state is None or outcome.status is not ReadStatus.PRESENT:
         return _unreadable(type_name, import_id, outcome)
     values = outcome.state
     needed = [a.name for a in RESOURCES[type_name] if a.required and values.get(a.name) is None]
@@ -218,11 +218,11 @@ def _readable(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleOb
 
 def _unreadable(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleObject:
     # The details of these diagnostics are about state, and an adopted object is not in state.
-    if outcome.seen is Seen.GONE:
+    if outcome.status is ReadStatus.GONE:
         reason = "; ".join(item.summary for item in outcome.diagnostics)
     else:
         reason = outcome.why_unchecked or "; ".join(map(_one_line, outcome.diagnostics))
-    return ConsoleObject(type_name, import_id, {}, reason=reason or f"it is {outcome.seen.value}")
+    return ConsoleObject(type_name, import_id, {}, reason=reason or f"it is {outcome.status.value}")
 
 
 async def _list_attachments(

@@ -26,7 +26,7 @@ from opsconsole.state import (
     deposed_name,
     open_state,
 )
-from opsconsole.text import near_address, plural
+from opsconsole.text import plural, suggest_address
 
 
 def list_addresses(args: argparse.Namespace) -> int:
@@ -262,7 +262,7 @@ def match_addresses(state: State, texts: Sequence[str]) -> list[Address]:
 
 def _near(state: State, text: str) -> str:
     """Return a remedy for an address that names nothing: the address that was probably meant."""
-    near = near_address(text, map(str, state.addresses()))
+    near = suggest_address(text, map(str, state.addresses()))
     return near or "`opsconsole state list` prints what is there."
 
 

@@ -23,7 +23,7 @@ from pydantic import (
     model_validator,
 )
 
-from opsconsole.document_models import STRICT, Whole, what_is_wrong
+from opsconsole.document_models import STRICT, Whole, describe_errors
 from opsconsole.drift.model import BaselineProblem, Bucket, Difference, Finding
 from opsconsole.errors import UserError
 from opsconsole.resources import RESOURCES, resource_of_id
@@ -294,7 +294,7 @@ def parse_baseline(data: bytes, path: Path) -> tuple[Entry, ...]:
     try:
         return BaselineFile.model_validate(document).accept
     except ValidationError as problem:
-        raise _wrong(path, what_is_wrong(problem)) from None
+        raise _wrong(path, describe_errors(problem)) from None
 
 
 # PyYAML has the C loader only if it was built with libyaml.

@@ -18,7 +18,7 @@ from opsconsole.drift.buckets import text_of
 from opsconsole.drift.model import Bucket, Finding, console_digest
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import ConsoleError
-from opsconsole.lifecycle.interface import Seen
+from opsconsole.lifecycle.interface import ReadStatus
 from opsconsole.lifecycle.missing import explain_gap
 from opsconsole.lifecycle.session import ConsoleSession, map_limited
 from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES, SPECIALTY
@@ -117,7 +117,7 @@ async def _read_plugins(
     agents = [
         item.id
         for item in _of_type(objects, AGENT.type_name)
-        if item.outcome.seen is Seen.PRESENT
+        if item.outcome.status is ReadStatus.PRESENT
         and item.instance.before.get("plugin_ids") is None
         and item.id not in owners
     ]
@@ -212,7 +212,7 @@ def _unmanaged_plugins(
         agent_id = agent.instance.before["id"]
         # An agent in two states is handled once.
         listing = lists.pop(agent_id, None)
-        if listing is None or session.learned(KnownAgents).is_gone(agent_id):
+        if listing is None or session.singleton(KnownAgents).is_gone(agent_id):
             continue
         # A managed set of plugins is compared as an attribute of the agent.
         if agent.instance.before.get("plugin_ids") is not None:

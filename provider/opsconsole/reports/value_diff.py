@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from opsconsole.definition import Kind
-from opsconsole.text import KNOWN_AFTER_APPLY, SENSITIVE, plural, printable, scalar
+from opsconsole.text import KNOWN_AFTER_APPLY, SENSITIVE, format_scalar, plural, printable
 from opsconsole.values import UNKNOWN, Value, Values, same
 
 TO_NULL: Final = " -> null"
@@ -135,7 +135,7 @@ def changed_value(
         yield from _add_remark(lines_of_value(old, depth, "-", head, tail), remark)
         yield from lines_of_value(new, depth, "+", head, tail)
     else:
-        yield Line(depth, "~", f"{head}{scalar(old)} -> {scalar(new)}{tail}", remark)
+        yield Line(depth, "~", f"{head}{format_scalar(old)} -> {format_scalar(new)}{tail}", remark)
 
 
 def _add_remark(lines: Iterable[Line], remark: str) -> Iterator[Line]:
@@ -151,7 +151,7 @@ def _texts(old: Value, new: Value) -> bool:
 def _on_one_line(value: Value) -> str:
     if isinstance(value, list):
         return "[]"
-    return "{}" if isinstance(value, dict) else scalar(value)
+    return "{}" if isinstance(value, dict) else format_scalar(value)
 
 
 def _set(old: list[Value], new: list[Value], depth: int) -> Iterator[Line]:

@@ -67,7 +67,7 @@ async def _agent_plugins(
 ) -> Outcome:
     agent_id = config["agent_id"]
     try:
-        listing = await lifecycle.session.learned(KnownAgents).plugins(agent_id)
+        listing = await lifecycle.session.singleton(KnownAgents).plugins(agent_id)
     except NotFound as problem:
         return _nothing(
             f"There is no agent {agent_id} that this key can see", str(problem), ("agent_id",)
@@ -76,7 +76,7 @@ async def _agent_plugins(
 
 
 async def _host(lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values) -> Outcome:
-    if not lifecycle.session.learned(HostReader).operation:
+    if not lifecycle.session.singleton(HostReader).operation:
         return _nothing(
             "Hosts cannot be read under these settings",
             f'host_read = "empty_update" reads one by an update without a field.{HOST_GET_HINT}',

@@ -41,7 +41,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
 
     definition: ClassVar[ResourceDefinition] = BLACKLISTED_COMMAND
 
-    def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
+    def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         return self._plan_row(proposal.planned, request.config, request.prior)[1]
 
     def _plan_row(

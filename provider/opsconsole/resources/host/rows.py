@@ -77,7 +77,7 @@ async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
     Raises:
         OtherHost: The host is not the one of this row.
     """
-    reader = lifecycle.session.learned(HostReader)
+    reader = lifecycle.session.singleton(HostReader)
     if not reader.operation:
         return unread_outcome(row)
     try:
@@ -177,7 +177,7 @@ async def _read_existing(
     session: ConsoleSession, host_id: str
 ) -> tuple[Mapping[str, Any], tuple[Diagnostic, ...]]:
     """Read the host, with diagnostics; empty where hosts cannot be read."""
-    reader = session.learned(HostReader)
+    reader = session.singleton(HostReader)
     if not reader.operation:
         return {}, ()
     try:
