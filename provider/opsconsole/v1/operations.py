@@ -81,11 +81,7 @@ class Operation:
 
 
 def can_be_id(value: object) -> bool:
-    """Return whether a value can be an id, and so one segment of a path.
-
-    An id is text: not empty, no dot segment, no longer than fits into an address, and without
-    halves of surrogate pairs.
-    """
+    """Return whether a value can be an id: a text that can be one segment of a path."""
     if not isinstance(value, str) or not 0 < len(value) <= MAX_ID_LENGTH:
         return False
     # Dot segments are resolved away in a path, which then leads elsewhere.
@@ -150,13 +146,13 @@ NAMEABLE: Final = {name: item for name, item in OPERATIONS.items() if item.namea
 
 
 def documented_for(definition: ResourceDefinition, step: str) -> Operation | None:
-    """Return the best documented operation for a step of a resource; None: there is none."""
+    """Return the best documented operation for a step of a resource, or None."""
     ways = (OPERATIONS[way.operation] for way in definition.ways[step] if way.operation)
     return next((operation for operation in ways if operation.documented), None)
 
 
 def operation_to_name(definition: ResourceDefinition, step: str) -> str:
-    """Return the operation that lifts a step's limit once it is named; empty: there is none."""
+    """Return the operation that lifts a step's limit once it is named; empty if there is none."""
     best = definition.ways[step][0].operation
     return "" if not best or OPERATIONS[best].documented else best
 
@@ -168,13 +164,9 @@ def reads_whole(definition: ResourceDefinition) -> bool:
 
 
 def naming_hint(operation: str, what: str = "such an operation") -> str:
-    """Return a space and the sentence that says how to name an operation in the settings.
+    """Return a space and a sentence on naming an operation in the settings.
 
-    The text is empty if the API document has the operation, because nothing is left to name.
-
-    Args:
-        operation: May be empty: there is none.
-        what: The words for the operation, after "Where the console has".
+    Empty if there is no operation, or the API document has it.
     """
     if not operation or OPERATIONS[operation].documented:
         return ""
