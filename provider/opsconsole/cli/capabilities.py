@@ -17,8 +17,7 @@ _SIGNS = {Reach.FULL: ("●", "green"), Reach.PARTIAL: ("◐", "yellow"), Reach.
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the capabilities; return the exit code."""
-    each = [opening.settings_of(chosen) for chosen in opening.each_stack(args)]
+    each = [opening.read_settings(chosen) for chosen in opening.each_stack(args)]
     found = each[0][0]
     if any(settings != found for settings, _ in each):
         raise UserError("The stacks of this app have different settings.", "Add --stack NAME.")

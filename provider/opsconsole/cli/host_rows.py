@@ -52,13 +52,12 @@ def read_text(path: Path) -> str:
 def parse_rows(
     path: Path, text: str, on_error: str | None = None, parameter: str | None = None
 ) -> Rows:
-    """Return the rows in the text of a file, as `read_rows` does."""
     if path.suffix.lower() == ".csv":
-        return _csv(path, text, on_error, parameter)
-    return _json(path, text, on_error)
+        return _parse_csv(path, text, on_error, parameter)
+    return _parse_json(path, text, on_error)
 
 
-def _json(path: Path, text: str, on_error: str | None) -> Rows:
+def _parse_json(path: Path, text: str, on_error: str | None) -> Rows:
     if path.suffix.lower() != ".json":
         raise UserError(
             f"{path} is neither a .csv nor a .json file.", "Rename it to match its content."
@@ -107,7 +106,7 @@ def warn_of_override(path: Path, name: str, in_file: Any, given: Any) -> None:
         sys.stderr.write(f"{path} says {name} {json.dumps(in_file)}; {option} outranks it.\n")
 
 
-def _csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> Rows:
+def _parse_csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> Rows:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     cells: list[list[str]] = []
     try:

@@ -62,22 +62,12 @@ def read_shard(text: str) -> Any:
 
 
 def read_port(text: str) -> int:
-    """Read a TCP port, which may be 0.
-
-    Raises:
-        ArgumentTypeError: The text is not a port.
-    """
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port; write a number from 0 to 65535")
     return int(text)
 
 
 def read_amount(text: str) -> float:
-    """Read a number that is not negative, without a unit.
-
-    Raises:
-        ArgumentTypeError: The text is not such a number.
-    """
     try:
         value = float(text)
     except ValueError:

@@ -64,7 +64,6 @@ _MACHINES = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Install, and print what else is needed; return the exit code."""
     folder = args.plugin_dir or default_folder()
     launchers = install(folder)
     print(f"Installed {SOURCE} {__version__}:")
@@ -75,7 +74,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def default_folder() -> Path:
-    """Return the folder of plugins in Terraform's own configuration folder."""
     home = os.environ.get("HOME")
     return (Path(home) if home else Path.home()) / ".terraform.d" / "plugins"
 
@@ -128,8 +126,6 @@ def settings_file() -> Path | None:
 def install(folder: Path, python: str = sys.executable) -> list[Path]:
     """Write the launchers of this version into the mirror `folder`; return their paths.
 
-    A file whose text is already the same is not written again.
-
     Raises:
         UserError: The platform has no Terraform that could run it, `python` cannot import the
             provider, or the folder cannot be written.
@@ -168,9 +164,7 @@ def launchers(folder: Path) -> list[Path]:
 
 
 def platforms(system: str = "", machine: str = "") -> list[str]:
-    """Return this machine's platforms in Terraform's words, such as `linux_amd64`.
-
-    Macs have two.
+    """Return this machine's platforms in Terraform's words, such as `linux_amd64`; Macs have two.
 
     Raises:
         UserError: The provider does not run on this system.

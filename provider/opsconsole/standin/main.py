@@ -56,11 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = _run(words)
             sys.stdout.flush()
             return code
-    from opsconsole.cli.main import debugging, run_and_report
+    from opsconsole.cli.main import is_debugging, run_and_report
     from opsconsole.cli.table import FAILED
 
     again = "OPSCONSOLE_DEBUG=1 opsconsole-terraform …"
-    code = run_and_report(lambda: _run(words), debug=debugging(), again=again)
+    code = run_and_report(lambda: _run(words), debug=is_debugging(), again=again)
     sys.stdout.flush()
     # Clients only know Terraform's exit codes.
     return FAILED if code == TRY_LATER else code

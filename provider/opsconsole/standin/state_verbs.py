@@ -15,7 +15,7 @@ from opsconsole.state import Address, State, open_state
 def run(call: ProgramCall, args: argparse.Namespace) -> int:
     """Mark an instance, which the next apply then replaces, or remove the mark."""
     address, tainted = Address.parse(call.operands[0]), call.name == "taint"
-    with open_state(opening.state_backend(args, call.name)) as session:
+    with open_state(opening.open_state_backend(args, call.name)) as session:
         opening.report_folded(session)
         said = _set_mark(session.state, address, tainted, missing_allowed=call.on("allow-missing"))
         session.record()
