@@ -1,7 +1,7 @@
 """Decodes one HTTP answer: a JSON object, or an error (the document: Errors).
 
-The document does not bound the depth and the numbers of a body, so they have bounds here; the size
-is bounded where the body is read.
+The document does not bound the depth and the numbers of a body, so this module does; `transport`
+bounds the size.
 """
 
 from __future__ import annotations
@@ -44,11 +44,7 @@ class NotJson(ValueError):
 
 
 def json_object(content: bytes) -> dict[str, Any]:
-    """Decode the JSON object of a body (the document: What the service does, 4).
-
-    Raises:
-        NotJson: it holds none, or one that exceeds a bound.
-    """
+    """Decode the JSON object of a body (the document's first part, 4); raise NotJson for others."""
     try:
         # Python's own decoding of bytes would let halves of surrogate pairs pass, as three bytes.
         body = _DECODER.decode(content.removeprefix(codecs.BOM_UTF8).decode())
@@ -157,7 +153,6 @@ class Reply:
 
     @property
     def content_type(self) -> str:
-        """The content type as sent, or empty."""
         return self.headers.get("content-type", "")
 
 

@@ -169,11 +169,7 @@ class Client:
                 raise failed
 
     async def ask(self, operation: Operation) -> Reply:
-        """Send a request once; return the answer, also of an error, without known secrets.
-
-        Raises:
-            ConsoleError: no whole answer came.
-        """
+        """Send a request once; return the answer, also of an error, without known secrets."""
         slot = LargeAnswerSlot(self._shared_limiter().large_answers)
         try:
             url = self._settings.base_url + operation.path
@@ -296,7 +292,7 @@ class Client:
                 self._abandon(task)
 
     def _note(self, operation: Operation, reply: Reply, sent: float) -> None:
-        """Tell the limiter what an answer shows of the console's load."""
+        """Tell the limiter the console's load, as an answer shows it."""
         limiter = self._shared_limiter()
         if _log.isEnabledFor(logging.DEBUG):
             spent = 1000 * (limiter.clock() - sent)
@@ -311,10 +307,7 @@ class Client:
             limiter.slow_down(sent, asked)
 
     def _abandon(self, request: asyncio.Task[Reply]) -> None:
-        """Let an abandoned request end; until then it counts as in flight.
-
-        Its connection is closed after a further request timeout.
-        """
+        """Let a request end, in flight until then; cut it after a further request timeout."""
         limiter = self._shared_limiter()
         asyncio.get_running_loop().call_later(self._settings.request_timeout, request.cancel)
 

@@ -61,11 +61,7 @@ class Console:
         )
 
     def operation(self, name: str) -> Operation:
-        """Return the operation `name`.
-
-        Raises:
-            ConfigurationError: it is neither documented nor named as extra endpoint.
-        """
+        """Return the operation `name`; ConfigurationError if it is not documented or named."""
         operation = self._operations.get(name)
         if operation is None:
             raise ConfigurationError(
@@ -150,7 +146,7 @@ class Console:
             query[str(self._settings.cursor_parameter)] = cursor
         gap = gap_after(page, len(entries))
         if gap is not Gap.MORE and len(totals - {None}) > 1:
-            # Also where the last length contradicts the entries: some were removed after the read.
+            # Also if the last length contradicts the entries: some were removed after the read.
             gap = Gap.SHIFTED
         if gap is None and extra and self._settings.list_query_narrows:
             gap = Gap.NARROWED
@@ -169,11 +165,7 @@ def _import_result(answer: Mapping[str, Any]) -> ImportResult:
 
 
 def check_resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]:
-    """Return the answer if it is a resource with a usable `id`, which is `asked` if that is given.
-
-    Raises:
-        WrongShape: it is not.
-    """
+    """Return the answer; WrongShape without a usable `id`, or with another one than `asked`."""
     object_id = answer.get("id")
     if not can_be_id(object_id):
         raise WrongShape("an object without a usable id")

@@ -44,7 +44,6 @@ class Rate:
 
     @property
     def most_in_flight(self) -> float:
-        """Requests in flight at most."""
         was_refused = self._refused_at is not None
         # After a refusal one request at a time shows whether the console accepts any.
         if was_refused and not self._accepted:

@@ -30,12 +30,12 @@ class Operation:
 
     Attributes:
         name: Short name; calls are counted by it.
-        method: HTTP method; empty where an operator must name the operation.
+        method: HTTP method; empty if an operator must name the operation.
         path: Path template relative to the base address; `{…}` stands for one id.
         idempotent: Whether a second call after a lost answer does no harm; false for a create.
         documented: Whether the API document shows it.
         nameable: Whether an operator may name it in `extra_endpoints`.
-        lists: The kind of its entries, as `list_query` names it; empty: it is no list.
+        lists: The kind of a list's entries, as `list_query` names it, or empty.
     """
 
     name: str
@@ -48,19 +48,13 @@ class Operation:
 
     @property
     def takes_id(self) -> bool:
-        """Whether its path holds an id."""
         return "{" in self.path
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
 
     def path_of(self, ids: Sequence[str]) -> str:
-        """Return the path with `ids` percent-encoded in place of its placeholders.
-
-        Raises:
-            UserError: an id that cannot be part of a path: empty, a dot segment, not text, or one
-                that makes it the path of another operation.
-        """
+        """Return the path with percent-encoded `ids`; raise UserError for an impossible one."""
         if not ids:
             return self.path
         parts = _parts(self.path)

@@ -119,12 +119,11 @@ class CircuitBreaker:
         self._refused_until = self._clock() + seconds
 
     def note_answer(self) -> None:
-        """Note that the console answers."""
         self._silent = False
         self._silent_since = None
 
     def next_delay(self, problem: ConsoleError, tried: int, *, idempotent: bool) -> float | None:
-        """Return the seconds to wait before a call's next try, None where it has none.
+        """Return the seconds to wait before a call's next try, or None if there is none.
 
         A console is silent if one call used up its tries without any answer, or if no answer came
         for as long as that takes. Until it answers again, each further call gets one try. After a

@@ -94,11 +94,7 @@ class Settings:
         )
 
     def on_missing_of(self, resource: str) -> tuple[str, str]:
-        """Return what to do with a missing object of a resource, and the setting that says so.
-
-        Args:
-            resource: The short name of the resource: `host`.
-        """
+        """Return what to do with a missing object (`resource`: `host`), and the setting for it."""
         if resource == "host" and self.on_missing_host is not None:
             return self.on_missing_host, "on_missing_host"
         return self.on_missing, "on_missing"

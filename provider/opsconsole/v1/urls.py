@@ -43,8 +43,8 @@ def is_loopback(host: str) -> bool:
 def base_address(text: str | None, *, allow_http: bool) -> str:
     """Normalise the base address: no trailing slash, no default port.
 
-    The document's paths are relative to it (What the service does 5). https is required, except
-    on loopback, unless `allow_http`.
+    The document's paths are relative to it (its first part, 5). https is required, except on
+    loopback, unless `allow_http`.
 
     Raises:
         ConfigurationError: it is missing, malformed, or http where https is required.
@@ -137,9 +137,6 @@ def proxy_for(base_url: str, environ: Mapping[str, str]) -> str | None:
 
     HTTPS_PROXY or HTTP_PROXY, else ALL_PROXY; lower case takes precedence. NO_PROXY excepts hosts,
     domains, addresses and networks.
-
-    Raises:
-        ConfigurationError: the variable holds no address of an http or https proxy.
     """
     target = urlsplit(base_url)
     host = target.hostname or ""
@@ -196,7 +193,7 @@ def _matches(host: str, port: int, entry: str) -> bool:
 
 
 def next_url(operation: Operation, url: str, reply: Reply, redact: Callable[[bytes], bytes]) -> str:
-    """Return the target of a redirect. The document shows none.
+    """Return the target of a redirect (the document shows none).
 
     Raises:
         UnexpectedAnswer: it is another origin, which would get the key, or must not be followed.
