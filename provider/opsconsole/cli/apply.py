@@ -14,7 +14,7 @@ from opsconsole.cli import events, opening, planning
 from opsconsole.cli.events import TICK, ApplyMessages
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.progress import show_progress
-from opsconsole.cli.standard_streams import pen_for, use_colour, write_or_stderr
+from opsconsole.cli.standard_streams import ask, pen_for, use_colour, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.diagnostics import has_error
 from opsconsole.errors import TRY_LATER, ProblemKind, UserError
@@ -138,11 +138,7 @@ def _operation_of(plan: Plan) -> str:
 
 
 def _ask_for_approval(args: argparse.Namespace, plan: Plan) -> bool:
-    """Ask for approval of a plan that changes something, if approval is needed.
-
-    Raises:
-        UserError: The user cannot be asked.
-    """
+    """Ask for approval of a plan if it is needed; raise UserError if nobody can be asked."""
     if plan.changes_nothing or args.auto_approve:
         return True
     if not args.input:
@@ -150,11 +146,9 @@ def _ask_for_approval(args: argparse.Namespace, plan: Plan) -> bool:
             "The plan is not approved, and --input=false does not allow a question.",
             "Add --auto-approve.",
         )
-    sys.stdout.write(_question(plan))
-    sys.stdout.flush()
-    answer = sys.stdin.readline()
+    answer = ask(_question(plan))
     sys.stdout.write("\n")
-    if answer.strip() == "yes":
+    if answer == "yes":
         return True
     sys.stdout.write(f"{_operation_of(plan).capitalize()} cancelled.\n")
     return False

@@ -129,11 +129,11 @@ def _run_checks(args: argparse.Namespace) -> Iterator[CheckResult]:
 def _check_backend(args: argparse.Namespace) -> CheckResult:
     try:
         backend = opening.open_state_backend(args, "doctor")
-        held = len(backend.read())
+        size = len(backend.read())
     except OpsconsoleError as problem:
         return CheckResult("backend", WRONG, problem.message, problem.remedy)
-    size = plural(held, "byte") if held else "no state yet"
-    return CheckResult("backend", OK, f"{backend.name}, {size}")
+    content = plural(size, "byte") if size else "no state yet"
+    return CheckResult("backend", OK, f"{backend.name}, {content}")
 
 
 def _check_node() -> CheckResult:

@@ -94,11 +94,7 @@ def _check_acceptance(args: argparse.Namespace) -> None:
 
 
 def _accept_drift(args: argparse.Namespace, report: DriftReport) -> DriftReport:
-    """Write the drift that --accept names into the baseline; return the report with it accepted.
-
-    Raises:
-        UserError: An address names no drift, or the baseline cannot be written.
-    """
+    """Write the drift that --accept names into the baseline; return the report with it accepted."""
     from opsconsole.drift.accepting import add_entries, entries_for, select_findings
 
     path = _baseline_file(args)
@@ -127,10 +123,6 @@ def _make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
     """Return the function that compares a report, writes it, notifies, and returns the exit code.
 
     It refuses invalid options here, before a check begins.
-
-    Raises:
-        UserError: Options conflict, or a file cannot be read or written.
-        ModuleNotFoundError: A format needs an extra that is not installed.
     """
     targets = [
         *(OutputTarget(*given) for given in args.format),

@@ -44,11 +44,7 @@ _ERRORED: Final = "errored.tfstate"
 
 
 def find_stacks(args: argparse.Namespace) -> tuple[list[Stack], Sequence[Diagnostic]]:
-    """Return the stacks that the command line names, and remarks on how they were found.
-
-    Raises:
-        UserError: There is no such state or program, or a program cannot be read.
-    """
+    """Return the stacks that the command line names, and remarks on how they were found."""
     programs = _find_programs(args)
     if programs and not args.places:
         return [_stack_of_program(args, program) for program in programs], ()
@@ -153,7 +149,7 @@ def state_files(places: Iterable[Path]) -> list[Path]:
     Raises:
         UserError: A place does not exist, a folder has no state, or a folder cannot be read.
     """
-    found: dict[Path, Path] = {}
+    files: dict[Path, Path] = {}
     for place in places:
         if place.is_dir():
             # os.walk follows the order of the file system, which differs between machines.
@@ -170,8 +166,8 @@ def state_files(places: Iterable[Path]) -> list[Path]:
         else:
             raise UserError(f"There is no state {place}.", "Check the path.")
         for path in paths:
-            found.setdefault(path.resolve(), path)
-    return list(found.values())
+            files.setdefault(path.resolve(), path)
+    return list(files.values())
 
 
 def _state_files_below(folder: Path) -> Iterator[Path]:
@@ -222,6 +218,5 @@ def _stack_name(path: Path, depth: int) -> str:
 
 
 def workspace_of_state(path: Path) -> str:
-    """Return the workspace that a state file belongs to, by its folder."""
     folder = path.absolute().parent
     return folder.name if folder.parent.name == WORKSPACES_FOLDER else DEFAULT_WORKSPACE

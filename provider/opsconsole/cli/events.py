@@ -74,13 +74,12 @@ def _action_of(step: Step) -> Action:
 
 
 def is_address_change_only(step: Step) -> bool:
-    """Return whether a step only changes the address of an object."""
     return _action_of(step) is Action.NO_OP and not step.change.import_id
 
 
 def _object_id(value: object) -> str:
-    found = value.get("id") if isinstance(value, dict) else None
-    return found if isinstance(found, str) else ""
+    object_id = value.get("id") if isinstance(value, dict) else None
+    return object_id if isinstance(object_id, str) else ""
 
 
 def describe_rate_limit_wait(waiting: HeldBack) -> str:

@@ -22,25 +22,17 @@ _ENVELOPE: Final = ("rows", "on_error", "dry_run")
 
 
 def read_rows(path: Path, on_error: str | None = None, parameter: str | None = None) -> Rows:
-    """Return the rows of a file, whose format follows from its extension.
+    """Return the rows of a .csv or .json file; raise UserError if there are none.
 
     Args:
-        path: FILE.csv or FILE.json.
         on_error: `stop` or `continue` after a row that fails; with None the console decides.
         parameter: The query parameter that carries `on_error` for CSV.
-
-    Raises:
-        UserError: The file cannot be read, or has no rows.
     """
     return parse_rows(path, read_text(path), on_error, parameter)
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file in UTF-8.
-
-    Raises:
-        UserError: The file cannot be read.
-    """
+    """Return the text of a UTF-8 file; raise UserError if it cannot be read."""
     try:
         # Excel begins a CSV file in UTF-8 with a byte order mark.
         return read_named(path).decode("utf-8-sig")

@@ -18,12 +18,7 @@ from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.standard_streams import pen_for, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.errors import Stopped, UserError
-from opsconsole.resources.host.file_import import (
-    FileImport,
-    ReportedRow,
-    ReportRows,
-    Rows,
-)
+from opsconsole.resources.host.file_import import FileImport, ReportedRow, ReportRows, Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import plural, printable
 from opsconsole.v1.settings import Settings

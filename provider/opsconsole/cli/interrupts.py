@@ -53,7 +53,6 @@ class Interrupts:
             stop()
 
     def on_abandon(self, abandon: Callable[[], None]) -> None:
-        """Call `abandon` at the second interrupt."""
         self._abandons.append(abandon)
 
     def arrive(self, number: int) -> None:

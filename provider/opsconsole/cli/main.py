@@ -41,9 +41,7 @@ def is_debugging() -> bool:
 def run_and_report(run: Callable[[], int], *, debug: bool, again: str) -> int:
     """Return the exit code of `run`; its exceptions become messages on stderr.
 
-    Args:
-        debug: Whether to show where an error comes from.
-        again: The command that would show it.
+    `debug` shows where an error comes from, and the command `again` would.
     """
     end_on_signals()
     take_streams()

@@ -52,7 +52,6 @@ def is_stand_in(args: argparse.Namespace) -> bool:
 
 
 def program_form(directory: Path) -> Literal["app", "files", ""]:
-    """Return the form of the program in a directory; empty if there is none."""
     if (directory / "cdktf.json").exists():
         return "app"
     if _has_files(directory):
@@ -72,13 +71,9 @@ def _find_program(args: argparse.Namespace) -> tuple[Path, Literal["app", "files
 
 
 def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
-    """Open the program that the command line names.
+    """Open the program that the command line names, or raise UserError.
 
-    Args:
-        run_app: Whether to run the app of a cdktf.json; otherwise read its earlier output, if any.
-
-    Raises:
-        UserError: There is no program, or it cannot be read.
+    `run_app` runs the app of a cdktf.json; otherwise its earlier output is read, if any.
     """
     directory, form = _find_program(args)
     if form == "files" or is_stand_in(args):
@@ -95,13 +90,7 @@ def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
 
 
 def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
-    """Return the arguments of a command once for each of its stacks.
-
-    Without `--stack`, that is every stack of the app. The app is run if it has no output yet.
-
-    Raises:
-        UserError: The program cannot be read.
-    """
+    """Return the arguments of a command once for each stack: of `--stack`, or all of the app."""
     directory, form = _find_program(args)
     if args.stack or args.environment or form != "app":
         return [args]
@@ -152,11 +141,7 @@ def is_synthesised(directory: Path) -> bool:
 
 
 def read_variables(args: argparse.Namespace, program: Program) -> dict[str, Any]:
-    """Return the values of a program's variables, from all of Terraform's sources.
-
-    Raises:
-        UserError: A variable has no value, or a value does not fit its type.
-    """
+    """Return the values of a program's variables, from all of Terraform's sources."""
     return resolve_variables(
         program, directory=program.root, environment=os.environ, arguments=args.variables
     )
@@ -166,9 +151,6 @@ def read_settings(args: argparse.Namespace) -> tuple[Settings, str]:
     """Return the settings of a command without a plan, and words for their source.
 
     They come from the program's provider block; without a program, from the environment alone.
-
-    Raises:
-        UserError, ConfigurationError: The program cannot be read, or a setting is wrong.
     """
     from opsconsole.reconcile.providers import Providers  # loads the client
     from opsconsole.v1.settings import Settings
@@ -198,10 +180,6 @@ def open_backend(
     Args:
         operation: The name of this operation, for another run that waits for the lock.
         workspace: By default the selected one.
-
-    Raises:
-        UserError: The backend needs a program or a library that is not installed, has moved, or
-            cannot be locked for the run without the user's consent.
     """
     configured = program.backend
     if configured is not None and is_stand_in(args):
@@ -294,9 +272,6 @@ def open_state_backend(
 
     In this order: `--state`, the backend of the program synthesised before, the backend noted by
     `terraform init` in this directory, `terraform.tfstate`.
-
-    Raises:
-        UserError: There is neither a program nor a state here.
     """
     here = Path.cwd()
     if args.state is not None:
@@ -314,11 +289,7 @@ def open_state_backend(
 
 
 def load_state(args: argparse.Namespace, operation: str) -> State:
-    """Return the state of `open_state_backend`, for commands that only show it.
-
-    Raises:
-        UserError: There is no state at the path of `--state`; or see `open_state_backend`.
-    """
+    """Return the state of `open_state_backend`, for commands that only show it."""
     backend = open_state_backend(args, operation)
     # For `terraform output`, a state that does not exist has no outputs.
     must_exist = args.state is not None and not (is_stand_in(args) and operation == "output")

@@ -28,11 +28,7 @@ def is_switched_on(variable: str) -> bool:
 
 
 def seconds(text: str) -> float:
-    """Read a duration as Go writes it: `30s`, `1m30s`, `0`.
-
-    Raises:
-        ArgumentTypeError: The text is not a duration, or is negative.
-    """
+    """Read a duration as Go writes it: `30s`, `1m30s`, `0`."""
     try:
         value = nanoseconds(text)
     except ValueError as problem:
@@ -147,7 +143,7 @@ class Option:
         more: Further arguments of `argparse`.
 
     Attributes:
-        arguments: The arguments for `argparse`; those of a flag lack the spelling.
+        arguments: The arguments for `argparse`; for a flag, without its spelling.
     """
 
     def __init__(self, text: str, *, environment: str = "", **more: Any) -> None:

@@ -29,7 +29,6 @@ class _Formatter(argparse.HelpFormatter):
         groups: Iterable[argparse._MutuallyExclusiveGroup],
         prefix: str | None = None,
     ) -> None:
-        """Add the usage line without the options."""
         if usage is None:
             words = [
                 self._format_args(action, self._get_default_metavar_for_positional(action))
@@ -49,18 +48,18 @@ class _Formatter(argparse.HelpFormatter):
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         """Wrap paragraphs; a line that begins with a space stays a line."""
-        found = []
+        lines = []
         for line in text.splitlines():
             plain = line.startswith(" ") or not line
             lead = "" if plain else indent
-            found.append(
+            lines.append(
                 f"{indent}{line}".rstrip()
                 if plain
                 else textwrap.fill(
                     line, width, initial_indent=lead, subsequent_indent=lead, break_on_hyphens=False
                 )
             )
-        return "\n".join(found)
+        return "\n".join(lines)
 
 
 class _Variable(str):

@@ -38,11 +38,7 @@ def failure_code(diagnostics: Iterable[Diagnostic]) -> int:
 
 
 def plan_options(args: argparse.Namespace) -> PlanOptions:
-    """Return the options of a plan.
-
-    Raises:
-        UserError: Options exclude each other, as in Terraform.
-    """
+    """Return the options of a plan; raise UserError if they exclude each other, as in Terraform."""
     if args.destroy and args.refresh_only:
         raise UserError(
             "--destroy and --refresh-only exclude each other.", "Leave one of them out."
@@ -67,11 +63,7 @@ def plan_options(args: argparse.Namespace) -> PlanOptions:
 def open_stack(
     args: argparse.Namespace, program: Program, variables: dict[str, object], session: StateSession
 ) -> OpenedStack:
-    """Return the stack that plan and apply of this command work on.
-
-    Raises:
-        UserError: The program refers to nothing, or in a cycle.
-    """
+    """Return the stack that plan and apply work on; raise UserError for a wrong reference."""
     limit = args.parallelism
     if limit is not None and limit < 1:
         raise UserError("--parallelism must be 1 or more.")
@@ -120,10 +112,6 @@ def plan_program(
 
     Args:
         guard: The severity of the guard's objection, if the plan must be forced.
-
-    Raises:
-        UserError: No plan is possible with the program or the state.
-        Stopped: An interrupt came.
     """
     with show_spinner("Planning…", colour=use_colour(args, sys.stderr)) as shown:
 
@@ -183,11 +171,7 @@ def check_reports(args: argparse.Namespace) -> None:
 
 
 def write_reports(args: argparse.Namespace, plan: Plan, title: str) -> None:
-    """Write the plan into the report files that the command line names.
-
-    Raises:
-        UserError: One cannot be written.
-    """
+    """Write the plan into the report files that the command line names."""
     if args.html is None and args.markdown is None:
         return
     from opsconsole.reports.plan_view import make_view

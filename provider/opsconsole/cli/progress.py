@@ -12,11 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from opsconsole.cli.events import (
-    ApplyMessages,
-    describe_rate_limit_wait,
-    is_address_change_only,
-)
+from opsconsole.cli.events import ApplyMessages, describe_rate_limit_wait, is_address_change_only
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reports.messages import Hook

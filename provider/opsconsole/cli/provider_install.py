@@ -131,12 +131,12 @@ def install(folder: Path, python: str = sys.executable) -> list[Path]:
             provider, or the folder cannot be written.
     """
     _check_import(python)
-    found = launchers(folder)
+    paths = launchers(folder)
     text = _LAUNCHER.format(
         source=SOURCE, version=__version__, flags=_PYTHON_FLAGS, command=_COMMAND
     )
     try:
-        for launcher in found:
+        for launcher in paths:
             package = launcher.parent
             _write(launcher, text, 0o755)
             _write(package.with_name(f"{package.name}.python"), f"{python}\n", 0o644)
@@ -146,15 +146,11 @@ def install(folder: Path, python: str = sys.executable) -> list[Path]:
             f"{folder} cannot be written: {cause.strerror or cause}.",
             "Name another folder with --plugin-dir.",
         ) from cause
-    return found
+    return paths
 
 
 def launchers(folder: Path) -> list[Path]:
-    """Return the paths of this version's launchers in the mirror `folder`, once installed.
-
-    Raises:
-        UserError: The platform has no Terraform that could run them.
-    """
+    """Return the paths of this version's launchers in the mirror `folder`, once installed."""
     # A source without a host means the registry of Terraform or that of OpenTofu.
     return [
         folder.absolute() / host / SOURCE / __version__ / system / f"{_COMMAND}_v{__version__}"
@@ -164,11 +160,7 @@ def launchers(folder: Path) -> list[Path]:
 
 
 def platforms(system: str = "", machine: str = "") -> list[str]:
-    """Return this machine's platforms in Terraform's words, such as `linux_amd64`; Macs have two.
-
-    Raises:
-        UserError: The provider does not run on this system.
-    """
+    """Return Terraform's words for this machine, such as `linux_amd64`; Macs have two."""
     system = system or platform.system()
     machine = machine or platform.machine()
     if system not in _SYSTEMS:
@@ -201,9 +193,9 @@ provider_installation {{
 def _check_import(python: str) -> None:
     command = [python, *_PYTHON_FLAGS.split(), "-c", _IMPORTS]
     try:
-        seen = subprocess.run(command, capture_output=True, text=True, cwd="/")
-        said = seen.stderr.strip().splitlines() or [f"it exits with {seen.returncode}"]
-        problem = said[-1] if seen.returncode else ""
+        finished = subprocess.run(command, capture_output=True, text=True, cwd="/")
+        lines = finished.stderr.strip().splitlines() or [f"it exits with {finished.returncode}"]
+        problem = lines[-1] if finished.returncode else ""
     except OSError as cause:
         problem = str(cause)
     if problem:

@@ -104,8 +104,8 @@ def output() -> OutputStream | None:
 
 def lost_output() -> str:
     """Return why a command must stop because its output was lost; empty if it need not stop."""
-    found = output()
-    return found.failure if found is not None and found.ends_work else ""
+    stdout = output()
+    return stdout.failure if stdout is not None and stdout.ends_work else ""
 
 
 def write_or_stderr(text: str) -> None:
@@ -113,6 +113,14 @@ def write_or_stderr(text: str) -> None:
     sys.stdout.write(text)
     if lost_output():
         sys.stderr.write(text)
+
+
+def ask(question: str) -> str:
+    """Print a question without a line end, and return the answer."""
+    sys.stdout.write(question)
+    # Without a line end, it would stay in the buffer.
+    sys.stdout.flush()
+    return sys.stdin.readline().strip()
 
 
 def use_colour(args: argparse.Namespace, stream: TextIO | None = None) -> bool:
@@ -143,7 +151,7 @@ def text_stream(raw: OutputStream, like: Any = None) -> io.TextIOWrapper:
         # an encoding lacks would end a run.
         "utf-8",
         "backslashreplace",
-        # Python's own stderr is line buffered even where it is no terminal.
+        # Python's own stderr is line buffered even without a terminal.
         line_buffering=raw.isatty() or raw.fileno() == 2,
         write_through=unbuffered,
     )

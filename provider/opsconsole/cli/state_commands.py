@@ -13,18 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from opsconsole.cli import opening
-from opsconsole.cli.standard_streams import pen_for
+from opsconsole.cli.standard_streams import ask, pen_for
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.named_files import read_named
-from opsconsole.state import (
-    Address,
-    State,
-    StateSession,
-    deposed_name,
-    open_state,
-)
+from opsconsole.state import Address, State, StateSession, deposed_name, open_state
 from opsconsole.text import near_address, plural
 
 
@@ -145,7 +139,7 @@ def push(args: argparse.Namespace) -> int:
     except OSError as error:
         raise UserError(f"{args.file}: {error.strerror}.", "Check the path.") from error
     if not data.strip():
-        # It would parse as a new state, which --force puts in the place of what is there.
+        # It would parse as a new state, with which --force replaces the stored one.
         raise UserError(
             "The input holds no state." if args.file == "-" else f"{args.file} holds no state.",
             "Nothing was changed.",
@@ -205,7 +199,7 @@ def fold(args: argparse.Namespace) -> int:
         opening.warn_of_recovery(session)
         folded = session.folded
         diagnostics = _settle_intents(args, session) if session.open_intents else []
-        left = list(session.open_intents)
+        unsettled = list(session.open_intents)
     if folded:
         sys.stdout.write(f"Added {plural(folded, 'change')} of the interrupted run to the state.\n")
     else:
@@ -214,10 +208,10 @@ def fold(args: argparse.Namespace) -> int:
         from opsconsole.cli import planning
 
         planning.show_diagnostics(args, diagnostics)
-    if left:
+    if unsettled:
         sys.stdout.write(
-            f"It is not known yet whether {plural(len(left), 'write')} took place:\n"
-            + "".join(f"  {call.address}\n" for call in left)
+            f"It is not known yet whether {plural(len(unsettled), 'write')} took place:\n"
+            + "".join(f"  {call.address}\n" for call in unsettled)
             + "`opsconsole plan` asks the console which of them did.\n"
         )
     return 0
@@ -245,11 +239,7 @@ def _settle_intents(args: argparse.Namespace, session: StateSession) -> Sequence
 
 
 def match_addresses(state: State, texts: Sequence[str]) -> list[Address]:
-    """Return the instances that addresses name: single ones, or all of a resource or module.
-
-    Raises:
-        UserError: An address names nothing in state.
-    """
+    """Return the instances that addresses name: single ones, or all of a resource or module."""
     matches: dict[Address, None] = {}
     for text in texts:
         wanted = [item for item in state.addresses() if _is_named(item, text)]
@@ -299,18 +289,13 @@ def import_object(args: argparse.Namespace) -> int:
 def force_unlock(args: argparse.Namespace) -> int:
     backend = opening.open_state_backend(args, "force-unlock")
     backend.check_force_unlock(args.id)
-    if not args.force and not _ask_for_release(backend.name):
+    question = (
+        f"Release the lock of {backend.name}? No other run may be in progress.\n"
+        "Only 'yes' is taken as approval: "
+    )
+    if not args.force and ask(question) != "yes":
         sys.stdout.write("Nothing was released.\n")
         return 1
     backend.force_unlock(args.id)
     sys.stdout.write(f"The state {backend.name} is not locked any more.\n")
     return 0
-
-
-def _ask_for_release(name: str) -> bool:
-    sys.stdout.write(
-        f"Release the lock of {name}? No other run may be in progress.\n"
-        "Only 'yes' is taken as approval: "
-    )
-    sys.stdout.flush()
-    return sys.stdin.readline().strip() == "yes"

@@ -14,12 +14,7 @@ from opsconsole.cli import opening, planning
 from opsconsole.cli.table import FAILED
 from opsconsole.diagnostics import Diagnostic, diagnostics_of, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped
-from opsconsole.language import (
-    Evaluator,
-    OnlyTerraform,
-    example_values,
-    find_mistakes,
-)
+from opsconsole.language import Evaluator, OnlyTerraform, example_values, find_mistakes
 from opsconsole.reports.json_values import diagnostic_json
 from opsconsole.v1.settings import ENVIRONMENT, Settings
 from opsconsole.values import holds_unknown

@@ -76,10 +76,10 @@ def delete(args: argparse.Namespace) -> int:
     try:
         # As in Terraform, data sources and outputs are nothing to keep a state for.
         modes = [address.mode for address, _ in read_state(backend).objects()]
-        held = modes.count("managed")
-        if held and not args.force:
+        count = modes.count("managed")
+        if count and not args.force:
             raise UserError(
-                f'The workspace "{name}" holds {plural(held, "object")}.',
+                f'The workspace "{name}" holds {plural(count, "object")}.',
                 "Destroy them first; --force forgets them, and the console keeps them.",
             )
         backend.delete()

@@ -1,4 +1,4 @@
-"""`taint` and `untaint`, which `opsconsole` itself does not have."""
+"""`taint` and `untaint`, which `opsconsole` itself lacks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ def run(call: ProgramCall, args: argparse.Namespace) -> int:
 
 
 def _set_mark(state: State, address: Address, tainted: bool, *, missing_allowed: bool) -> str:
-    """Set or remove the mark, and return the message about it."""
     if address not in state:
         if missing_allowed:
             return f"{address} is not in the state: nothing to do."
