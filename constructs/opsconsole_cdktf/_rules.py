@@ -1,7 +1,7 @@
-"""Checks of an argument's value when a construct is made; no jsii call is made here.
+"""Checks of an argument's value when a construct is made, without a jsii call.
 
-Tokens pass every rule: what they stand for is known to Terraform only. The bounds themselves are
-checked by the provider at plan time too.
+Tokens pass every rule: only Terraform knows their values. The provider checks the bounds at plan
+time too.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ _MEANT = {
     Kind.STRING_SET: "a list of .id",
     Kind.STRING_LIST: "a list of .id",
 }
-"""What is meant where a resource is given instead of a value."""
+"""The probable intention if a resource is given instead of a value."""
 
 
 TOKEN = re.compile(r"[$#]\{TfToken\[[\w:.-]+\]\}")
-"""What the framework takes for one of its tokens, wherever in a text it stands."""
+"""A text that the framework takes for one of its tokens, at any place."""
 
 
 def is_token(value: Any) -> bool:
@@ -89,7 +89,7 @@ def check_value(kind: Kind, bounds: Bounds, value: Any) -> Any:
 
 
 def wrong_type(kind: Kind, value: Any) -> TypeError:
-    """Return the error for a literal that is not of `kind`, with what may have been meant."""
+    """Return the error for a literal that is not of `kind`, with a guess at the intended value."""
     is_no_number = isinstance(value, float) and not math.isfinite(value)
     got = f"got {value if is_no_number else type(value).__name__}"
     if isinstance(value, cdktf.TerraformVariable):
