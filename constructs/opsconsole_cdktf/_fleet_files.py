@@ -1,4 +1,4 @@
-"""Files of rows, read with the line of each: CSV, YAML, JSON. No field of a row here."""
+"""Files of rows, read with the line of each: CSV, YAML, JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from opsconsole_cdktf._placed import BadRows, Placed
 _BLANK = " \t\r\n"
 _MERGE = "tag:yaml.org,2002:merge"
 _NOT_A_VALUE = (ValueError, LookupError, AttributeError, OverflowError)
-"""What the YAML reader raises for a text that has the form of a type and is not a value of it."""
+"""Errors of the YAML reader for a text that has the form of a type and is not a value of it."""
 
 
 def csv_rows(
@@ -27,11 +27,10 @@ def csv_rows(
     """Return the rows of a CSV file, whose first line names the columns.
 
     Args:
-        path: The file.
         problems_of: Returns the problems of the names of the columns.
     """
     reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
-    found: list[Placed] = []
+    rows: list[Placed] = []
     try:
         columns = [name.strip() for name in next(reader, [])]
         twice = next((name for name in columns if columns.count(name) > 1), None)
@@ -53,10 +52,10 @@ def csv_rows(
                 given = plural(len(cells), "cell")
                 raise BadRows(f"{place}: {given} for {plural(len(columns), 'column')}")
             row = {name: cell.strip() for name, cell in zip(columns, cells, strict=True)}
-            found.append(Placed(place, {name: cell or None for name, cell in row.items()}))
+            rows.append(Placed(place, {name: cell or None for name, cell in row.items()}))
     except csv.Error as failure:
         raise BadRows(f"{path}:{reader.line_num}: {failure}") from None
-    return found
+    return rows
 
 
 def yaml_rows(path: str | PathLike[str]) -> list[Placed]:
@@ -100,7 +99,7 @@ def _of_node(loader: Any, path: str | PathLike[str], key: Any, node: Any) -> Pla
 
 
 def _parts(node: Any) -> Iterator[Any]:
-    """Yield a node and all that it holds, each once."""
+    """Yield a node and all nodes in it, each once."""
     seen: set[int] = set()
     waiting = [node]
     while waiting:
@@ -159,7 +158,7 @@ def json_rows(path: str | PathLike[str]) -> list[Placed]:
 
 
 def _json_rows(path: str | PathLike[str], text: str, *, keyed: bool) -> Iterator[Placed]:
-    """Yield the rows of a text that is known to be a list or an object in JSON."""
+    """Yield the rows of a text that is a JSON list or object."""
     decoder = json.JSONDecoder(object_pairs_hook=_each_once)
     position, line, counted = _skip(text, _skip(text, 0) + 1), 1, 0
     named: Any = None
@@ -187,12 +186,12 @@ class _Twice(ValueError):
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
+    members = dict(pairs)
     # The JSON reader, too, would keep the last of two equal names.
-    if len(found) < len(pairs):
+    if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         raise _Twice(repr(next(name for name in names if names.count(name) > 1)))
-    return found
+    return members
 
 
 def _skip(text: str, position: int) -> int:

@@ -1,6 +1,6 @@
-"""Shared knowledge of the constructs of one App. It lives as long as that App, and knows no other.
+"""The declarations of one App, shared by its constructs, which hold them.
 
-Constructs hold their App's tree; the index from an App to its tree holds it weakly.
+The index from an App to its tree holds the tree weakly.
 """
 
 from __future__ import annotations
@@ -18,22 +18,19 @@ _HELD_BY_SCOPE: Final = "_opsconsole_tree"
 
 
 Check: TypeAlias = "Callable[[Tree, cdktf.TerraformStack], list[str]]"
-"""Looks at the constructs of one stack, and returns what is wrong, a line each."""
+"""Looks at the constructs of one stack, and returns the problems, a line each."""
 
 CHECKS: Final[list[Check]] = []
-"""What every stack is checked by; `_checks` adds to it, as it looks at what is declared."""
+"""The checks of every stack; `_checks` adds to them."""
 
 
 @jsii.implements(constructs.IValidation)
 class _Validation:
-    """Runs the checks of one stack when the framework validates it."""
-
     def __init__(self, tree: Tree, stack: cdktf.TerraformStack) -> None:
         self._tree = tree
         self._stack = stack
 
     def validate(self) -> list[str]:
-        """Return the problems; called by the framework."""
         return [problem for check in CHECKS for problem in check(self._tree, self._stack)]
 
 
@@ -41,7 +38,7 @@ class Tree:
     """The declarations of one App.
 
     Attributes:
-        handed_out: The string tokens that were handed out: whose attribute each is.
+        handed_out: The construct and the attribute of each string token that was handed out.
         declared: The resources, in the order in which they were made.
         carriers: The agents, in the order in which they were made.
         revision: Counts declarations, which shows whether a conclusion is out of date.
@@ -86,7 +83,7 @@ that jsii is asked for it."""
 
 
 def tree_of(scope: Construct) -> Tree:
-    """Return the tree of the App that `scope` belongs to; two jsii calls for a scope never seen."""
+    """Return the tree of the App of `scope`; a new scope costs two jsii calls."""
     held = vars(scope).get(_HELD_BY_SCOPE)
     if isinstance(held, Tree):
         return held

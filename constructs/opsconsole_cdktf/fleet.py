@@ -22,11 +22,11 @@ __all__ = ["BadRows", "Columns", "Fleet", "FleetOptions"]
 
 
 class FleetOptions(TypedDict, total=False):
-    """What may be said beside a file of rows.
+    """The options beside a file of rows.
 
     Attributes:
         key: The column that holds each host's key; `name` by default.
-        columns: Columns that are called otherwise than the field of `HostRow`.
+        columns: Columns whose names differ from the field of `HostRow`.
         defaults: As for `Fleet`.
         groups: As for `Fleet`.
     """

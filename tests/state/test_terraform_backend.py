@@ -4,8 +4,6 @@ The native engine speaks to PostgreSQL itself; here it stands for a backend that
 speaks to.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -11,6 +11,7 @@ packages import the names of this package, not its modules.
 
 from __future__ import annotations
 
+from opsconsole.language.conversion import to_wire
 from opsconsole.language.evaluator import Evaluator, find_mistakes
 from opsconsole.language.failures import OnlyTerraform
 from opsconsole.language.graph import (
@@ -90,5 +91,6 @@ __all__ = [
     "readable_references",
     "resolve_variables",
     "stacks_of",
+    "to_wire",
     "undeclared_warnings",
 ]

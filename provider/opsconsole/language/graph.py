@@ -187,10 +187,6 @@ def check_support(program: Program) -> None:
     """
     finder = _Finder(program, checks_calls=True)
     finder.of_program()
-    for variable in program.variables.values():
-        for rule in variable.validations:
-            rules = [rule.condition, rule.error_message]
-            finder.of_values(f"var.{variable.name}", {"validation": rules})
     problems = (problem for problem, _ in finder.problems.values())
     raise_any([problem for problem in problems if isinstance(problem, OnlyTerraform)])
     for block in program.imports:
@@ -259,6 +255,10 @@ class _Finder:
             )
             for name, output in program.outputs.items()
         }
+        for variable in program.variables.values():
+            for rule in variable.validations:
+                title = variable.origin.title(f"var.{variable.name}")
+                self.of_values(title, {"validation": [rule.condition, rule.error_message]})
         for item in program.imports:
             self._check_provider(item.provider)
         imports = dict.fromkeys(

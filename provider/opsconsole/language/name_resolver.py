@@ -410,9 +410,11 @@ def count_entries(value: Value) -> dict[InstanceKey, Value]:
     """Return the keys of the instances that `count = value` makes.
 
     Raises:
-        EvaluationError: The value is unknown, null or sensitive, or not a whole number from 0 on.
+        EvaluationError: The value is unknown, null or ephemeral, or not a whole number of at least
+            0.
     """
-    _check_known(value)
+    # As in core, a sensitive number is no secret: the number of instances shows it.
+    _check_known(value.unmark() if value.marks == IS_SENSITIVE else value)
     number = convert(value, NUMBER).data
     if isinstance(number, Fraction) or number < 0:
         raise EvaluationError("it must be a whole number from 0 on")
@@ -525,10 +527,8 @@ def evaluate_json(value: Any, scope: Scope) -> Value:
         EvaluationError: A template in it cannot be evaluated.
         UnsupportedExpression: A template uses something that only Terraform has.
     """
-    if isinstance(value, str):
-        # Every template sequence, even an escaped one, contains a brace.
-        if "{" not in value:
-            return Value(STRING, to_nfc(value))
+    # Every template sequence, even an escaped one, contains a brace.
+    if isinstance(value, str) and "{" in value:
         return _evaluate_template(value, scope)
     if isinstance(value, list):
         return tuple_value(evaluate_json(item, scope) for item in value)

@@ -98,7 +98,7 @@ def parse_arguments(text: str) -> list[tuple[str, Node]]:
         EvaluationError: The text has something else. The message begins with the line.
         BeyondBounds: An expression is nested too deeply.
     """
-    parser = Parser(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    parser = Parser(text.removeprefix("\ufeff"))
     try:
         return _parse(lambda: list(parser.arguments()))
     except EvaluationError as error:

@@ -13,6 +13,7 @@ from opsconsole.definition import Kind
 from opsconsole.diagnostics import AttributePath, Mistakes, diagnostics_of
 from opsconsole.errors import UserError
 from opsconsole.language.constraints import parse_constraint
+from opsconsole.language.conversion import to_wire
 from opsconsole.language.failures import (
     ExpressionFailure,
     OnlyTerraform,
@@ -245,7 +246,7 @@ class _Reader:
             raise UserError(f"{body.where}: there must be one backend.", "Keep one of them.")
         names, settings = backends[0]
         self.program.backend = ConfiguredBackend(
-            names[0] if names else "cloud", settings.arguments()
+            names[0] if names else "cloud", to_wire(settings.arguments())
         )
 
     def _require_providers(self, body: Body) -> None:

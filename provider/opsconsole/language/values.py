@@ -17,6 +17,7 @@ from typing import Any, Final
 from opsconsole.diagnostics import AttributePath
 from opsconsole.language.failures import MAX_PARTS, MAX_TEXT, BeyondBounds
 from opsconsole.language.numbers import from_float, int64
+from opsconsole.text import to_nfc
 from opsconsole.values import UNKNOWN, holds_unknown
 
 SENSITIVE: Final = "sensitive"
@@ -324,7 +325,7 @@ def from_python(data: Any) -> Value:
     if isinstance(data, Value):
         return data
     if isinstance(data, str):
-        return Value(STRING, data)
+        return Value(STRING, to_nfc(data))
     # Checked before numbers, because in Python a bool is an int.
     if isinstance(data, bool):
         return Value(BOOL, data)
@@ -335,7 +336,7 @@ def from_python(data: Any) -> Value:
     if isinstance(data, list | tuple):
         return tuple_value(map(from_python, data))
     if isinstance(data, dict):
-        return object_value({name: from_python(item) for name, item in data.items()})
+        return object_value({to_nfc(name): from_python(item) for name, item in data.items()})
     return Value(DYNAMIC, data)
 
 

@@ -24,7 +24,7 @@ from opsconsole.language.failures import (
     try_step,
 )
 from opsconsole.language.graph import references_in
-from opsconsole.language.json_body import COMMENT, read_json, read_text
+from opsconsole.language.json_body import COMMENT, read_json, read_text, replace_surrogates
 from opsconsole.language.model import Program, Validation, Variable
 from opsconsole.language.name_resolver import evaluate_argument
 from opsconsole.language.nodes import Scope
@@ -206,11 +206,12 @@ def _value(variable: Variable, given: tuple[Any, str] | None) -> Any:
         )
     value, source = given or (variable.default, "its default")
     if isinstance(value, _Text) and variable.textual:
-        value = str(value)
+        # A byte that is not UTF-8 is a lone surrogate in Python.
+        value = replace_surrogates(value)
     elif isinstance(value, _Text):
         # Values of collection types are written as expressions.
         try:
-            value = parse_expression(value).evaluate(LITERALS)
+            value = parse_expression(replace_surrogates(value)).evaluate(LITERALS)
         except ExpressionFailure as error:
             raise UserError(
                 f"The variable {variable.name} ({source}): {error}.",

@@ -251,14 +251,28 @@ class PrivateState(NamedTuple):
     def with_not_kept(self, values: Mapping[str, Value]) -> PrivateState:
         return self._replace(not_kept={**self.not_kept, **values}) if values else self
 
-    def with_declaration(self, config: Values, names: Iterable[str]) -> PrivateState:
-        """Replace the declaration by the values of `names` in `config`."""
+    def with_declaration(
+        self, config: Values, names: Iterable[str], planned: Values | None = None
+    ) -> PrivateState:
+        """Replace the declaration by the values of `names` in `config`.
+
+        Args:
+            planned: The planned values of an update. Terraform leaves out of a plan what
+                `ignore_changes` names, and applies the plan with it: that is not declared yet.
+        """
+        declared = {name: config.get(name) for name in names}
+        for name, value in declared.items():
+            followed = planned is None or value is None or same(planned[name], value)
+            if not followed and not self.is_earlier(name, value):
+                declared[name] = (self.declared or {}).get(name)
         return self._replace(
-            declared={name: config.get(name) for name in names},
-            removal_planned=False,
-            owner_stays=False,
-            overtaken=_NOTHING,
+            declared=declared, removal_planned=False, owner_stays=False, overtaken=_NOTHING
         )
+
+    def is_earlier(self, name: str, value: Value) -> bool:
+        """Return whether a declaration of an attribute that replaces is an earlier one."""
+        earlier = ((self.declared or {}).get(name), self.overtaken.get(name))
+        return any(item is not None and same(item, value) for item in earlier)
 
 
 @lru_cache(maxsize=1024)

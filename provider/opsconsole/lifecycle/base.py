@@ -428,7 +428,11 @@ class BaseLifecycle:
         return tuple(
             attribute.name
             for attribute in self.definition.settable
-            if not attribute.local and attribute.change is not ChangeRule.REPLACE
+            if not attribute.local
+            and (
+                attribute.change is not ChangeRule.REPLACE
+                or self.session.console.has(attribute.lifted_by)
+            )
         )
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
@@ -469,7 +473,8 @@ class BaseLifecycle:
             state |= {name: values[name] for name in unsatisfied_fields(state, values, values)}
         # A creation carries the bytes of the resource that it replaces.
         before = PrivateState() if creating else PrivateState.decode(request.private)
-        declared = before.with_declaration(request.config, self.remembered)
+        planned = None if creating else request.planned
+        declared = before.with_declaration(request.config, self.remembered, planned)
         private = merge_answer(self.answer_fields, state, declared, values)[1].encode()
         return Outcome(state, private, diagnostics)
 

@@ -28,7 +28,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.text import first_items
 from opsconsole.v1.operations import naming_hint
-from opsconsole.values import UNKNOWN, Value, Values, same, satisfies, unknown_names
+from opsconsole.values import UNKNOWN, Value, Values, satisfies, unknown_names
 
 
 @dataclass(slots=True)
@@ -141,7 +141,6 @@ def _classify(
     proposal: Proposal, name: str, change: ChangeRule, prior: Value, private_state: PrivateState
 ) -> None:
     declared = proposal.planned[name]
-    earlier = ((private_state.declared or {}).get(name), private_state.overtaken.get(name))
     unseen = prior is None and name not in private_state.observed
     if unseen:
         proposal.unverified.append(name)
@@ -154,7 +153,7 @@ def _classify(
         # A value that is not known yet is judged once it is.
         if declared is not UNKNOWN:
             proposal.refused.append(name)
-    elif any(value is not None and same(value, declared) for value in earlier):
+    elif private_state.is_earlier(name, declared):
         # The declaration is an earlier one, so only the console changed.
         proposal.drifted.append(name)
         # Core lets a plan keep the prior value of a configured attribute, but not a null one.

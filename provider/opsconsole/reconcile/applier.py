@@ -44,7 +44,7 @@ async def apply_plan(
     state, outputs = stack.state, [item.name for item in plan.outputs]
     watch(worker.providers)
     async with worker.providers:
-        _catch_up(stack, plan)
+        _catch_up(stack, plan, worker.providers)
         only_refreshes = plan.mode == "refresh-only"
         applied = ApplyResult() if only_refreshes else await _carry_out(plan, worker, listener)
         # With a creation whose outcome stays unknown, no run is complete.
@@ -68,7 +68,7 @@ async def apply_plan(
         return applied
 
 
-def _catch_up(stack: OpenedStack, plan: Plan) -> None:
+def _catch_up(stack: OpenedStack, plan: Plan, providers: Providers) -> None:
     """Bring state to the plan's view: moves, the refresh, data sources."""
     state = stack.state
     if plan.moved:
@@ -85,10 +85,10 @@ def _catch_up(stack: OpenedStack, plan: Plan) -> None:
             refreshed = stored._replace(attributes=item.value, private=item.private)
             state.put(address, refreshed, deposed)
     for change in plan.changes:
-        # No step writes an instance without a change. Its dependencies, and the order of a
-        # replacement, reach state only here.
+        # No step writes an instance without a change. Its dependencies, the order of a replacement
+        # and its provider reach state only here.
         if change.action is Action.NO_OP and change.provider:
-            _keep_order(state, change)
+            _keep_declaration(state, change, providers)
     for data in plan.data:
         provider = provider_in_state(stack.program, data.provider)
         state.put(data.address, InstanceObject(provider, data.value))
@@ -97,19 +97,25 @@ def _catch_up(stack: OpenedStack, plan: Plan) -> None:
     stack.state_session.record()
 
 
-def _keep_order(state: State, change: Change) -> None:
-    """Put the dependencies of an unchanged instance, and the order of a replacement, into state."""
+def _keep_declaration(state: State, change: Change, providers: Providers) -> None:
+    """Put into state what the program declares beside the values of an unchanged instance."""
     stored = state.get(change.address)
     if stored is None:
         return
     same_dependencies = set(change.depends_on) == set(stored.dependencies)
-    if same_dependencies and change.create_before_destroy == stored.create_before_destroy:
-        return
-    ordered = stored._replace(
+    provider, key = stored.provider, provider_key_of(stored.provider)
+    # A provider of another console does not know the object, which was read from the old one.
+    if key != change.provider and providers.console_of(key) == providers.console_of(
+        change.provider
+    ):
+        provider = provider_in_state(providers.program, change.provider)
+    declared = stored._replace(
+        provider=provider,
         dependencies=stored.dependencies if same_dependencies else change.depends_on,
         create_before_destroy=change.create_before_destroy,
     )
-    state.put(change.address, ordered)
+    if declared != stored:
+        state.put(change.address, declared)
 
 
 async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) -> ApplyResult:

@@ -250,7 +250,9 @@ def output_changes(
             # State holds no output that is null.
             action = Action.CREATE if new_value is not None else Action.NO_OP
         else:
-            stays = same(old_value, new_value) and old.sensitive == new.sensitive
+            # As in core, an empty list and an empty tuple differ by their type alone.
+            kind_stays = (old.type, old.sensitive) == (new.type, new.sensitive)
+            stays = same(old_value, new_value) and kind_stays
             action = Action.NO_OP if stays else Action.UPDATE
         # A sensitive old value makes the change sensitive, even if the new value is not.
         sensitive = any(item.sensitive for item in (old, new) if item is not None)

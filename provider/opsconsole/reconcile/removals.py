@@ -42,8 +42,10 @@ async def remove_undeclared(walk: Walk, *, destroy: bool) -> list[Change]:
         else item
         for item in walk.changes.values()
     ]
-    walk.diagnostics += _refuse_taking_along(changes, cascade, prior.values())
-    walk.diagnostics += _refuse_carried(changes, prior.values(), providers)
+    # Nothing is known yet of what depends on a block that could not be planned.
+    judged = [item for item in prior.values() if not walk.is_skipped(item.address)]
+    walk.diagnostics += _refuse_taking_along(changes, cascade, judged)
+    walk.diagnostics += _refuse_carried(changes, judged, providers)
     return changes
 
 

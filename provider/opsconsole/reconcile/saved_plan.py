@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES: Final = 512 * 2**20
 """The maximum size of a plan, both compressed and decompressed."""
-_MAGIC = b"opsconsole plan 2\n"
+_MAGIC = b"opsconsole plan 3\n"
 _BYTES_KEY = "\0bytes"
 """The member name in a JSON object that stands for bytes."""
 _CREDENTIALS = ("api_key", "session_cookie")
@@ -73,7 +73,8 @@ class SavedPlan:
         plan: The plan, without its diagnostics.
         files: Name to text of the program's files.
         root: The directory that the program's relative paths start at.
-        variables: Values of the variables that are neither ephemeral nor a credential.
+        variables: Values of the variables that are neither ephemeral nor a credential, as JSON with
+            all digits.
         digest: Of the state that the plan was made from.
         state: The state file that the user named, or empty.
         place: The name of the place of the state.
@@ -86,7 +87,7 @@ class SavedPlan:
     files: Mapping[str, str]
     root: str
     stack: str
-    variables: Mapping[str, Any]
+    variables: str
     digest: str
     state: str = ""
     workspace: str = DEFAULT_WORKSPACE
@@ -195,6 +196,8 @@ def _check(saved: SavedPlan) -> None:
     for drift in plan.drift:
         _check_shape(drift.before, RESOURCES[drift.type_name])
         _check_shape(drift.after, RESOURCES[drift.type_name])
+    if not isinstance(decode(saved.variables), dict):
+        raise ValueError("the values of the variables are not an object")
     for name in saved.files:
         # `program_of` writes files of these names: none may lead out of its folder.
         if Path(name).name != name or not name.endswith(".tf.json"):
@@ -247,7 +250,7 @@ def save_plan(path: Path, stack: OpenedStack, plan: Plan, state_path: Path | Non
         file.name: _without_credentials(file.read_text("utf-8"))
         for file in sorted(program.root.glob("*.tf.json"))
     }
-    values = _kept_variables(stack.variables, secrets)
+    values = encode(_kept_variables(stack.variables, secrets)).decode()
     saved = SavedPlan(
         plan,
         files,
@@ -294,9 +297,10 @@ def reopen(
     Raises:
         UserError: A variable of the plan is given again, or another variable is missing.
     """
+    held = decode(saved.variables)
     for kind, text in arguments:
         name = text.partition("=")[0].strip()
-        if kind == "var" and name in saved.variables:
+        if kind == "var" and name in held:
             raise UserError(
                 f"--var {name}: the plan holds the value of this variable already.",
                 "The value cannot change when the plan is applied; plan again to change it.",
@@ -304,7 +308,7 @@ def reopen(
     program = program_of(saved)
     with tempfile.TemporaryDirectory(prefix="opsconsole-plan-") as folder:
         values = Path(folder, _VALUES)
-        values.write_text(json.dumps(dict(saved.variables)), "utf-8")
+        values.write_text(saved.variables, "utf-8")
         variables = resolve_variables(
             program,
             directory=Path(saved.root),

@@ -117,6 +117,10 @@ class Walk:
     def covers(self, address: str) -> bool:
         return self.targets is None or address in self.targets
 
+    def is_skipped(self, address: str) -> bool:
+        """Return whether an instance has no plan because something that it needs has none."""
+        return config_address(address) in self._failed and address not in self.changes
+
     def _skip(self, address: str) -> None:
         """Plan nothing for a block that depends on one without a plan, as in core."""
         self._failed.add(address)

@@ -1,6 +1,5 @@
 """A state as text in Terraform's syntax, sensitive values masked, and as Terraform's JSON.
 
-The JSON is what `terraform show -json` prints:
 https://developer.hashicorp.com/terraform/internals/json-format
 """
 
@@ -26,7 +25,6 @@ _INDENT = 4
 
 
 def render_text(state: State, pen: Pen = PLAIN) -> str:
-    """Return everything that a state holds, its outputs last."""
     if state.empty:
         return "The state is empty. Nothing is managed yet.\n"
     groups = groupby(state.objects(), itemgetter(0))
@@ -45,7 +43,7 @@ def _instance(state: State, address: Address, keys: Iterable[str], pen: Pen) -> 
     for deposed in keys:
         item = state.get(address, deposed)
         if item is not None:
-            lines += _object(address, item, _remark(item, deposed), pen)
+            lines += _object_lines(address, item, _remark(item, deposed), pen)
     return "\n".join([*lines, ""])
 
 
@@ -57,7 +55,7 @@ def _remark(item: InstanceObject, deposed: str) -> str:
     return " (tainted)" if item.tainted else ""
 
 
-def _object(address: Address, item: InstanceObject, remark: str, pen: Pen) -> Iterator[str]:
+def _object_lines(address: Address, item: InstanceObject, remark: str, pen: Pen) -> Iterator[str]:
     text = str(address)
     hidden = sensitive_of(text, address.type, leading_names(item.sensitive_paths))
     shown = {name: value for name, value in item.attributes.items() if value is not None}
@@ -80,7 +78,7 @@ def render_json(state: State) -> str:
     document: dict[str, Any] = {"format_version": STATE_FORMAT_VERSION}
     if not state.empty:
         resources = (
-            _resource(address, deposed, item)
+            _resource_json(address, deposed, item)
             for address, deposed in state.objects()
             if (item := state.get(address, deposed)) is not None
         )
@@ -90,14 +88,13 @@ def render_json(state: State) -> str:
 
 
 def outputs_json(outputs: dict[str, StateOutput]) -> dict[str, Any]:
-    """Return outputs by name, each with `sensitive`, `type` and `value`."""
     return {
         name: {"sensitive": item.sensitive, "type": item.type, "value": item.value}
         for name, item in outputs.items()
     }
 
 
-def _resource(address: Address, deposed: str, item: InstanceObject) -> dict[str, Any]:
+def _resource_json(address: Address, deposed: str, item: InstanceObject) -> dict[str, Any]:
     text = str(address)
     names = sensitive_of(text, address.type, leading_names(item.sensitive_paths))
     facts = {

@@ -1,4 +1,4 @@
-"""The steps of hosts. Their creation, a guarded bulk import, is in `creation`."""
+"""The lifecycle of hosts. Their creation, a guarded bulk import, is in `creation`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from opsconsole.values import UNKNOWN, Values, changed_fields
 
 
 class PlannedHostNames:
-    """The names of hosts that Terraform has planned to create and to delete, call after call.
+    """The names of hosts that Terraform's calls plan to create and to delete.
 
     Of the two plans, the later one carries the warning. The native engine sees a plan as a whole,
     and names addresses (`reconcile.removals`).
@@ -52,17 +52,17 @@ class PlannedHostNames:
         self._leaving: dict[str, str] = {}
 
     def add_creation(self, planned: Values) -> tuple[Diagnostic, ...]:
-        """Note a host that is to be created; return warnings."""
+        """Note a host to create; return warnings."""
         name = planned["name"]
         if name is UNKNOWN:
             return ()
         self._coming[name] += 1
         if name in self._leaving:
             return (_warn_moved(name, self._leaving[name]),)
-        return (_declared_twice(name),) if self._coming[name] > 1 else ()
+        return (_warn_declared_twice(name),) if self._coming[name] > 1 else ()
 
     def add_deletion(self, prior: Values) -> tuple[Diagnostic, ...]:
-        """Note a host that is to be deleted; return warnings."""
+        """Note a host to delete; return warnings."""
         name, host_id = prior.get("name"), prior["id"]
         if not isinstance(name, str):
             return ()
@@ -84,7 +84,7 @@ class HostLifecycle(BaseLifecycle):
 
     @property
     def creates_together(self) -> int:
-        """How many rows go into one import."""
+        """The rows of one import."""
         return self._imports.chunk_size
 
     async def create(self, requests: Sequence[CreateRequest], report: ReportOutcomes) -> None:
@@ -114,16 +114,12 @@ class HostLifecycle(BaseLifecycle):
     async def settle_creates(
         self, creates: Sequence[UnsettledCreate], existing: Sequence[Values]
     ) -> list[Outcome]:
-        """Settle creates by dry runs of their rows.
-
-        Raises:
-            ConsoleError: the console could not be asked.
-        """
+        """Settle creates by dry runs of their rows."""
         # Half of a chunk, as each dry run also holds up to as many control rows.
         size = max(1, self._imports.chunk_size // 2)
         settled: list[Outcome] = []
         for start in range(0, len(creates), size):
-            # What an earlier dry run has settled is in state, too.
+            # Hosts that an earlier dry run has settled are in state, too.
             known = [*existing, *(outcome.state for outcome in settled if outcome.state)]
             settled += await settle_host_creates(self, creates[start : start + size], known)
         return settled
@@ -206,7 +202,7 @@ class HostLifecycle(BaseLifecycle):
         return outcome._replace(private=private)
 
     async def fetch(self, object_id: str) -> Mapping[str, Any]:
-        """Ask the console for one host, by what settings and answers allow."""
+        """Ask the console for one host, if settings and answers allow it."""
         if not self._reader.operation:
             raise ConsoleError(_NO_WAY)
         return await self._reader.read(object_id)
@@ -229,7 +225,7 @@ class HostLifecycle(BaseLifecycle):
                 self.session.holders[HOST.type_name].pop(host_id, None)
                 return outcome
         finally:
-            # Also after an error, or where the host stays: others wait for the end of this step.
+            # Also after an error, or if the host stays: others wait for the end of this step.
             deletions.end(host_id)
         return outcome.with_diagnostics(
             *_list_released(self.session, host_id, may_be_gone=outcome.may_be_gone)
@@ -264,7 +260,7 @@ def _warn_drift(name: str, attribute: str, request: PlanChange) -> Diagnostic:
 def _list_released(
     session: ConsoleSession, host_id: str, *, may_be_gone: bool
 ) -> tuple[Diagnostic, ...]:
-    """List the agents released in this run that a failed deletion leaves behind."""
+    """Name the agents that left management in this run and whose host was not deleted."""
     released = session.singleton(HostDeletions).released.values()
     agents = [agent for agent in released if agent.host_id == host_id]
     if not agents:
@@ -295,7 +291,7 @@ def _warn_moved(name: str, host_id: str) -> Diagnostic:
     )
 
 
-def _declared_twice(name: str) -> Diagnostic:
+def _warn_declared_twice(name: str) -> Diagnostic:
     return warning(
         f'Two new hosts are named "{name}"',
         "A console may take one for the other, and refuse it. Declare each machine once.",

@@ -64,7 +64,7 @@ class SpecialtyLifecycle(BaseLifecycle):
             return PlanOutcome(planned, adopts=not self.has_operation("create"))
         specialty = await find_specialty(self.session, config)
         if isinstance(specialty, Diagnostic):
-            if self._creates(config, specialty):
+            if self._can_create(config, specialty):
                 return PlanOutcome(planned)
             key = config.get("key") or config.get("id")
             return plan_gone(self.session, key, planned, specialty)
@@ -80,7 +80,7 @@ class SpecialtyLifecycle(BaseLifecycle):
             )
         return PlanOutcome(proposal.planned, diagnostics=tuple(diagnostics), adopts=True)
 
-    def _creates(self, config: Values, refusal: Diagnostic) -> bool:
+    def _can_create(self, config: Values, refusal: Diagnostic) -> bool:
         return (
             refusal.cause == Cause(ProblemKind.NOT_FOUND)
             and self.has_operation("create")
@@ -117,7 +117,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         # Since the plan, the specialty may have been deleted, or its key have gone to another one.
         specialty = await find_specialty(self.session, config)
         if isinstance(specialty, Diagnostic):
-            if not self._creates(config, specialty):
+            if not self._can_create(config, specialty):
                 return Outcome(None, diagnostics=(specialty,))
             outcome = await super()._create(request)
             self.session.forget_list("specialty_search")
@@ -132,7 +132,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         return refusal or await self.write(request, specialty)
 
     async def write(self, request: CreateRequest | UpdateRequest, current: Values) -> Outcome:
-        """Change the values that differ; refuse them where the console has no such operation."""
+        """Change the values that differ; refuse them if the console has no such operation."""
         changes = self.changes_to(current, request, self.updated_names)
         if changes and not self.has_operation("update"):
             kept = self.definition.empty() | current
@@ -145,7 +145,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         return outcome
 
     async def send_delete(self, prior: Values) -> Mapping[str, Any]:
-        """Delete a specialty, again after each host whose agents may have carried it."""
+        """Delete a specialty; try again after each host whose agents may have carried it."""
         hosts = self.session.singleton(HostDeletions)
         deadline = asyncio.get_running_loop().time() + _delete_timeout(prior)
         while True:
@@ -162,7 +162,7 @@ class SpecialtyLifecycle(BaseLifecycle):
             except Conflict as problem:
                 if awaited and await hosts.wait_for_another(ended, deadline):
                     continue
-                # It is still there, whatever became of an earlier try.
+                # It is still there, even if an earlier try is in doubt.
                 problem.had_no_effect = True
                 raise
             except ConsoleError:
@@ -172,7 +172,6 @@ class SpecialtyLifecycle(BaseLifecycle):
             return answer
 
     def failed_outcome(self, verb: str, request: WriteRequest, problem: Exception) -> Outcome:
-        """Return the outcome of a step that failed; a conflict of a deletion names the agents."""
         outcome = super().failed_outcome(verb, request, problem)
         if isinstance(problem, Conflict) and isinstance(request, DeleteRequest):
             return outcome._replace(diagnostics=(self._refuse_carried(request.prior, problem),))
@@ -216,7 +215,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         return error(summary, who, cause=problem.cause)
 
     async def import_state(self, import_id: str) -> Outcome:
-        """Find the specialty by `key=KEY`, or take `spc_…` as its id."""
+        """Take `spc_…` as the id, or find the specialty by `key=KEY`."""
         prefix, _, key = import_id.partition("=")
         if prefix != "key":
             return await super().import_state(import_id)
@@ -243,17 +242,14 @@ async def find_specialty(
     names: Iterable[str] = ("id", "key"),
     advice: str = _CREATE_IT,
 ) -> dict[str, Any] | Diagnostic:
-    """Return the console's values of the declared specialty, or why there is not exactly one.
+    """Return the console's values of the declared specialty, or the error if it is not unique.
 
     Args:
         names: The attributes by which it is declared.
-        advice: What to do where there is none.
-
-    Raises:
-        ConsoleError: the search failed.
+        advice: The remedy if there is none.
     """
     selectors = {name: config[name] for name in names if config.get(name) is not None}
-    listing = await _candidates(session, selectors)
+    listing = await _find_candidates(session, selectors)
     matches = [
         values_shown(SPECIALTY.answer_fields, entry)
         for entry in listing.entries
@@ -287,12 +283,8 @@ async def find_specialty(
     )
 
 
-async def _candidates(session: ConsoleSession, selectors: Mapping[str, Any]) -> Listing:
-    """Return the specialties that may match: the one with the id if it is readable, else all.
-
-    Raises:
-        ConsoleError: neither could be read.
-    """
+async def _find_candidates(session: ConsoleSession, selectors: Mapping[str, Any]) -> Listing:
+    """Return the specialty with the id if it can be read, else all specialties."""
     if "id" not in selectors or not session.console.has("specialty_get"):
         return await session.list_once("specialty_search")
     try:
