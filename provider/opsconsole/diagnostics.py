@@ -32,7 +32,7 @@ class Diagnostic:
         path: The attribute at fault, or empty.
         cause: The error behind it, such as an answer of the console, if there is one.
         addresses: The resources that it is about, as far as the engine knows them.
-        place: `FILE:LINE` of the declaration at fault, or empty.
+        location: `FILE:LINE` of the declaration at fault, or empty.
     """
 
     severity: Severity
@@ -41,7 +41,7 @@ class Diagnostic:
     path: AttributePath = ()
     cause: Cause | None = None
     addresses: tuple[str, ...] = ()
-    place: str = ""
+    location: str = ""
 
     @property
     def is_error(self) -> bool:

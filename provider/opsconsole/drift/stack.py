@@ -78,7 +78,7 @@ class Stack:
         if block is None:
             return finding
         origin = block.origin
-        return replace(finding, construct_path=origin.path, location=origin.place(Path.cwd()))
+        return replace(finding, construct_path=origin.path, location=origin.location(Path.cwd()))
 
     def find_pending(self, values: Mapping[str, Values]) -> tuple[list[Finding], list[Diagnostic]]:
         """Return the declared resources that state lacks, and diagnostics of unknown ones.

@@ -83,10 +83,10 @@ def _unify_each(types: Sequence[Type], otherwise: str) -> Type | None:
         return _unify_all(otherwise, types)
     inner: list[Type] = []
     for column in zip(*(type.inner for type in types), strict=True):
-        found = unify(column)
-        if found is None:
+        common = unify(column)
+        if common is None:
             return None
-        inner.append(found)
+        inner.append(common)
     return Type(first.kind, inner, first.names)
 
 
@@ -297,23 +297,23 @@ def _is_comparable(left: Type, right: Type) -> bool:
     return same and bool(left.inner) and all(map(_is_comparable, left.inner, right.inner))
 
 
-def all_of(verdicts: Iterable[Any]) -> Any:
-    """Return whether all of `verdicts` hold: True, False or UNKNOWN."""
-    return _settle(verdicts, deciding=False)
+def all_of(results: Iterable[Any]) -> Any:
+    """Return whether all of `results` hold: True, False or UNKNOWN."""
+    return _decide(results, deciding=False)
 
 
-def any_of(verdicts: Iterable[Any]) -> Any:
-    """Return whether one of `verdicts` holds: True, False or UNKNOWN."""
-    return _settle(verdicts, deciding=True)
+def any_of(results: Iterable[Any]) -> Any:
+    """Return whether one of `results` holds: True, False or UNKNOWN."""
+    return _decide(results, deciding=True)
 
 
-def _settle(verdicts: Iterable[Any], *, deciding: bool) -> Any:
-    """Return `deciding` if any verdict is that, even if others are unknown."""
+def _decide(results: Iterable[Any], *, deciding: bool) -> Any:
+    """Return `deciding` if any result is that, even if others are unknown."""
     has_unknown = False
-    for verdict in verdicts:
-        if verdict is deciding:
+    for result in results:
+        if result is deciding:
             return deciding
-        has_unknown = has_unknown or verdict is UNKNOWN
+        has_unknown = has_unknown or result is UNKNOWN
     return UNKNOWN if has_unknown else not deciding
 
 

@@ -30,7 +30,7 @@ from opsconsole.language.failures import (
 )
 from opsconsole.language.graph import find_reference_mistakes
 from opsconsole.language.json_body import find_lines, read_text
-from opsconsole.language.model import Block, BlockDefinition, Import, Program, place_in
+from opsconsole.language.model import Block, BlockDefinition, Import, Program, location_in
 from opsconsole.language.name_resolver import (
     Instance,
     NameResolver,
@@ -174,11 +174,11 @@ class Evaluator(NameResolver):
                 raise self._undeclared_error(key)
             scope = self.scope(each_names(entry, entries[entry]))
         problems: list[UserError] = []
-        found = self._evaluate_arguments(
+        configured = self._evaluate_arguments(
             title, block.arguments, settings, scope, problems, ephemeral=True
         )
         raise_any(problems)
-        return found
+        return configured
 
     def _undeclared_error(self, key: str) -> UserError:
         owner = f"Stack {self.program.stack}" if self.program.stack else "The program"
@@ -397,19 +397,19 @@ def find_mistakes(
     except OnlyTerraform as refusal:
         refusal.program = program
         raise
-    return list(search.found.values())
+    return list(search.mistakes.values())
 
 
 class _Search:
     """One search for mistakes.
 
-    `found` holds the mistakes by cause, because one local value may affect many blocks.
+    `mistakes` are by cause, because one local value may affect many blocks.
     """
 
     def __init__(
         self, evaluator: Evaluator, present: Callable[[], Container[str]] | None, folder: Path
     ) -> None:
-        self.found: dict[object, Diagnostic] = {}
+        self.mistakes: dict[object, Diagnostic] = {}
         self._evaluator = evaluator
         self._present = present
         self._folder = folder
@@ -461,17 +461,17 @@ class _Search:
     def _note(self, item: Diagnostic, block: Block | None, cause: object = None) -> None:
         key = cause or item
         if block is not None:
-            item = replace(item.about(block.address), place=self._place_of(block))
-        known = self.found.setdefault(key, item)
+            item = replace(item.about(block.address), location=self._location_of(block))
+        known = self.mistakes.setdefault(key, item)
         addresses = dict.fromkeys((*known.addresses, *item.addresses))
-        self.found[key] = replace(known, addresses=tuple(addresses))
+        self.mistakes[key] = replace(known, addresses=tuple(addresses))
 
-    def _place_of(self, block: Block) -> str:
+    def _location_of(self, block: Block) -> str:
         """Return `FILE:LINE` of a block: in the app, or in a file that no app wrote."""
         file = block.origin.file
         # An app writes its file again, so a line of it is no place to correct the program.
         if block.origin.path or block.origin.trace:
-            return block.origin.place(self._folder)
+            return block.origin.location(self._folder)
         if file not in self._lines:
             try:
                 self._lines[file] = find_lines(read_text(Path(file)), levels=3)
@@ -480,7 +480,7 @@ class _Search:
                 self._lines[file] = {}
         mode = "data" if block.mode == "data" else "resource"
         line = self._lines[file].get((mode, block.type_name, block.name))
-        return place_in(self._folder, file, line) if line else ""
+        return location_in(self._folder, file, line) if line else ""
 
     def _note_targets(self, block: Import) -> None:
         # The instances that the block names may be known only when the plan is made.
@@ -493,10 +493,10 @@ class _Search:
             values = self._evaluator.examine(instance, problems).values
             for problem in problems:
                 self._add(problem, block)
-            for item in self._of_declaration(instance, values):
+            for item in self._find_in_declaration(instance, values):
                 self._note(replace(item, summary=f"{block.title}: {item.summary}"), block)
 
-    def _of_declaration(self, instance: Instance, values: Values) -> Iterable[Diagnostic]:
+    def _find_in_declaration(self, instance: Instance, values: Values) -> Iterable[Diagnostic]:
         """Yield the problems of a declaration, according to the definition of its resource."""
         block = instance.block
         definition = block.definition

@@ -161,9 +161,9 @@ def find_lines(text: str, levels: int) -> dict[tuple[str, ...], int]:
 
 
 def has_duplicate_keys(text: str) -> bool:
-    verdicts: list[bool] = []
-    json.loads(text, object_pairs_hook=lambda pairs: verdicts.append(len(dict(pairs)) < len(pairs)))
-    return any(verdicts)
+    results: list[bool] = []
+    json.loads(text, object_pairs_hook=lambda pairs: results.append(len(dict(pairs)) < len(pairs)))
+    return any(results)
 
 
 def _refuse(name: str) -> Any:

@@ -71,16 +71,16 @@ class Origin:
         """Return the name and the place of a block: the construct's path, or else the file."""
         return f"{self.path} ({name})" if self.path else f"{self.file}: {name}"
 
-    def place(self, folder: Path) -> str:
+    def location(self, folder: Path) -> str:
         """Return `FILE:LINE` from the metadata, relative to `folder`; empty if not known."""
         for entry in self.trace:
             if match := _PLACE.fullmatch(entry.strip().rpartition("(")[2].rstrip(")")):
-                return place_in(folder, match[1], int(match[2]))
+                return location_in(folder, match[1], int(match[2]))
         # Synthesis writes a stack trace into the metadata only on request.
         return ""
 
 
-def place_in(folder: Path, file: str, line: int) -> str:
+def location_in(folder: Path, file: str, line: int) -> str:
     """Return `FILE:LINE`, relative to `folder` if the file is in it."""
     path = Path(file)
     return f"{path.relative_to(folder) if path.is_relative_to(folder) else path}:{line}"
@@ -259,7 +259,7 @@ class Program:
         providers: Provider blocks by key. A key that a block uses without a provider block is
             missing.
         remote_states: The `terraform_remote_state` blocks, by address.
-        readings: The remote states that were read, so that each is read once.
+        remote_outputs: The outputs of remote states, so that each is read once.
         literals: The configurations without an expression, by the block's address, so that each is
             evaluated once: they are the same in every phase.
         required_providers: Requirements by local name.
@@ -289,7 +289,7 @@ class Program:
     remote_states: dict[str, Block] = field(default_factory=dict)
     engine: Engine = TERRAFORM
     unread: set[str] = field(default_factory=set)
-    readings: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    remote_outputs: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     literals: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property

@@ -168,10 +168,10 @@ class NameResolver(Names):
         Raises:
             UserError: `count` or `for_each` is wrong, or not known yet.
         """
-        found = self._expanded.get(block.address)
-        if found is None:
-            found = self._expanded[block.address] = self._expand(block)
-        return found
+        instances = self._expanded.get(block.address)
+        if instances is None:
+            instances = self._expanded[block.address] = self._expand(block)
+        return instances
 
     def _expand(self, block: Block) -> Mapping[InstanceKey, Instance]:
         address = block.address
@@ -213,15 +213,15 @@ class NameResolver(Names):
         if len(steps) < 2:
             return self._absent_value(f"{root} alone has no value")
         if root == "var":
-            return get_path(self._variable(reference), steps[2:])
+            return get_path(self._resolve_variable(reference), steps[2:])
         if root == "local":
-            return get_path(self._local(reference), steps[2:])
+            return get_path(self._resolve_local(reference), steps[2:])
         if root in self._settings:
             return get_path(self._settings[root], steps[1:])
         block, rest = self._block_at(steps)
         if block is None:
             return self._absent_value(f"there is no {reference.source_text()}")
-        return self._of_block(block, rest)
+        return self._resolve_block(block, rest)
 
     def _resolve_index(self, reference: Reference, key: Value) -> Value:
         """Return `reference[key]`: one instance of a block, without evaluating the others."""
@@ -230,7 +230,7 @@ class NameResolver(Names):
         if block is None or rest or not block.has_keys or plain is UNKNOWN or plain is None:
             return get_element(self.resolve(reference), key)
         plain = Quoted(plain) if isinstance(plain, str) else plain
-        return self._of_block(block, (plain,)).mark(key.marks)
+        return self._resolve_block(block, (plain,)).mark(key.marks)
 
     def _block_at(self, steps: tuple[Step, ...]) -> tuple[Block | None, tuple[Step, ...]]:
         """Return the block that a reference names, and the other steps."""
@@ -238,7 +238,7 @@ class NameResolver(Names):
         block = self.program.blocks.get(address) or self.program.remote_states.get(address)
         return block, steps[3 if steps[0] == "data" else 2 :]
 
-    def _variable(self, reference: Reference) -> Value:
+    def _resolve_variable(self, reference: Reference) -> Value:
         name = str(reference.steps[1])
         if name not in self.program.variables:
             return self._absent_value(
@@ -246,7 +246,7 @@ class NameResolver(Names):
             )
         return self._variables[name]
 
-    def _local(self, reference: Reference) -> Value:
+    def _resolve_local(self, reference: Reference) -> Value:
         name = str(reference.steps[1])
         if name not in self.program.locals:
             return self._absent_value(
@@ -255,34 +255,34 @@ class NameResolver(Names):
         if name in self._provisional_locals:
             # It may depend on an unknown value: a local value that uses it must not be kept.
             self._unknown_lookups += 1
-        found = self._locals[name] if name in self._locals else self._evaluate_locals(name)
-        if isinstance(found, ExpressionFailure):
-            raise found
-        return found
+        value = self._locals[name] if name in self._locals else self._evaluate_locals(name)
+        if isinstance(value, ExpressionFailure):
+            raise value
+        return value
 
     def _evaluate_locals(self, name: str) -> Value | ExpressionFailure:
         """Return a local value, or its failure, after evaluating the local values it refers to."""
         self._depth += 1
-        found: Value | ExpressionFailure = NULL
+        value: Value | ExpressionFailure = NULL
         try:
             # Evaluate each after its references, so that a long chain needs no deep recursion.
             for item in order_locals(name, self.program.locals, self._locals):
                 before = self._unknown_lookups
-                self._locals[item] = found = self._evaluate_local(item)
+                self._locals[item] = value = self._evaluate_local(item)
                 # A value that depends on unknown values may be known the next time. So it is kept
                 # only until the outermost local value is evaluated.
-                if isinstance(found, ExpressionFailure) or before != self._unknown_lookups:
+                if isinstance(value, ExpressionFailure) or before != self._unknown_lookups:
                     self._provisional_locals.add(item)
         except CycleError:
             # `build_graph` names all of them.
-            found = self._absent_value(f"local.{name} refers to itself through local values")
+            value = self._absent_value(f"local.{name} refers to itself through local values")
         finally:
             self._depth -= 1
             if not self._depth:
                 for item in self._provisional_locals:
                     del self._locals[item]
                 self._provisional_locals.clear()
-        return found
+        return value
 
     def _evaluate_local(self, name: str) -> Value | ExpressionFailure:
         try:
@@ -290,21 +290,21 @@ class NameResolver(Names):
         except ExpressionFailure as failure:
             return failure
 
-    def _of_block(self, block: Block, steps: tuple[Step, ...]) -> Value:
+    def _resolve_block(self, block: Block, steps: tuple[Step, ...]) -> Value:
         instances = self.instances(block)
         if not block.has_keys:
-            return self._of_instance(instances[None], steps)
+            return self._resolve_instance(instances[None], steps)
         if not steps:
-            return self._all(block, instances)
-        return self._of_instance(_instance_at(block, steps[0], instances), steps[1:])
+            return self._resolve_all_instances(block, instances)
+        return self._resolve_instance(_instance_at(block, steps[0], instances), steps[1:])
 
-    def _of_instance(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
+    def _resolve_instance(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
         block, address = instance.block, instance.address
         if block.is_remote_state:
-            return self._of_remote_state(instance, steps)
+            return self._resolve_remote_state(instance, steps)
         values, definition = self._lookup_instance(address), block.definition
         if not steps:
-            return self._object(block, address, values)
+            return self._instance_object(block, address, values)
         name = steps[0]
         attribute = definition.by_name.get(str(name))
         if attribute is None:
@@ -313,10 +313,10 @@ class NameResolver(Names):
         if values is None:
             value = unknown(attribute_constraint(attribute).type)
         else:
-            value = self._attribute(address, values, attribute)
+            value = self._instance_attribute(address, values, attribute)
         return get_path(value, steps[1:])
 
-    def _of_remote_state(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
+    def _resolve_remote_state(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
         block, address = instance.block, instance.address
         value = self._remote_states.get(address)
         if value is None:
@@ -339,7 +339,7 @@ class NameResolver(Names):
             raise remote_states.no_output_error(block, str(steps[1]))
         return get_path(value, steps)
 
-    def _attribute(self, address: str, values: Values, attribute: Attribute) -> Value:
+    def _instance_attribute(self, address: str, values: Values, attribute: Attribute) -> Value:
         value = _attribute_value(values.get(attribute.name), attribute)
         for path in self._sensitive_paths(address):
             if path and path[0] == attribute.name:
@@ -355,19 +355,19 @@ class NameResolver(Names):
         held: Values = values
         return held
 
-    def _object(self, block: Block, address: str, values: Values | None) -> Value:
+    def _instance_object(self, block: Block, address: str, values: Values | None) -> Value:
         if values is None:
             types = ((item.name, attribute_constraint(item).type) for item in block.definition)
             return unknown(object_type(dict(types)))
-        found = self._objects.get(address)
-        if found is None or found[0] is not values:
+        cached = self._objects.get(address)
+        if cached is None or cached[0] is not values:
             whole = {
-                attribute.name: self._attribute(address, values, attribute)
+                attribute.name: self._instance_attribute(address, values, attribute)
                 for attribute in block.definition.attributes
             }
-            found = (values, object_value(whole))
-            self._objects[address] = found
-        return found[1]
+            cached = (values, object_value(whole))
+            self._objects[address] = cached
+        return cached[1]
 
     def _sensitive_paths(self, address: str) -> Iterable[AttributePath]:
         known = self._sensitive.get(address)
@@ -375,14 +375,16 @@ class NameResolver(Names):
             known = self._sensitive[address] = tuple(self._sensitive_in_state(address))
         return known
 
-    def _all(self, block: Block, instances: Mapping[InstanceKey, Instance]) -> Value:
+    def _resolve_all_instances(
+        self, block: Block, instances: Mapping[InstanceKey, Instance]
+    ) -> Value:
         known = self._all_instances.get(block.address)
         if known is not None:
             return known
         keys = self._present(block)
         if keys is not None:
             instances = _instances_at(block, keys)
-        values = {key: self._of_instance(instance, ()) for key, instance in instances.items()}
+        values = {key: self._resolve_instance(instance, ()) for key, instance in instances.items()}
         if block.counted:
             result = tuple_value(values.values())
         else:

@@ -352,9 +352,9 @@ def _binary(operator: str, left: Value, right: Value) -> Value:
     left, right = Value(left.type, left_data), Value(right.type, right_data)
     marks = left_marks | right_marks
     if operator in ("==", "!="):
-        verdict = equal(left, right)
-        negates = operator == "!=" and verdict is not UNKNOWN
-        return Value(BOOL, not verdict if negates else verdict, marks)
+        result = equal(left, right)
+        negates = operator == "!=" and result is not UNKNOWN
+        return Value(BOOL, not result if negates else result, marks)
     if operator in ("&&", "||"):
         decide = any_of if operator == "||" else all_of
         return Value(BOOL, decide([_operand(left, BOOL), _operand(right, BOOL)]), marks)
@@ -463,8 +463,8 @@ def _common_type(results: Sequence[Value]) -> Type:
     type = DYNAMIC if DYNAMIC in types else unify(types)
     if type is None:
         one, other = map(str, types)
-        found = f"{one} and {other}" if one != other else f"two different {one}s"
-        raise EvaluationError(f"the results of a conditional must have one type, not {found}")
+        both = f"{one} and {other}" if one != other else f"two different {one}s"
+        raise EvaluationError(f"the results of a conditional must have one type, not {both}")
     return type
 
 
@@ -645,11 +645,11 @@ class _For(Node):
         """Return whether the condition holds, or UNKNOWN; add its marks to `marks`."""
         if self.condition is None:
             return True
-        verdict = self.condition.evaluate(scope)
-        if verdict.is_null:
+        result = self.condition.evaluate(scope)
+        if result.is_null:
             raise EvaluationError("the condition of a for expression is null")
-        marks |= verdict.marks
-        return convert(verdict, BOOL).data
+        marks |= result.marks
+        return convert(result, BOOL).data
 
     def collect(self, results: Sequence[Value], scope: Scope) -> Value:
         """Combine the results of all rounds. Each round has a value, or a key and a value."""

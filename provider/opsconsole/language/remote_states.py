@@ -50,7 +50,7 @@ def read(block: Block, arguments: Mapping[str, Any], program: Program) -> Any:
     kind, workspace = str(bare["backend"]), str(bare.get("workspace") or "default")
     # Converted through JSON, so that fractions become floats, as in the block of a backend.
     config = json.dumps(bare.get("config") or {}, sort_keys=True, default=float)
-    key, cache = (kind, workspace, config), program.readings
+    key, cache = (kind, workspace, config), program.remote_outputs
     if key not in cache:
         try:
             cache[key] = _outputs(block, kind, json.loads(config), workspace, program.root)

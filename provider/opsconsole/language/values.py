@@ -195,9 +195,9 @@ class Value:
 
     def unmark_deep(self) -> tuple[Any, Marks]:
         """Return the data without marks at any depth, and all these marks."""
-        found = set(self.marks)
-        data = strip_marks(self.data, found)
-        return data, frozenset(found)
+        marks = set(self.marks)
+        data = strip_marks(self.data, marks)
+        return data, frozenset(marks)
 
 
 NULL: Final = Value(DYNAMIC, None)
@@ -340,17 +340,17 @@ def from_python(data: Any) -> Value:
     return Value(DYNAMIC, data)
 
 
-def strip_marks(data: Any, found: set[str]) -> Any:
-    """Return data without marks, adding the marks to `found`."""
+def strip_marks(data: Any, marks: set[str]) -> Any:
+    """Return data without marks, adding the marks to `marks`."""
     if isinstance(data, Marked):
-        found |= data.marks
-        return strip_marks(data.data, found)
+        marks |= data.marks
+        return strip_marks(data.data, marks)
     # If there are no marks, return the data itself, not a copy.
     if not has_marks(data):
         return data
     if isinstance(data, dict):
-        return {key: strip_marks(item, found) for key, item in data.items()}
-    return [strip_marks(item, found) for item in data]
+        return {key: strip_marks(item, marks) for key, item in data.items()}
+    return [strip_marks(item, marks) for item in data]
 
 
 def has_marks(data: Any) -> bool:

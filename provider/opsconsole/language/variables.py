@@ -278,12 +278,12 @@ def _check_rule(variable: Variable, rule: Validation, scope: Scope) -> str:
         if reference.steps[0] not in _KNOWN_BEFORE:
             what = f"a validation that refers to {reference.source_text()}"
             raise only_terraform_error(title, what)
-    verdict = evaluate_argument(
+    result = evaluate_argument(
         title, "validation", rule.condition, scope, partial(convert, wanted=BOOL)
     )
-    if verdict.data is True:
+    if result.data is True:
         return ""
-    if verdict.is_null:
+    if result.is_null:
         raise UserError(f"{title}: the condition of its validation is null.", "Write a condition.")
     to_text = partial(convert, wanted=STRING)
     message, secret = evaluate_argument(

@@ -134,7 +134,7 @@ class CreateRequest(NamedTuple):
 
     @property
     def prior(self) -> None:
-        """State holds nothing before."""
+        """None: state does not hold it yet."""
 
 
 class UpdateRequest(NamedTuple):

@@ -98,7 +98,7 @@ def _catch_up(stack: OpenedStack, plan: Plan, providers: Providers) -> None:
 
 
 def _keep_declaration(state: State, change: Change, providers: Providers) -> None:
-    """Put into state what the program declares beside the values of an unchanged instance."""
+    """Put provider, dependencies and replacement order of an unchanged instance into state."""
     stored = state.get(change.address)
     if stored is None:
         return

@@ -250,7 +250,7 @@ class _Edges:
             self.by_name.setdefault(number, set()).add(deletion)
 
     def add_down(self, step: Step) -> None:
-        """Let a deletion follow its host's, or let those of its dependencies wait for it."""
+        """Let a deletion follow its host's, or let the dependencies wait for it."""
         change, number = step.change, step.number
         if change.cascade:
             host = self._numbers.get((change.cascade, StepKind.DELETE))

@@ -103,7 +103,7 @@ def diagnostic_json(item: Diagnostic) -> dict[str, Any]:
     }
     if item.addresses:
         members["address"] = item.addresses[0]
-    file, _, line = item.place.rpartition(":")
+    file, _, line = item.location.rpartition(":")
     if file and line.isdecimal():
         # Synthesis notes lines, not columns.
         start = {"line": int(line), "column": 1, "byte": 0}

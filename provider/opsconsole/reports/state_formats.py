@@ -6,9 +6,7 @@ https://developer.hashicorp.com/terraform/internals/json-format
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Iterator
 from typing import Any
 
 from opsconsole.diagnostics import leading_names
@@ -27,20 +25,15 @@ _INDENT = 4
 def render_text(state: State, pen: Pen = PLAIN) -> str:
     if state.empty:
         return "The state is empty. Nothing is managed yet.\n"
-    groups = groupby(state.objects(), itemgetter(0))
-    parts = [_instance(state, address, (key for _, key in keys), pen) for address, keys in groups]
+    parts = [instance(state, address, pen) for address in state.addresses()]
     outputs = terminal.outputs_text(state.outputs, pen)
     return "\n".join([*parts, *([outputs] if outputs else [])])
 
 
 def instance(state: State, address: Address, pen: Pen) -> str:
     """Return one instance, followed by its objects that wait for deletion."""
-    return _instance(state, address, ("", *state.deposed_keys(address)), pen)
-
-
-def _instance(state: State, address: Address, keys: Iterable[str], pen: Pen) -> str:
     lines: list[str] = []
-    for deposed in keys:
+    for deposed in ("", *state.deposed_keys(address)):
         item = state.get(address, deposed)
         if item is not None:
             lines += _object_lines(address, item, _remark(item, deposed), pen)

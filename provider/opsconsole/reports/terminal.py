@@ -71,8 +71,8 @@ def body_of(item: Diagnostic) -> str:
     """Return the text below the summary: detail, cause, the first addresses, and the place."""
     lines = [item.text] if item.text else []
     lines += first_lines([f"  with {address}" for address in item.addresses], 10)
-    if item.place:
-        lines.append(f"  declared at {item.place}")
+    if item.location:
+        lines.append(f"  declared at {item.location}")
     return "\n".join(lines)
 
 

@@ -233,8 +233,8 @@ def is_locked(path: Path) -> bool:
         if not hasattr(fcntl, "F_OFD_GETLK"):
             return not _try_lock(descriptor)
         # This only asks: a run that begins meanwhile finds the lock free.
-        found = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _OFD_REQUEST)
-        return bool(struct.unpack_from("h", found)[0] != fcntl.F_UNLCK)
+        reply = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _OFD_REQUEST)
+        return bool(struct.unpack_from("h", reply)[0] != fcntl.F_UNLCK)
     finally:
         os.close(descriptor)
 

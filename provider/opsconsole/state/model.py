@@ -53,11 +53,15 @@ _ObjectKey = tuple[InstanceKey, str]
 
 @dataclass(slots=True)
 class _Resource:
-    """A resource: its fields, including the place of `instances`, and its objects as JSON."""
+    """A resource: its fields, including the place of `instances`, and its objects as JSON.
+
+    `deposed` has the keys of its deposed objects, so that no caller searches all objects for them.
+    """
 
     provider: str
     fields: dict[str, Any]
     objects: dict[_ObjectKey, bytes] = field(default_factory=dict)
+    deposed: frozenset[_ObjectKey] = frozenset()
 
 
 class State:
@@ -138,8 +142,9 @@ class State:
     def deposed_keys(self, address: Address | str) -> tuple[str, ...]:
         """Return the deposed keys of an instance, sorted."""
         address = _address(address)
-        keys = self._objects(address)
-        return tuple(sorted(deposed for key, deposed in keys if deposed and key == address.key))
+        resource = self._resources.get(_resource_key(address))
+        keys = resource.deposed if resource else ()
+        return tuple(sorted(deposed for key, deposed in keys if key == address.key))
 
     def addresses(self) -> Iterator[Address]:
         """Yield the address of every instance once, in core's order."""
@@ -193,10 +198,10 @@ class State:
         source, target = _address(source), _address(target)
         if target in self:
             raise UserError(f"{target} is in the state already, so {source} cannot move there.")
-        objects = [deposed for key, deposed in self._objects(source) if key == source.key]
+        objects = [*([""] if source in self else []), *self.deposed_keys(source)]
         if not objects:
             raise UserError(f"{source} is not in the state.")
-        for deposed in sorted(objects):
+        for deposed in objects:
             text = with_fields(self._image_at(source, deposed), index_key=target.key)
             self._set(target, deposed, self._provider(source), text)
             self.remove(source, deposed)
@@ -249,7 +254,9 @@ class State:
     def copy(self) -> State:
         """Return an unchanged copy; edits to it affect neither this state nor its listener."""
         resources = {
-            key: _Resource(resource.provider, resource.fields, dict(resource.objects))
+            key: _Resource(
+                resource.provider, resource.fields, dict(resource.objects), resource.deposed
+            )
             for key, resource in self._resources.items()
         }
         # Objects and outputs are copied because `put` and `remove` change them. Fields are never
@@ -285,12 +292,9 @@ class State:
             resources.append({**resource.fields, "instances": instances})
         return resources
 
-    def _objects(self, address: Address) -> dict[_ObjectKey, bytes]:
-        resource = self._resources.get(_resource_key(address))
-        return resource.objects if resource else {}
-
     def _text(self, address: Address, deposed: str = "") -> bytes | None:
-        return self._objects(address).get((address.key, deposed))
+        resource = self._resources.get(_resource_key(address))
+        return resource.objects.get((address.key, deposed)) if resource else None
 
     def _image_at(self, address: Address, deposed: str = "") -> bytes:
         text = self._text(address, deposed)
@@ -309,6 +313,7 @@ class State:
             if resource is None or old is None:
                 return
             del resource.objects[object_key]
+            resource.deposed -= {object_key}
             if not resource.objects:
                 del self._resources[key]
         else:
@@ -321,6 +326,8 @@ class State:
             elif old == text:
                 return
             resource.objects[object_key] = text
+            if deposed:
+                resource.deposed |= {object_key}
         image = None if text is None else text.decode()
         self._tell(
             StateChange(
@@ -444,6 +451,8 @@ def _resource(fields: dict[str, Any]) -> tuple[_ResourceKey, _Resource]:
         if object_key in resource.objects:
             raise _Damaged(f"an instance of {_resource_name(key)} appears twice")
         resource.objects[object_key] = text
+        if object_key[1]:
+            resource.deposed |= {object_key}
     return key, resource
 
 

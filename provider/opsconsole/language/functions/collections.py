@@ -141,10 +141,10 @@ def _contains(value: Value, wanted: Value) -> Any:
 @Signature("index", (DYNAMIC, DYNAMIC), returns=NUMBER)
 def _index(value: Value, wanted: Value) -> Any:
     for position, item in enumerate(require_sequence(value, sets=False)):
-        verdict = equal(item, wanted)
-        if verdict is UNKNOWN:
+        result = equal(item, wanted)
+        if result is UNKNOWN:
             return UNKNOWN
-        if verdict:
+        if result:
             return int64(position)
     raise EvaluationError("the item is not in the list")
 

@@ -55,12 +55,12 @@ class _Verb:
 
     def pad(self, text: str) -> str:
         """Pad with zeros or spaces up to the width, which counts characters as users see them."""
-        missing = max(self.width - len(clusters(text)), 0)
-        filling = ("0" if "0" in self.flags else " ") * missing
+        padding = max(self.width - len(clusters(text)), 0)
+        filling = ("0" if "0" in self.flags else " ") * padding
         return text + filling if "-" in self.flags else filling + text
 
 
-def _is_unsettled(pattern: Any, arguments: Iterable[Value]) -> bool:
+def _has_untyped_null(pattern: Any, arguments: Iterable[Value]) -> bool:
     """Return whether an argument is a null without a type, of which go-cty makes an unknown."""
     if pattern is None:
         raise EvaluationError("an argument must not be null")
@@ -69,7 +69,7 @@ def _is_unsettled(pattern: Any, arguments: Iterable[Value]) -> bool:
 
 @Signature("format", (STRING,), rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN, returns=STRING)
 def _format(pattern: Any, *arguments: Any) -> Any:
-    if _is_unsettled(pattern, arguments):
+    if _has_untyped_null(pattern, arguments):
         return unknown()
     if pattern is UNKNOWN or any(holds_unknown(argument.data) for argument in arguments):
         return UNKNOWN
@@ -80,7 +80,7 @@ def _format(pattern: Any, *arguments: Any) -> Any:
     "formatlist", (STRING,), rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN, returns=LIST_OF_TEXT
 )
 def _formatlist(pattern: Any, *arguments: Any) -> Any:
-    if _is_unsettled(pattern, arguments):
+    if _has_untyped_null(pattern, arguments):
         return unknown()
     if pattern is UNKNOWN or any(argument.data is UNKNOWN for argument in arguments):
         return UNKNOWN
@@ -221,9 +221,9 @@ def _scientific(number: Number, precision: int | None) -> str:
 def _add_sign(verb: _Verb, digits: str, prefix: str = "", *, negative: bool) -> str:
     sign = "-" if negative else "+" if "+" in verb.flags else " " if " " in verb.flags else ""
     sign += prefix
-    missing = max(verb.width - len(sign) - len(digits), 0)
+    padding = max(verb.width - len(sign) - len(digits), 0)
     if "-" in verb.flags:
-        return sign + digits + " " * missing
+        return sign + digits + " " * padding
     if "0" in verb.flags:
-        return sign + "0" * missing + digits
-    return " " * missing + sign + digits
+        return sign + "0" * padding + digits
+    return " " * padding + sign + digits

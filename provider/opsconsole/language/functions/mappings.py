@@ -88,9 +88,9 @@ def _zipmap(keys: list[Any], values: Value) -> Value:
     items = require_sequence(values, sets=False)
     if len(keys) != len(items):
         raise EvaluationError(f"there are {len(keys)} keys, but {len(items)} values")
-    found: set[str] = set()
-    names = strip_marks(keys, found)
-    marks = frozenset(found)
+    key_marks: set[str] = set()
+    names = strip_marks(keys, key_marks)
+    marks = frozenset(key_marks)
     if holds_unknown(names):
         return unknown(marks=marks)
     if None in names:

@@ -125,9 +125,9 @@ def call(name: str, arguments: Sequence[Value], resolver: NameResolver) -> Value
         if signature.opaque:
             plain.append(argument.unmark())
         else:
-            data, found = argument.unmark_deep()
+            data, inner_marks = argument.unmark_deep()
             plain.append(Value(argument.type, data))
-            marks |= found
+            marks |= inner_marks
     try:
         made = _invoke(signature, implementation, plain, resolver)
         typed = signature.returns is not DYNAMIC and not isinstance(made, Value)

@@ -253,8 +253,8 @@ class S3Backend(ObjectBackend):
 
     def _item(self, name: str) -> dict[str, Any]:
         # By default, a DynamoDB read may miss the most recent writes.
-        found = self._db.get_item(TableName=self._table, Key=_id(name), ConsistentRead=True)
-        item: dict[str, Any] = found.get("Item") or {}
+        answer = self._db.get_item(TableName=self._table, Key=_id(name), ConsistentRead=True)
+        item: dict[str, Any] = answer.get("Item") or {}
         return item
 
     def _explain(self, error: ClientError | BotoCoreError) -> tuple[str, str]:
