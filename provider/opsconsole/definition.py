@@ -88,12 +88,9 @@ class Attribute:
 
     Attributes:
         name: The API's field name, unchanged.
-        description: One or two sentences for the reader of a configuration.
-        shown_description: The same for a data source; empty: `description`.
-        required: Must be set in the configuration.
+        shown_description: The description for a data source; empty: `description`.
         needed_to_create: Must be set for an object to be created. The schema does not demand it:
             an object that is imported may lack it.
-        optional: May be set in the configuration.
         computed: The console may supply it. With `optional`, it does so if the user sets none.
         sensitive: Never shown in plans.
         change: The effect of a changed declaration.
@@ -107,7 +104,6 @@ class Attribute:
         nullable: Null is a value of the API here, other than "absent".
         refers_to: Name of the resource whose `id` this holds.
         blocks_deletion: Whether the console refuses to delete the object that this refers to.
-        attributes: Of a nested object.
         bounds: Bounds of one literal value or element, as far as the document states them.
     """
 
@@ -263,7 +259,7 @@ class _Attributed:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How the graph of a program draws a resource.
+    """The form of a resource in the graph of a program.
 
     Attributes:
         brackets: The brackets around its label in Mermaid.
@@ -302,10 +298,8 @@ class ResourceDefinition(_Attributed):
     """One resource.
 
     Attributes:
-        name: Short name: `host`.
-        type_name: Terraform's name: `opsconsole_host`.
+        name, type_name: `host`, and Terraform's name `opsconsole_host`.
         title, plural: Its names in messages: `host`, `hosts`.
-        description: Its meaning, and the effect of declaring it.
         label: The attribute whose value names one of them to a reader.
         reported_as: Attributes for reports, which show the first one with a value; empty: `label`.
         import_id: The form of its import id, for messages and pages.

@@ -30,7 +30,7 @@ class Diagnostic:
         summary: The problem, on one line without a full stop.
         detail: The observation and the remedy, without the text of `cause`.
         path: The attribute at fault, or empty.
-        cause: The error behind it, such as an answer of the console, if there is one.
+        cause: The error behind it, such as an answer of the console.
         addresses: The resources that it is about, as far as the engine knows them.
         location: `FILE:LINE` of the declaration at fault, or empty.
     """

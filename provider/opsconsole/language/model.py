@@ -262,11 +262,8 @@ class Program:
         remote_outputs: The outputs of remote states, so that each is read once.
         literals: The configurations without an expression, by the block's address, so that each is
             evaluated once: they are the same in every phase.
-        required_providers: Requirements by local name.
         warnings: Construct path and text of each warning from synthesis.
-        undeclared: The files that give values for variables that the program does not declare, by
-            the names of these variables.
-        engine: The Terraform or OpenTofu of the directory.
+        undeclared: Names of undeclared variables to the files that give them values.
         unread: Names of declarations that could not be read, such as `opsconsole_host.web` or
             `var.v`.
     """

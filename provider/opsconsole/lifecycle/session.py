@@ -73,18 +73,16 @@ class ConsoleSession:
         holders: Type to the ids of objects in state, or of this run, each with the address or name
             that holds it; empty if the engine tells none.
         before_write: Called before writes are sent, if the engine keeps a journal.
-        command: The program whose commands messages advise: the engine's own.
-        gone_adopted: The values that state held of each object that this run found gone and that
-            can only be adopted, once by its key and once by its id.
+        command: The engine's own program, whose commands messages advise.
+        gone_adopted: The values in state of each object that this run found gone and that can only
+            be adopted, once by its key and once by its id.
         command_run: The identity of this run of the command; empty if not known.
-        plans_whole: Whether the engine judges and orders a plan as a whole. It then reads
-            everything in state before it plans, unless the user asks for no reading. Terraform
-            reads, plans and applies one resource a call, in no order.
-        answers_about_others: The console's last answer about each object that came with a write of
-            another resource, by type and id.
-        adopted: Type and id of the objects that a creation of this run has taken over from
-            another declaration.
-        deletes_begun: How many deletions have begun, of any resource.
+        plans_whole: Whether the engine judges and orders a plan as a whole, after reading
+            everything in state (unless the user asks for no reading). Terraform reads, plans and
+            applies one resource a call, in no order.
+        answers_about_others: The last answer about each object that came with a write of another
+            resource, by type and id.
+        adopted: Type and id of the objects that this run has taken over from another declaration.
         woken: Set, and replaced, when callers that wait should look again.
     """
 

@@ -15,8 +15,8 @@ How each write is settled, and the result if it stays unsettled:
 
 No create is repeated blindly. A sentinel id stays in state until a later native run settles it, or
 the user states the outcome: `state rm` (never created), or `state rm` and `import`. A created
-object is kept even if its answer cannot be read. An error would leave the object out of state, or
-taint it, and the next apply would make a second one.
+object is kept even if its answer cannot be read: after an error, the next apply would make a
+second one.
 """
 
 from __future__ import annotations

@@ -65,7 +65,6 @@ class Change:
         create_before_destroy: Whether any replacement would create first, as state records it.
         sensitive: Names of attributes that must not be shown, before or after.
         sensitive_paths: The sensitive paths to record in state.
-        construct_path: Path of the construct that declares it, from the program's metadata.
         provider: Key of its provider configuration.
         notes: One-line remarks shown under it, such as the verdict of a dry run.
         depends_on: Configuration addresses of the resources that it depends on.
@@ -186,10 +185,8 @@ class Plan:
         diagnostics: A plan with an error among them cannot be applied.
         lineage, serial: Of the state that it was made from.
         mode: `normal`, `destroy` or `refresh-only`.
-        targeted: Whether it was made with `-target`.
         calls: Number of requests sent to make it, by operation.
         refreshed: Reads that differ from state, private bytes included.
-        data: The data sources that were read.
         dropped: Addresses of data sources in state that the program no longer declares.
         moved: Old and new address of each instance whose address differs from state.
         unread: How many of the planned instances in state were not read.
