@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType
@@ -147,8 +147,20 @@ class Declared:
             cls.__init__ = _refuse_unknown(cls)  # type: ignore[method-assign]
 
     def _declare(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
+        if not isinstance(scope, Construct):
+            raise TypeError(f"{id_}: scope: expected a construct, got {type(scope).__name__}")
         self._scope = scope
         self._tokens = {}
+        # jsii would tell a page about its own types.
+        each = arguments.get("for_each")
+        if isinstance(each, (str, Mapping, Sequence, Set)):
+            raise TypeError(
+                f"{self._where(id_)}: for_each: expected an iterator, got {type(each).__name__}, "
+                "did you mean TerraformIterator.from_map or TerraformIterator.from_list?"
+            )
+        needed = arguments.get("depends_on")
+        if isinstance(needed, Sequence) and any(isinstance(item, str) for item in needed):
+            raise TypeError(f"{self._where(id_)}: depends_on: expected constructs, got str")
         self._values = {
             name: self._check_argument(name, arguments[name], id_)
             for name in self._arguments
@@ -180,6 +192,13 @@ class Declared:
     def _explain_failure(self, failure: RuntimeError, id_: str | None = None) -> Exception:
         """Return the error for a text that `_elements.js` refuses; any other failure as it is."""
         # jsii makes a RuntimeError of every error in Node: only the text tells them apart.
+        _, blurred, name = str(failure).partition("blurred number: ")
+        if blurred:
+            return ValueError(
+                f"{self._where(id_)}: {name.strip()}: cdktf does not see a number of another "
+                "construct directly beside a digit, '-', '+', '.', '|' or 'e'. Write "
+                "cdktf.Token.as_string(NUMBER) in its place."
+            )
         _, refused, text = str(failure).partition("no token: ")
         if not refused:
             return failure

@@ -66,9 +66,9 @@ class Row(BaseModel):
     def _keep_bounds(cls, value: Any, info: ValidationInfo) -> Any:
         attribute = cls.DEFINITION and cls.DEFINITION.by_name.get(info.field_name or "")
         for item in value if isinstance(value, list) else [value]:
-            broken = None if is_token(item) or not attribute else attribute.bounds.check(item)
-            if broken is not None:
-                raise ValueError(f"{broken.found}: {broken.wanted}")
+            violation = None if is_token(item) or not attribute else attribute.bounds.check(item)
+            if violation is not None:
+                raise ValueError(f"{violation.problem}: {violation.expected}")
         return value
 
 

@@ -50,7 +50,7 @@ def holds_unknown(value: Value) -> bool:
 
 
 def unknown_names(values: Values) -> list[str]:
-    """Return the names of those values that are UNKNOWN or hold it at any depth, in order."""
+    """Return the names of the values that are UNKNOWN or hold it at any depth, in order."""
     return [
         name
         for name, value in values.items()
@@ -87,7 +87,7 @@ def same(left: Value, right: Value) -> bool:
 
 
 def satisfies(kept: Value, asked: Value) -> bool:
-    """Return whether `kept` is what `asked` asks for.
+    """Return whether the value `kept` fulfils `asked`.
 
     A null member of an object in a list asks for nothing.
     """

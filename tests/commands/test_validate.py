@@ -115,6 +115,12 @@ WRONG: dict[str, Any] = {
     "locals": {"bad": '${tobool("x")}', "l": "${local.l}", "alone": "${-true}"},
     "output": {"o": {"value": "${1 + true}"}, "p": {}, "q": {"value": ["${var}", "${path}", BARE]}},
     "provider": {"opsconsole": {"max_retries": "many"}},
+    "variable": {
+        "v": {
+            "default": 1,
+            "validation": {"condition": "${var.v == 1}", "error_message": "${local.lost}"},
+        }
+    },
     "import": [
         {"to": "opsconsole_agent.z", "id": "agt_1"},
         {"to": "opsconsole_host.b", "id": "${opsconsole_host.d.id}"},
@@ -130,6 +136,7 @@ SAID = (
     'tobool("x")} cannot be evaluated',
     "lifecycle: prevent_destroy: true or false is required",
     "there is no variable none",
+    "var.v: validation: there is no local value lost",
     "specialty_id is needed to create an agent",
     'no resource type "opsconsole_hots"',
     "output.o: value",
@@ -203,38 +210,3 @@ def test_an_address_that_is_none_is_a_warning(fields, text, native):
     assert f"Warning: opsconsole_host.a: {text}" in said
     assert "so the console decides" in said
     assert "Plan: 1 to add" in native.run("plan").out
-
-
-def text_of(resources: Any, **blocks: Any) -> str:
-    return json.dumps({"resource": resources, **blocks})
-
-
-CYCLE = {
-    "opsconsole_host": {
-        "a": {"name": "a", "jump_host_ids": ["${opsconsole_host.b.id}"]},
-        "b": {"name": "b", "jump_host_ids": ["${opsconsole_host.a.id}"]},
-    }
-}
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{", "cdk.tf.json:1:"),
-        (text_of({"aws_instance": {"a": {}}}), "aws_instance"),
-        (text_of(CYCLE), "opsconsole_host.a"),
-        (text_of(HOST, variable={"v": {}}), 'The root module input variable "v" is not set'),
-    ],
-    ids=["json", "provider", "cycle", "value"],
-)
-@pytest.mark.parametrize("command", ["plan", "apply"])
-def test_wrong_program_is_one_error(native, text, said, command):
-    native.apply(HOST)
-    before = native.state_file.read_bytes()
-    (native.folder / "cdk.tf.json").write_text(text)
-    words = [command] if command == "plan" else [command, "-auto-approve"]
-    refused = native.run(*words, expect=1)
-    assert said in refused.text
-    assert refused.text.count("Error:") == 1
-    assert native.state_file.read_bytes() == before
-    assert len(native.console.rows("hosts")) == 1

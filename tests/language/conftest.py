@@ -1,7 +1,5 @@
 """What the tests of programs share: an evaluator for bare templates, and Terraform as judge."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

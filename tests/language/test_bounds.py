@@ -236,9 +236,7 @@ TEXTS = ("", "a", "aab", "éaÉ", "a.b\na", "xxx\n", "1\r\n2")
 
 
 @pytest.mark.terraform
-def test_patterns_mean_what_they_mean_for_terraform(
-    assert_judged_alike,
-):
+def test_patterns_mean_what_they_mean_for_terraform(assert_judged_alike):
     templates = []
     for pattern in PATTERNS:
         for text in TEXTS:

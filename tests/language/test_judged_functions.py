@@ -23,9 +23,7 @@ OTHERS = (
 
 
 @pytest.mark.terraform
-def test_expressions_come_to_what_terraform_makes_of_them(
-    assert_judged_alike,
-):
+def test_expressions_come_to_what_terraform_makes_of_them(assert_judged_alike):
     groups = read_groups(Path(__file__).with_name("expressions.txt"))
     refusals = read_groups(Path(__file__).with_name("refusals.txt"))
     failing = [group for said, group in refusals.items() if said.startswith("cannot be evaluated")]

@@ -23,6 +23,7 @@ TYPES: dict[str, tuple[str, Any]] = {
     "numbers": ("list(number)", ["1", 2]),
     "names": ("set(string)", ["b", "a", "b", 1]),
     "map": ("map(number)", {"b": "2", "a": 1}),
+    "composed": ("map(set(string))", {"e\u0301": ["e\u0301", "é"]}),
     "tuple": ("tuple([string, number])", [1, "2"]),
     "object": (
         'object({a = string, b = optional(number), c = optional(list(string), ["x"])})',
@@ -86,11 +87,7 @@ def test_defaults_are_converted_as_terraform_does(write_program, terraform):
 
 
 @pytest.mark.terraform
-def test_sources_win_in_terraforms_order(
-    write_program,
-    terraform,
-    monkeypatch,
-):
+def test_sources_win_in_terraforms_order(write_program, terraform, monkeypatch):
     directory = write_program(_document())
     (directory / "terraform.tfvars").write_text(
         '# notes\nstring = "plain"\nnumber = 2\nnames = [\n  "x", # one\n  "y",\n]\n'
@@ -99,7 +96,7 @@ def test_sources_win_in_terraforms_order(
     )
     (directory / "terraform.tfvars.json").write_text('{"number": 3, "numbers": [7]}')
     (directory / "b.auto.tfvars").write_text(
-        'numbers = [8]\nstring = <<-EOT\n    two\n      lines "q"\n  EOT\n'
+        'numbers = [8]\nstring = <<-EOT\n    two\n      lines "q"\n  EOT\n', newline="\r\n"
     )
     (directory / "a.auto.tfvars.json").write_text('{"numbers": [9], "any_list": [1, 2]}')
     (directory / "more.tfvars").write_text('tuple = ["from file", 1]\nbare_list = [1]\n')
@@ -114,21 +111,22 @@ def test_sources_win_in_terraforms_order(
     judged = _judged(directory, terraform, arguments)
     native["object"][0] = judged["object"][0]
     assert native == judged
-    assert native["string"][1] == '  two\n    lines "q"\n'.replace("  two", "two").replace(
-        "    lines", "  lines"
-    )
+    assert native["string"][1] == 'two\r\n  lines "q"\r\n'
 
 
 def test_the_environment_is_read_by_type(write_program):
     directory = write_program(_document())
     values = _native(
         directory,
-        TF_VAR_string="[1]",
+        TF_VAR_string="[1]\udcff",
+        TF_VAR_bare_list='["\udcff"]',
         TF_VAR_numbers='[1, "2"]',
         TF_VAR_map="{a = 1}",
         TF_VAR_unheard_of="x",
     )
-    assert values["string"][1] == "[1]"
+    # As in Terraform, the replacement character stands for a byte that is not UTF-8.
+    assert values["string"][1] == "[1]\ufffd"
+    assert values["bare_list"][1] == ["\ufffd"]
     assert values["numbers"][1] == [1, 2]
     assert values["map"][1] == {"a": 1}
 

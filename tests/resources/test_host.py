@@ -179,6 +179,18 @@ async def test_host_that_the_declaration_followed_is_not_replaced(steps_of, cons
     assert any(item.startswith(replacing) for item in warnings(changed))
 
 
+@ON_TERRAFORM
+def test_an_ignored_declaration_counts_once_it_is_ignored_no_more(applied, console):
+    """Terraform applies with the declaration that its plan left out."""
+    ignoring = {"lifecycle": {"ignore_changes": ["external_id"]}}
+    host = {"name": "web", "external_id": "one"}
+    engine = applied(program(host={"web": host | ignoring}), console)
+    host |= {"external_id": "two", "knowledge": "of another change"}
+    engine.apply(program=program(host={"web": host | ignoring}))
+    plan = engine.plan(program=program(host={"web": host}))
+    assert plan.actions == {"opsconsole_host.web": ["delete", "create"]}
+
+
 UNREADABLE = Profile(name="unreadable", summary="Refuses the empty update.", empty_update="refused")
 BY_ADDRESS = Profile(
     name="by_address", summary="Knows hosts by their address.", match_by=("public_ip",)
@@ -365,7 +377,7 @@ async def test_a_host_that_moves_within_a_run_of_terraform_is_told_and_not_delet
     hosts.provider = beside
     left = await hosts.delete(web)
     assert (left.state, warnings(left)) == (None, [f'The host "web" ({host_id}) is not deleted'])
-    assert hosts.provider.session.learned(HostDeletions).ended == {host_id}, "nobody waits for it"
+    assert hosts.provider.session.singleton(HostDeletions).ended == {host_id}, "nobody waits for it"
     assert len(console.rows("hosts")) == 1
 
 

@@ -20,7 +20,7 @@ from opsconsole.lifecycle.interface import (
     STILL_UNSETTLED,
     DeleteRequest,
     Outcome,
-    Seen,
+    ReadStatus,
     UnsettledCreate,
 )
 from opsconsole.reconcile.prior import holds_unsettled, read_prior
@@ -123,7 +123,11 @@ async def test_a_lost_create_is_forgotten_by_a_planned_removal_only(
     request = DeleteRequest(lost.state, lost.private, ADDRESS)
     refused = await steps._run(lambda lifecycle: lifecycle.delete(request))
     read = await steps.read(lost)
-    assert (read.state, read.seen, read.reason) == (lost.state, Seen.UNCHECKED, warnings(read)[0])
+    assert (read.state, read.status, read.reason) == (
+        lost.state,
+        ReadStatus.UNCHECKED,
+        warnings(read)[0],
+    )
     assert (refused.state, refused.private) == (lost.state, lost.private)
     [told] = refused.diagnostics
     assert told.summary.startswith(f'The agent "keeper" ({lost.state["id"]}) may exist')

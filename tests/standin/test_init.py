@@ -8,7 +8,7 @@ import pytest
 HOST = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
 
 
-def local(path: str = "", **settings: str):
+def local(path: str | float = "", **settings: str):
     backend = settings | ({"path": path} if path else {})
     return HOST | {"terraform": {"backend": {"local": backend}}}
 
@@ -43,6 +43,8 @@ def test_the_directory_must_be_initialised_for_the_backend(standin, console_of):
     assert "please run `init`" in engine.run("plan", expect={1}).err
     engine.init()
     engine.apply()
+    engine.write(local(2.5))
+    assert "Reason: the backend configuration has changed" in engine.run("plan", expect={1}).err
     engine.write(local("two"))
     for verb in ("plan", "apply", "output", "destroy", "refresh"):
         assert "Reason: the backend configuration has changed" in engine.run(verb, expect={1}).err

@@ -12,7 +12,7 @@ PROGRAM = {
     },
     "provider": {
         "opsconsole": [
-            {"max_retries": 2, "list_query": {"a": "b"}},
+            {"max_retries": 2, "max_requests_per_second": 999.5, "list_query": {"a": "b"}},
             {"alias": "lab", "base_url": "${var.url}"},
         ]
     },
@@ -50,7 +50,7 @@ PROGRAM = {
     "output": {
         "o": {"value": "${opsconsole_host.web.id}", "description": "One."},
         "q": {"value": '${opsconsole_host.each["a"].tags}'},
-        "p": {"value": {"a": 1, "b": "${opsconsole_host.many[*].id}"}, "sensitive": True},
+        "p": {"value": {"a": 1.5, "b": "${opsconsole_host.many[*].id}"}, "sensitive": True},
     },
 }
 

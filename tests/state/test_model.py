@@ -1,7 +1,5 @@
 """A state in memory: its layout, its unknown fields, its edits, and what is no state."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a session says and stores where the state machine cannot tell, as stories."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

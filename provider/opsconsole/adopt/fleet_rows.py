@@ -21,16 +21,9 @@ _TOKEN_SIGNS: Final = re.compile(
 
 _REFERENCES: Final = ("jump_host_ids", "host_id", "specialty_id")
 _AGENT_COLUMNS: Final = frozenset(
-    {
-        "org_id",
-        "name",
-        "main_engine",
-        "secondary_engine",
-        "remote_execution",
-        "accessible_credential_ids",
-        "host_id",
-        "specialty_id",
-    }
+    item.name
+    for item in AGENT.settable
+    if not (item.local or item.kind.is_nested or item.name == "plugin_ids")
 )
 """Attributes of an agent that a row can have."""
 

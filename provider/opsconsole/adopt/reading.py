@@ -5,25 +5,28 @@ No documented operation lists hosts: for the hosts in a file, a dry run shows wh
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.unmanaged import listing_of, read_inventory
 from opsconsole.errors import ConsoleError, UserError
-from opsconsole.lifecycle.interface import ReadOutcome, ReadRequest, Seen
+from opsconsole.lifecycle.interface import ReadOutcome, ReadRequest, ReadStatus
 from opsconsole.lifecycle.session import map_limited
-from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST, RESOURCES, SPECIALTY
+from opsconsole.resources import (
+    AGENT,
+    AGENT_PLUGIN,
+    HOST,
+    RESOURCES,
+    SPECIALTY,
+    resource_of_id,
+)
 from opsconsole.resources.host.file_import import FileImport, ReportedRow, Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import join_words
 from opsconsole.values import Values
-
-_PREFIX: Final = re.compile(r"(\w+_)…|(\w+=)[A-Z]+")
-"""The prefix of an import id, as its example in the definition shows it."""
 
 
 class ObjectId(NamedTuple):
@@ -72,12 +75,9 @@ def parse_object_id(text: str) -> ObjectId:
     # kind that a user names has precedence.
     if equals and import_id and kind in kinds:
         return ObjectId(kinds[kind], import_id)
-    for definition in RESOURCES.values():
-        prefixes = ("".join(found) for found in _PREFIX.findall(definition.import_id))
-        if text.startswith(tuple(prefixes)):
-            # The id of an attachment begins with the id of its agent.
-            is_attachment = definition is AGENT and "/" in text
-            return ObjectId((AGENT_PLUGIN if is_attachment else definition).type_name, text)
+    definition = resource_of_id(text)
+    if definition is not None:
+        return ObjectId(definition.type_name, text)
     forms = ", ".join(definition.import_id for definition in RESOURCES.values())
     raise UserError(
         f"{text!r} is not an import id.",
@@ -192,7 +192,7 @@ async def _read_type(
 
 
 def _object_of(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleObject:
-    if outcome.failed or outcome.state is None or outcome.seen is not Seen.PRESENT:
+    if outcome.failed or outcome.state is None or outcome.status is not ReadStatus.PRESENT:
         return _unreadable_object(type_name, import_id, outcome)
     values = outcome.state
     needed = [a.name for a in RESOURCES[type_name] if a.required and values.get(a.name) is None]
@@ -206,11 +206,11 @@ def _object_of(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleO
 
 def _unreadable_object(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleObject:
     # The details of these diagnostics are about state, and an adopted object is not in state.
-    if outcome.seen is Seen.GONE:
+    if outcome.status is ReadStatus.GONE:
         reason = "; ".join(item.summary for item in outcome.diagnostics)
     else:
         reason = outcome.why_unchecked or "; ".join(map(_as_sentence, outcome.diagnostics))
-    return ConsoleObject(type_name, import_id, {}, reason=reason or f"it is {outcome.seen.value}")
+    return ConsoleObject(type_name, import_id, {}, reason=reason or f"it is {outcome.status.value}")
 
 
 async def _list_attachments(

@@ -43,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
         baseline=_read_baseline(args),
         count_unmanaged=args.count_unmanaged,
         shard=args.shard,
+        some_stacks=bool(args.stack),
     )
     stacks, diagnostics = find_stacks(args)
     stacks = [item for item in stacks if args.shard is None or args.shard.takes(item.name)]

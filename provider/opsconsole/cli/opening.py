@@ -222,7 +222,7 @@ def _check_lockable(args: argparse.Namespace, backend: Backend, operation: str) 
     """Warn that a backend cannot be locked; require the user's consent to a write."""
     if operation not in (*_WRITES, "plan") or not getattr(args, "lock", True):
         return
-    why = backend.why_unlocked()
+    why = backend.unlocked_reason()
     if not why:
         return
     message = f"{why} Another run may write at the same time. What it writes is not overwritten."

@@ -15,7 +15,7 @@ from opsconsole import drift
 from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS, NOTIFICATIONS
 from opsconsole.resources import RESOURCES
-from opsconsole.text import join_words, nanoseconds
+from opsconsole.text import join_words, parse_duration
 from opsconsole.v1.operations import reads_whole
 
 _OFF = frozenset(("", "0", "f", "false", "n", "no", "off"))
@@ -30,7 +30,7 @@ def is_switched_on(variable: str) -> bool:
 def seconds(text: str) -> float:
     """Read a duration as Go writes it: `30s`, `1m30s`, `0`."""
     try:
-        value = nanoseconds(text)
+        value = parse_duration(text)
     except ValueError as problem:
         raise argparse.ArgumentTypeError(f"{problem}; write 30s, 2m or 1h30m") from problem
     if value < 0:

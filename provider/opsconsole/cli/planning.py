@@ -198,4 +198,5 @@ def as_json(plan: Plan, program: Program, variables: Mapping[str, Any]) -> str:
     document = plan_json.document(
         plan, timestamp=timestamp(utc_now()), program=program, variables=variables
     )
-    return json.dumps(document, separators=(",", ":")) + "\n"
+    # A fraction in the program is a Fraction, which JSON does not know.
+    return json.dumps(document, separators=(",", ":"), default=float) + "\n"

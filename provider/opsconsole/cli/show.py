@@ -11,7 +11,7 @@ from opsconsole.cli.standard_streams import pen_for
 from opsconsole.errors import UserError
 from opsconsole.reports import state_formats, terminal
 from opsconsole.reports.value_diff import lines_of_value
-from opsconsole.state import StateOutput
+from opsconsole.state import StateOutput, decode
 
 
 def run(args: argparse.Namespace) -> int:
@@ -29,7 +29,8 @@ def run(args: argparse.Namespace) -> int:
     saved = read_plan(args.planfile)
     planning.write_reports(args, saved.plan, saved.stack)
     if args.json:
-        sys.stdout.write(planning.as_json(saved.plan, program_of(saved), saved.variables))
+        variables = decode(saved.variables)
+        sys.stdout.write(planning.as_json(saved.plan, program_of(saved), variables))
     else:
         planning.show(args, saved.plan)
     return 0

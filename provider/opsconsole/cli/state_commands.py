@@ -19,7 +19,7 @@ from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.named_files import read_named
 from opsconsole.state import Address, State, StateSession, deposed_name, open_state
-from opsconsole.text import near_address, plural
+from opsconsole.text import plural, suggest_address
 
 
 def list_addresses(args: argparse.Namespace) -> int:
@@ -250,7 +250,7 @@ def match_addresses(state: State, texts: Sequence[str]) -> list[Address]:
 
 
 def _nearest_address(state: State, text: str) -> str:
-    near = near_address(text, map(str, state.addresses()))
+    near = suggest_address(text, map(str, state.addresses()))
     return near or "`opsconsole state list` prints what is there."
 
 

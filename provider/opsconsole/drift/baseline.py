@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime
@@ -23,9 +23,10 @@ from pydantic import (
     model_validator,
 )
 
-from opsconsole.document_models import STRICT, Whole, what_is_wrong
+from opsconsole.document_models import STRICT, Whole, describe_errors
 from opsconsole.drift.model import BaselineProblem, Bucket, Difference, Finding
 from opsconsole.errors import UserError
+from opsconsole.resources import RESOURCES, resource_of_id
 
 VERSION: Final = 1
 UNUSED: Final = "unused: there is no such drift"
@@ -172,14 +173,18 @@ def apply_baseline(
     *,
     certain: bool = True,
     listed: bool = True,
+    counted: Collection[str] = tuple(RESOURCES),
 ) -> tuple[list[Finding], tuple[BaselineProblem, ...]]:
     """Mark the accepted findings; return all findings, and the entries with problems.
 
     Args:
         today: The day of the check, UTC.
-        certain: Whether every state was read; otherwise no entry is reported as unused.
-        listed: Whether every list was read to its end; otherwise no entry for unmanaged objects is
-            reported as unused.
+        certain: Whether every state was read, of all stacks. Otherwise no entry is reported as
+            unused.
+        listed: Whether every list was read to its end. Otherwise no entry that accepts unmanaged
+            objects is reported as unused.
+        counted: The types whose unmanaged objects count. An entry with the id of an object of
+            another type is not reported as unused.
     """
     valid = [entry for entry in entries if entry.expires >= today]
     used: set[Entry] = set()
@@ -195,7 +200,7 @@ def apply_baseline(
     for entry in entries:
         if entry.expires < today:
             problems.append(BaselineProblem(str(entry), f"expired on {entry.expires}"))
-        elif entry not in used and certain and not _may_be_in_use(entry, findings, listed):
+        elif entry not in used and certain and not _may_be_in_use(entry, findings, listed, counted):
             problems.append(BaselineProblem(str(entry), UNUSED))
     return marked, tuple(problems)
 
@@ -224,14 +229,22 @@ def _mark(
     return replace(finding, reason=f"accepted: {partly}", differences=differences)
 
 
-def _may_be_in_use(entry: Entry, findings: Iterable[Finding], listed: bool) -> bool:
-    """Return whether an entry may be in use because its objects were not seen."""
+def _may_be_in_use(
+    entry: Entry, findings: Iterable[Finding], listed: bool, counted: Collection[str]
+) -> bool:
+    """Return whether an entry may be in use because its objects were not seen, or do not count."""
     named = [finding for finding in findings if entry.names(finding)]
     beside = entry.bucket in ("", Bucket.UNMANAGED.value) and not entry.attribute
-    # An unmanaged object that a cut list does not show has no finding.
+    definition = resource_of_id(entry.address)
+    listed = listed and (definition is None or definition.type_name in counted)
+    # An unmanaged object that a cut list does not show has no finding, nor has one whose list was
+    # not read.
     if beside and not listed and all(finding.address != entry.address for finding in named):
         return True
-    return any(finding.bucket is Bucket.UNCHECKED or finding.unobserved for finding in named)
+    return any(
+        finding.bucket is Bucket.UNCHECKED or finding.unobserved or not finding.counted
+        for finding in named
+    )
 
 
 class BaselineFile(BaseModel):
@@ -273,7 +286,7 @@ def parse_baseline(data: bytes, path: Path) -> tuple[Entry, ...]:
     try:
         return BaselineFile.model_validate(document).accept
     except ValidationError as problem:
-        raise _refuse(path, what_is_wrong(problem)) from None
+        raise _refuse(path, describe_errors(problem)) from None
 
 
 # PyYAML has the C loader only if it was built with libyaml.

@@ -16,7 +16,7 @@ from opsconsole.drift.model import Bucket, Difference, Finding
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import Cause, ProblemKind
 from opsconsole.lifecycle.answers import PrivateState
-from opsconsole.lifecycle.interface import ReadOutcome, Seen
+from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
 from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import join_words, plural
@@ -29,10 +29,10 @@ Addresses = Mapping[tuple[ConfiguredProvider | None, str, str], str]
 
 def classify(item: StateObject, addresses: Addresses) -> Finding:
     outcome = item.outcome
-    if outcome.seen is Seen.UNCHECKED:
+    if outcome.status is ReadStatus.UNCHECKED:
         reason = outcome.why_unchecked or "it was not read"
         return _make_finding(item, Bucket.UNCHECKED, reason=reason, cause=outcome.cause)
-    if outcome.seen is Seen.ARCHIVED:
+    if outcome.status is ReadStatus.ARCHIVED:
         reason = _with_owner(item, addresses) or "the console says that it is archived"
         return _make_finding(item, Bucket.ARCHIVED, reason=reason)
     if outcome.state is None:

@@ -29,7 +29,7 @@ from opsconsole.drift.model import (
 from opsconsole.drift.stack import StackState, StackStates, StateObject, report_rewritten
 from opsconsole.drift.unmanaged import find_unmanaged, lists_were_read
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
-from opsconsole.lifecycle.interface import ReadOutcome, Seen
+from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
 from opsconsole.reconcile.prior import warn_unsettled
 from opsconsole.reconcile.providers import (
     OnStop,
@@ -55,6 +55,7 @@ class CheckOptions:
         baseline: The entries of the accepted drift.
         count_unmanaged: Kinds of unmanaged objects that count as drift, of `unmanaged_kinds`.
         shard: The part of all stacks that is checked; None: all stacks.
+        some_stacks: Whether only some stacks of a program are checked.
     """
 
     read_only: bool = False
@@ -62,6 +63,7 @@ class CheckOptions:
     baseline: Sequence[Entry] = ()
     count_unmanaged: Collection[str] = COUNTED_BY_DEFAULT
     shard: Shard | None = None
+    some_stacks: bool = False
 
 
 @dataclass
@@ -167,13 +169,20 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
     findings, undetermined = _add_declarations(findings, states.read)
     listed = not unlisted and lists_were_read(objects)
     now = utc_now()
-    certain = len(states.read) == len(states.stacks)
+    certain = len(states.read) == len(states.stacks) and not options.some_stacks
     findings, problems = apply_baseline(
-        options.baseline, findings, now.date(), certain=certain, listed=listed
+        options.baseline,
+        findings,
+        now.date(),
+        certain=certain,
+        listed=listed,
+        counted=counted_types,
     )
     drifted = any(finding.is_drift for finding in findings)
     read_whole = [
-        item.outcome for item in objects if item.outcome.seen is Seen.PRESENT and not item.is_unread
+        item.outcome
+        for item in objects
+        if item.outcome.status is ReadStatus.PRESENT and not item.is_unread
     ]
     return DriftReport(
         findings=tuple(sorted(findings, key=lambda finding: finding.stack)),
@@ -231,17 +240,17 @@ def _explain(item: StateObject, why: str, read_only: bool) -> StateObject:
     """
     read = item.instance.read
     if read is None:
-        read = ReadOutcome(None, diagnostics=(error(why),), seen=Seen.UNCHECKED, reason=why)
+        read = ReadOutcome(None, diagnostics=(error(why),), status=ReadStatus.UNCHECKED, reason=why)
     elif item.instance.unsettled:
         unsettled = warn_unsettled(item.address)
         read = read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
     elif (
-        read.seen is Seen.UNCHECKED
+        read.status is ReadStatus.UNCHECKED
         and read.cause is None
         and item.instance.type_name == HOST.type_name
         and item.provider is not None
     ):
-        reader = item.provider.session.learned(HostReader)
+        reader = item.provider.session.singleton(HostReader)
         reason = reader.explain_unreadable(read_only=read_only)
         read = read._replace(reason=reason or read.reason)
     else:
@@ -288,8 +297,8 @@ def _describe_host_reads(objects: Iterable[StateObject], *, read_only: bool) -> 
     methods: dict[str, None] = {}
     for item in objects:
         if item.provider is not None and item.instance.type_name == HOST.type_name:
-            reader = item.provider.session.learned(HostReader)
+            reader = item.provider.session.singleton(HostReader)
             # A console that gave no answer did not show how hosts are read.
-            if item.outcome.seen is not Seen.UNCHECKED or reader.operation is None:
+            if item.outcome.status is not ReadStatus.UNCHECKED or reader.operation is None:
                 methods[reader.describe(read_only=read_only)] = None
     return " ".join(methods)

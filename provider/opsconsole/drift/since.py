@@ -81,6 +81,9 @@ def _is_resolved(
         return not unmanaged or part.type_name in report.scope.listed
     if finding.bucket is Bucket.UNCHECKED or what in finding.unobserved:
         return False
+    # It is there still, and only its kind does not count in this check.
+    if finding.bucket is Bucket.UNMANAGED and not finding.counted:
+        return False
     # The attribute is gone with its object, and the drift of the object itself is new.
     if finding.is_drift and finding.bucket in (Bucket.MISSING, Bucket.ARCHIVED):
         return None

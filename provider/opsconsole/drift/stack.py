@@ -18,7 +18,7 @@ from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.drift.model import Bucket, Finding
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator, Program
-from opsconsole.lifecycle.interface import ReadOutcome, Seen
+from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
 from opsconsole.reconcile.prior import PriorInstance, from_state
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import ConfiguredProvider
@@ -165,7 +165,7 @@ class StateObject:
     @property
     def is_unread(self) -> bool:
         """Whether the object, or a part of it, could not be read."""
-        return self.outcome.seen is Seen.UNCHECKED or self.outcome.cause is not None
+        return self.outcome.status is ReadStatus.UNCHECKED or self.outcome.cause is not None
 
     @property
     def base_url(self) -> str:

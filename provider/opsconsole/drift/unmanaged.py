@@ -18,10 +18,12 @@ from opsconsole.drift.buckets import text_of
 from opsconsole.drift.model import Bucket, Finding, console_digest
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import ConsoleError
+from opsconsole.lifecycle.interface import ReadStatus
 from opsconsole.lifecycle.missing import explain_gap
-from opsconsole.lifecycle.session import ConsoleSession
+from opsconsole.lifecycle.session import ConsoleSession, map_limited
 from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES, SPECIALTY
 from opsconsole.resources.agent.known import KnownAgents
+from opsconsole.text import plural
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import OPERATIONS, documented_for
 
@@ -88,16 +90,51 @@ async def find_unmanaged(
         session, base_url = provider.session, provider.session.settings.base_url
         listed, problems = await read_inventory(session, counted_types)
         unlisted += problems
-        incomplete += _report_incomplete_lists(session, counted_types, listed)
         # An object whose console is not known may belong to this one.
         managed = [item for item in objects if item.base_url in (base_url, "")]
         on_console = [item for item in objects if item.provider is provider]
+        if AGENT_PLUGIN.type_name in counted_types:
+            unlisted += await _read_plugins(on_console, session)
+        incomplete += _report_incomplete_lists(session, counted_types, listed)
         where = console_digest(base_url) if sharded else ""
         for finding in _find_on_console(on_console, managed, session, counted_types, listed):
             # The object may have been found already, under other settings of the same console.
             key = (base_url, finding.type_name, finding.id)
             findings.setdefault(key, replace(finding, undecided=sharded, console=where))
     return list(findings.values()), [*unlisted, *incomplete]
+
+
+async def _read_plugins(
+    objects: Sequence[StateObject], session: ConsoleSession
+) -> list[Diagnostic]:
+    """Read the plugins of the agents that were read by another operation.
+
+    The list of an agent with attachments in state was read for these, or is reported with them.
+    """
+    attachments = _select_type(objects, AGENT_PLUGIN.type_name)
+    owners = {item.instance.before["agent_id"] for item in attachments}
+    agents = [
+        item.id
+        for item in _select_type(objects, AGENT.type_name)
+        if item.outcome.status is ReadStatus.PRESENT
+        and item.instance.before.get("plugin_ids") is None
+        and item.id not in owners
+    ]
+
+    async def read(agent_id: str) -> ConsoleError | None:
+        try:
+            await session.list_once("plugin_list", agent_id)
+        except ConsoleError as problem:
+            return problem
+        return None
+
+    found = await map_limited(agents, read, session.settings.max_concurrency)
+    problems = [problem for problem in found if problem is not None]
+    if not problems:
+        return []
+    whose = plural(len(problems), AGENT.title)
+    summary = f"The plugins of {whose} were not read, so unmanaged ones are not reported"
+    return [error(summary, cause=problems[0].cause)]
 
 
 def lists_were_read(objects: Iterable[StateObject]) -> bool:
@@ -170,7 +207,7 @@ def _unmanaged_plugins(
         agent_id = agent.instance.before["id"]
         # An agent in two states is handled once.
         listing = lists.pop(agent_id, None)
-        if listing is None or session.learned(KnownAgents).is_gone(agent_id):
+        if listing is None or session.singleton(KnownAgents).is_gone(agent_id):
             continue
         # A managed set of plugins is compared as an attribute of the agent.
         if agent.instance.before.get("plugin_ids") is not None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 
-from opsconsole.document_models import what_is_wrong
+from opsconsole.document_models import describe_errors
 from opsconsole.emulator.document import CONNECT_FIELDS, FIELDS, ONLY_AT_CREATION, NonEmpty, Strings
 from opsconsole.emulator.profiles import Profile
 
@@ -32,7 +32,7 @@ def read(what: str, validate: Callable[[Any], Read], value: Any) -> Read:
     try:
         return validate(value)
     except ValidationError as problem:
-        raise BadBody(f"{what}: {what_is_wrong(problem)}") from None
+        raise BadBody(f"{what}: {describe_errors(problem)}") from None
 
 
 def with_switches(profile: Profile, values: Mapping[str, Any]) -> Profile:

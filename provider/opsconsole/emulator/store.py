@@ -111,7 +111,7 @@ def _keys(value: Any) -> tuple[Any, ...]:
 
 
 COLLECTIONS = {
-    **dict(document.KINDS.values()),
+    **{kind.collection: kind.id_prefix for kind in document.KINDS.values()},
     "attachments": "att",
     "tasks": "tsk",
     "keys": "key",

@@ -64,7 +64,7 @@ class Evaluated:
     Attributes:
         values: Every attribute of the definition: null if it is not declared, UNKNOWN if it is
             known only after apply.
-        sensitive: Paths of sensitive values, in addition to those of the definition.
+        sensitive: Paths of sensitive values, in addition to the definition's own.
     """
 
     values: Values
@@ -77,7 +77,6 @@ class OutputValue:
 
     Attributes:
         value: A wire value; UNKNOWN, in whole or in part, if known only after apply.
-        type: The type of the value.
         sensitive: Whether the output is declared sensitive.
     """
 
@@ -89,7 +88,7 @@ class OutputValue:
 
     @property
     def stored_type(self) -> Any:
-        """The type in the form that states have, such as `["list", "string"]`."""
+        """The type as states write it, such as `["list", "string"]`."""
         return type_to_json(self.type)
 
 
@@ -98,8 +97,6 @@ class ImportTarget:
     """The target of one `import` block, or of one entry of the block's `for_each`.
 
     Attributes:
-        address: The instance to import to.
-        id: The import id.
         provider: The key of the provider block to use; empty for the resource's own provider.
         title: The name of the import in messages.
     """
@@ -179,7 +176,7 @@ class Evaluator(NameResolver):
     def provider_config(self, key: str) -> Evaluated:
         """Return the settings of a provider block.
 
-        Only a configuration without an alias may lack a block: no settings are set then.
+        Without a block, the configuration without an alias sets nothing.
 
         Args:
             key: `opsconsole`, `opsconsole.alias`, or with `for_each` `opsconsole.alias["key"]`.
@@ -230,11 +227,7 @@ class Evaluator(NameResolver):
         return {name: self.output(name) for name in self.program.outputs}
 
     def check_local(self, name: str) -> None:
-        """Evaluate a local value.
-
-        Raises:
-            UserError: The local value cannot be evaluated.
-        """
+        """Evaluate a local value; UserError if that fails."""
         reference, scope = Reference(("local", name)), self.scope()
         scope.work.start()
         try_step(f"local.{name}", "", lambda _: scope.resolve(reference), self.program.locals[name])
@@ -271,7 +264,7 @@ class Evaluator(NameResolver):
 
     def _import(self, block: Import, scope: Scope) -> ImportTarget:
         title = block.title
-        target = try_step(title, "to", instance_address, block.to, scope)
+        target = try_step(title, "to", parse_instance, block.to, scope)
         if target.module:
             raise OnlyTerraform(f"{title}: it names a module.", f"{title}: a module")
         to_text = partial(convert, wanted=STRING)
@@ -293,7 +286,7 @@ class Evaluator(NameResolver):
         """
         scope = self.scope(instance.names)
         return tuple(
-            try_step(instance.block.title, "replace_triggered_by", trigger, text, scope)
+            try_step(instance.block.title, "replace_triggered_by", parse_trigger, text, scope)
             for text in instance.block.lifecycle_block.replace_triggered_by
         )
 
@@ -349,7 +342,7 @@ def _argument_error(
     return UserError(f'{title}: there is no argument "{name}".', did_you_mean(name, settable))
 
 
-def instance_address(text: str, scope: Scope) -> Address:
+def parse_instance(text: str, scope: Scope) -> Address:
     """Parse an instance's address, evaluating an index in it.
 
     Raises:
@@ -361,8 +354,8 @@ def instance_address(text: str, scope: Scope) -> Address:
     return address
 
 
-def trigger(text: str, scope: Scope) -> Trigger:
-    """Parse an entry of `replace_triggered_by`; raises as `instance_address`."""
+def parse_trigger(text: str, scope: Scope) -> Trigger:
+    """Parse an entry of `replace_triggered_by`; raises as `parse_instance`."""
     address, rest = _split(_steps(parse_expression(text), scope))
     if address.mode == "data" or address.type in ("var", "local", "each", "count"):
         raise EvaluationError(f"{text} names no resource")
@@ -390,7 +383,7 @@ def _split(steps: tuple[Any, ...]) -> tuple[Address, AttributePath]:
     if len(names) < own or not all(isinstance(name, str) for name in names):
         raise EvaluationError("an address is required")
     if names[0] == "module":
-        # Callers refuse an address in a module, whatever else it names.
+        # Callers refuse every address in a module.
         return Address(names[1], names[1], module=f"module.{names[1]}"), ()
     rest = steps[own:]
     key: InstanceKey = None
@@ -452,7 +445,6 @@ class _Search:
         self._lines: dict[str, Mapping[tuple[str, ...], int]] = {}
 
     def run(self) -> None:
-        """Find the mistakes in references, local values, blocks, providers, imports and outputs."""
         evaluator = self._evaluator
         program = evaluator.program
         for problem, owner in find_reference_mistakes(program):

@@ -97,7 +97,7 @@ def parse_arguments(text: str) -> list[tuple[str, Node]]:
         EvaluationError: The text has something else. The message begins with the line.
         BeyondBounds: An expression is nested too deeply.
     """
-    parser = Parser(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    parser = Parser(text.removeprefix("\ufeff"))
     try:
         return _parse(lambda: list(parser.arguments()))
     except EvaluationError as error:
@@ -346,7 +346,7 @@ class Parser:
                 node = _make_step(node, self._until("]", self._expression))
 
     def _step(self, source: Node) -> Node:
-        """Read what follows a dot: a name, or an index as Terraform 0.11 wrote it."""
+        """Read the name after a dot, or an index as Terraform 0.11 wrote it."""
         # Only skips blanks. Read as a token, `0.1` in `a.0.1` would be one number.
         self._peek()
         if match := _OLD_INDEX.match(self.text, self.at):
@@ -539,7 +539,7 @@ def _assemble(parts: list[_Part]) -> Node:
 
 
 def _template(parts: Iterator[_Part], ends: tuple[str, ...]) -> tuple[Template, str]:
-    """Return the template up to one of the directives `ends`, and the directive that was found."""
+    """Return the template up to one of the directives `ends`, and that directive."""
     nodes: list[Node] = []
     for part in parts:
         if isinstance(part, Node):

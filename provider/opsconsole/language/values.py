@@ -1,8 +1,8 @@
 """The values of the language: a type, plain data, and marks.
 
 The data of a value is a JSON value: None (null), UNKNOWN, str, bool, a Number, a list (for a list,
-set or tuple) or a dict (for a map or object). The type is stored once, beside the data. So null and
-unknown values have a type like any other value, at every depth.
+set or tuple) or a dict (for a map or object). The type stands beside the data, so null and unknown
+values have a type like any other value, at every depth.
 
 A mark (sensitive, ephemeral) is on the smallest value that carries it. In the data of a collection,
 a marked part is a `Marked`. Results computed from a marked value are marked too.
@@ -55,7 +55,6 @@ class Type:
 
     @property
     def attributes(self) -> dict[str, Type]:
-        """The types of the attributes of an object by name."""
         return dict(zip(self.names, self.inner, strict=True))
 
     def __eq__(self, other: object) -> bool:
@@ -94,34 +93,29 @@ COLLECTIONS: Final = frozenset(("list", "set", "map"))
 """The kinds of types whose elements all have the same type."""
 
 
-def list_of(element: Type) -> Type:
-    """Return the type of lists of `element`."""
+def list_type(element: Type) -> Type:
     return Type("list", (element,))
 
 
-def set_of(element: Type) -> Type:
-    """Return the type of sets of `element`."""
+def set_type(element: Type) -> Type:
     return Type("set", (element,))
 
 
-def map_of(element: Type) -> Type:
-    """Return the type of maps of `element`."""
+def map_type(element: Type) -> Type:
     return Type("map", (element,))
 
 
 def tuple_type(elements: Iterable[Type]) -> Type:
-    """Return the type of tuples with these elements."""
     return Type("tuple", elements)
 
 
 def object_type(attributes: Mapping[str, Type]) -> Type:
-    """Return the type of objects with these attributes."""
     names = sorted(attributes)
     return Type("object", (attributes[name] for name in names), names)
 
 
 def type_to_json(type: Type) -> Any:
-    """Return the form that Terraform writes into states and plans, such as `["list", "string"]`."""
+    """Return a type as Terraform writes it into states and plans, such as `["list", "string"]`."""
     if not type.inner and type.kind in _SIMPLE:
         return type.kind
     inner = [type_to_json(item) for item in type.inner]
@@ -133,7 +127,7 @@ def type_to_json(type: Type) -> Any:
 
 
 def type_from_json(written: Any) -> Type:
-    """Return the type for the form that states use.
+    """Return a type from the form in states.
 
     Raises:
         LookupError, TypeError, AttributeError, ValueError: `written` is not such a form.
@@ -161,8 +155,6 @@ class Marked:
 
 
 class Value:
-    """A value of the language."""
-
     __slots__ = ("_size", "data", "marks", "type")
 
     def __init__(
@@ -178,19 +170,17 @@ class Value:
 
     @property
     def size(self) -> int:
-        """How many parts the value has at all depths; a repeated part counts each time."""
+        """The number of parts at all depths; a repeated part counts each time."""
         if self._size is None:
             self._size = _size_of(self.data)
         return self._size
 
     @property
     def kind(self) -> str:
-        """The kind of the value's type."""
         return self.type.kind
 
     @property
     def is_null(self) -> bool:
-        """Whether the value is null."""
         return self.data is None
 
     @property
@@ -199,7 +189,6 @@ class Value:
         return self.data is not UNKNOWN and not (self.kind == "set" and holds_unknown(self.data))
 
     def mark(self, marks: Marks) -> Value:
-        """Return this value with `marks` added."""
         return Value(self.type, self.data, self.marks | marks, self._size) if marks else self
 
     def unmark(self) -> Value:
@@ -207,7 +196,7 @@ class Value:
         return Value(self.type, self.data, size=self._size) if self.marks else self
 
     def unmark_deep(self) -> tuple[Any, Marks]:
-        """Return the data without marks at any depth, and all marks found."""
+        """Return the data without marks at any depth, and all these marks."""
         found = set(self.marks)
         data = strip_marks(self.data, found)
         return data, frozenset(found)
@@ -217,7 +206,6 @@ NULL: Final = Value(DYNAMIC, None)
 
 
 def unknown(type: Type = DYNAMIC, marks: Marks = NO_MARKS) -> Value:
-    """Return an unknown value."""
     return Value(type, UNKNOWN, marks)
 
 
@@ -250,17 +238,13 @@ def _size_of(data: Any) -> int:
 
 
 def check_length(characters: int) -> None:
-    """Refuse a text that would be too long, before it is made.
-
-    Raises:
-        BeyondBounds: The text would be too long.
-    """
+    """Raise BeyondBounds for a text that would be too long, before it is made."""
     if characters > MAX_TEXT:
         raise BeyondBounds(f"a text of more than {MAX_TEXT:,} characters")
 
 
 def check_size(parts: int) -> int:
-    """Return the size of a value, unless the value is too large.
+    """Return the size of a value.
 
     Raises:
         BeyondBounds: The value is too large. Code that writes or compares a value visits all parts.
@@ -282,16 +266,16 @@ def list_value(items: Iterable[Value], element: Type) -> Value:
     """Return a list of values of the type `element`; raises as `check_size`."""
     values = list(items)
     size = _total(values)
-    return Value(list_of(element), [pack(item) for item in values], size=size)
+    return Value(list_type(element), [pack(item) for item in values], size=size)
 
 
 def map_value(items: Mapping[str, Value], element: Type) -> Value:
     """Return a map of values of the type `element`; raises as `check_size`."""
     size = _total(items.values())
-    return Value(map_of(element), {name: pack(item) for name, item in items.items()}, size=size)
+    return Value(map_type(element), {name: pack(item) for name, item in items.items()}, size=size)
 
 
-def tuple_of(items: Iterable[Value]) -> Value:
+def tuple_value(items: Iterable[Value]) -> Value:
     """Return a tuple; raises as `check_size`."""
     values = list(items)
     size = _total(values)
@@ -299,7 +283,7 @@ def tuple_of(items: Iterable[Value]) -> Value:
     return Value(tuple_type(item.type for item in values), data, size=size)
 
 
-def object_of(items: Mapping[str, Value]) -> Value:
+def object_value(items: Mapping[str, Value]) -> Value:
     """Return an object; raises as `check_size`."""
     size = _total(items.values())
     data = {name: pack(item) for name, item in items.items()}
@@ -342,12 +326,12 @@ def is_sequence(value: Value, *, sets: bool = True) -> bool:
     return value.kind in ("list", "tuple") or (sets and value.kind == "set")
 
 
-def of_python(data: Any) -> Value:
+def from_python(data: Any) -> Value:
     """Convert plain data to a value: lists become tuples, dicts objects, and None has no type."""
     if isinstance(data, Value):
         return data
     if isinstance(data, str):
-        return Value(STRING, data)
+        return Value(STRING, to_nfc(data))
     # Checked before numbers, because in Python a bool is an int.
     if isinstance(data, bool):
         return Value(BOOL, data)
@@ -356,9 +340,9 @@ def of_python(data: Any) -> Value:
     if isinstance(data, float):
         return Value(NUMBER, from_float(data))
     if isinstance(data, list | tuple):
-        return tuple_of(map(of_python, data))
+        return tuple_value(map(from_python, data))
     if isinstance(data, dict):
-        return object_of({name: of_python(item) for name, item in data.items()})
+        return object_value({to_nfc(name): from_python(item) for name, item in data.items()})
     return Value(DYNAMIC, data)
 
 

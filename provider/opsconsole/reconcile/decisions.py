@@ -70,7 +70,7 @@ class PlanInput:
 
 
 async def decide_changes(lifecycle: BaseLifecycle, inputs: Sequence[PlanInput]) -> list[Decision]:
-    """Return what happens to declared instances of one type and provider, in order."""
+    """Plan declared instances of one type and provider; return the decisions in order."""
     plans = await lifecycle.plan([_first_request(item) for item in inputs])
     planned = zip(inputs, plans, strict=True)
     return [await _decide_change(lifecycle, item, plan) for item, plan in planned]
@@ -92,7 +92,7 @@ def _first_request(item: PlanInput) -> PlanRequest:
 
 
 async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOutcome) -> Decision:
-    """Return what happens to an instance, after the answer to its first request."""
+    """Turn the answer to an instance's first request into a decision."""
     prior, block, config, planned = item.prior, item.block, item.config, plan.planned
     reason = _replacement_reason(item, plan)
     diagnostics = [*lifecycle.definition.problems(config), *plan.diagnostics]
@@ -139,7 +139,7 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
 
 
 def _replacement_reason(item: PlanInput, plan: PlanOutcome) -> str:
-    """Return Terraform's reason to replace an instance, or nothing."""
+    """Return Terraform's reason to replace an instance, or ""."""
     if item.prior is None or plan.failed:
         return ""
     if item.prior.stored.tainted:
@@ -159,40 +159,38 @@ def _action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:
 
 
 def without_ignored(block: Block, config: Values, prior: Values) -> Values:
-    """Return a declaration with what `ignore_changes` names taken from `prior`, if both have it."""
+    """Return `config` with the parts that `ignore_changes` names taken from `prior`."""
     if block.lifecycle_block.ignore_all:
         return {name: prior[name] for name in config}
     merged: Any = config
     for path in sorted(set(block.lifecycle_block.ignore_changes), key=str):
-        merged = _take_over(merged, prior, path)
+        merged = _replace_at(merged, prior, path)
     return cast("Values", merged)
 
 
-def _take_over(value: Any, prior: Any, path: AttributePath) -> Any:
+def _replace_at(value: Any, prior: Any, path: AttributePath) -> Any:
     """Return `value` with the part at `path` of `prior`, where both have one."""
     if not path:
         return prior
     step, rest = path[0], path[1:]
     if isinstance(value, dict) and isinstance(prior, dict) and step in value and step in prior:
-        return value | {step: _take_over(value[step], prior[step], rest)}
+        return value | {step: _replace_at(value[step], prior[step], rest)}
     if not (isinstance(value, list) and isinstance(prior, list) and isinstance(step, int)):
         return value
     if step >= min(len(value), len(prior)):
         return value
-    return [*value[:step], _take_over(value[step], prior[step], rest), *value[step + 1 :]]
+    return [*value[:step], _replace_at(value[step], prior[step], rest), *value[step + 1 :]]
 
 
 async def plan_removals(
     lifecycle: BaseLifecycle, leaving: Iterable[tuple[PriorInstance, Removal]]
 ) -> list[PlanOutcome]:
-    """Plan the removal of instances of one type and provider, each with why it is removed."""
     return await lifecycle.plan(
         [PlanRemoval(item.value or {}, item.private, why, item.address) for item, why in leaving]
     )
 
 
 def refuse_prevented(address: str, *, replaced: bool = False) -> Diagnostic:
-    """Refuse a removal that `prevent_destroy` forbids."""
     verb = "replaced" if replaced else "destroyed"
     return error(
         f"{address} would be {verb}, which its lifecycle.prevent_destroy forbids",
@@ -203,13 +201,13 @@ def refuse_prevented(address: str, *, replaced: bool = False) -> Diagnostic:
 def is_triggered(
     instance: Instance, evaluator: Evaluator, changes_of: Mapping[str, Sequence[Change]]
 ) -> bool:
-    """Return whether anything that `replace_triggered_by` names changes.
+    """Return whether an object named in `replace_triggered_by` changes.
 
     Args:
         changes_of: The changes planned for all instances of a configuration address.
 
     Raises:
-        UserError: a reference cannot be evaluated, or names no resource.
+        UserError: A reference cannot be evaluated, or names no resource.
     """
     return any(
         _changes(change, named.path)
@@ -239,12 +237,12 @@ def _at(value: object, path: AttributePath) -> object:
 def output_changes(
     evaluator: Evaluator | None, state: State, names: Collection[str] | None = None
 ) -> tuple[OutputChange, ...]:
-    """Return the changes of outputs, of `names` alone where these are given.
+    """Return the changes of outputs: of `names`, or of all.
 
-    Without an evaluator all of them are removed.
+    Without an evaluator, every output is removed.
 
     Raises:
-        UserError: an output cannot be evaluated.
+        UserError: An output cannot be evaluated.
     """
     before = state.outputs
     after = _evaluate_outputs(evaluator, names)
@@ -259,9 +257,11 @@ def output_changes(
             # State holds no output that is null.
             action = Action.CREATE if new_value is not None else Action.NO_OP
         else:
-            stays = same(old_value, new_value) and old.sensitive == new.sensitive
+            # As in core, an empty list and an empty tuple differ by their type alone.
+            kind_stays = (old.type, old.sensitive) == (new.stored_type, new.sensitive)
+            stays = same(old_value, new_value) and kind_stays
             action = Action.NO_OP if stays else Action.UPDATE
-        # A sensitive old value makes the change sensitive, whatever the new value is.
+        # A sensitive old value makes the change sensitive, even if the new value is not.
         sensitive = any(item.sensitive for item in (old, new) if item is not None)
         changes.append(OutputChange(name, action, old_value, new_value, sensitive))
     return tuple(changes)
@@ -279,10 +279,10 @@ def _evaluate_outputs(
 
 
 def keep_outputs(evaluator: Evaluator | None, state: State, names: Collection[str]) -> None:
-    """Put the outputs `names` into state; an output that is not known yet keeps its value there.
+    """Put outputs into state; one that is not known yet keeps its value there.
 
     Raises:
-        UserError: an output cannot be evaluated.
+        UserError: An output cannot be evaluated.
     """
     outputs = _evaluate_outputs(evaluator, names)
     for name in names:
@@ -295,9 +295,9 @@ def keep_outputs(evaluator: Evaluator | None, state: State, names: Collection[st
 
 
 def keep_known_outputs(evaluator: Evaluator, state: State, names: Collection[str]) -> None:
-    """Put the known outputs among `names` into state after an incomplete run."""
+    """Put the known outputs into state after an incomplete run."""
     for name in names:
-        # What an output refers to may not have been done.
+        # The output may refer to a step that was not done.
         with suppress(UserError):
             if name in evaluator.program.outputs:
                 keep_outputs(evaluator, state, [name])

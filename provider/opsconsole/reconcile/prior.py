@@ -1,4 +1,4 @@
-"""The instances of a state as planning begins with them.
+"""Reads the instances of a state for planning.
 
 Values in a state or a saved plan must have the shape of their definition.
 """
@@ -37,9 +37,7 @@ Name = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class PriorInstance:
-    """An instance or a deposed object in state, or an object that an import names.
-
-    The result of its read is kept with it.
+    """An instance or deposed object in state, or an object to import, with the result of its read.
 
     Attributes:
         stored: The object as state holds it, or as an import names it.
@@ -98,16 +96,16 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
     return instances
 
 
-def read_deposed(state: State, known: Mapping[str, PriorInstance]) -> dict[str, PriorInstance]:
+def read_deposed(state: State, prior: Mapping[str, PriorInstance]) -> dict[str, PriorInstance]:
     """Return the deposed objects of a state, by the names that plans give them.
 
     Args:
-        known: The instances, under the addresses that `moved` blocks give them.
+        prior: The instances, after `moved` blocks.
 
     Raises:
         UserError: State holds one of a module, or of a newer schema.
     """
-    moved = {item.previous_address: item.address for item in known.values()}
+    moved = {item.previous_address: item.address for item in prior.values()}
     objects = {}
     for address in state.addresses():
         for key in state.deposed_keys(address):
@@ -124,12 +122,11 @@ def read_deposed(state: State, known: Mapping[str, PriorInstance]) -> dict[str, 
 
 def read_all(state: State) -> dict[str, PriorInstance]:
     """Return the managed instances and the deposed objects of a state; raises as both reads do."""
-    known = read_prior(state)
-    return known | read_deposed(state, known)
+    prior = read_prior(state)
+    return prior | read_deposed(state, prior)
 
 
 def _value_in_state(name: str, address: Address, stored: InstanceObject) -> Values:
-    """Return the value of an object in state that is called `name` in messages."""
     definition = RESOURCES.get(address.type)
     if definition is None or address.module:
         raise UserError(
@@ -220,7 +217,7 @@ _RESTORE = "Nothing was changed. Restore the state from its backup, or from vers
 
 
 def keys_by_block(addresses: Iterable[Address]) -> PresentKeys:
-    """Return a function that returns the keys that the instances of a resource have in state."""
+    """Return a function from a block to the keys of its instances."""
     keys: dict[str, list[InstanceKey]] = {}
     for address in addresses:
         keys.setdefault(address.config, []).append(address.key)
@@ -230,13 +227,13 @@ def keys_by_block(addresses: Iterable[Address]) -> PresentKeys:
 def from_state(
     name: str, definition: ResourceDefinition | DataSourceDefinition, attributes: Values
 ) -> Values:
-    """Return the wire value of attributes as state writes them: sets sorted, every name present.
+    """Return the wire value of attributes in state: sets sorted, every name present.
 
     Args:
         name: The name of their object in messages.
 
     Raises:
-        UserError: An attribute is of another shape than its definition says.
+        UserError: An attribute does not have the shape of its definition.
     """
     value = definition.empty()
     for attribute_name, given in attributes.items():

@@ -21,6 +21,7 @@ from opsconsole.language import (
     example_values,
     lasting_values,
     readable_references,
+    to_wire,
 )
 from opsconsole.reconcile.providers import full_source
 from opsconsole.reports.json_values import without_empty
@@ -106,7 +107,7 @@ def _expressions(arguments: Mapping[str, Json]) -> dict[str, Any]:
 
 def _expression(value: Json) -> dict[str, Any]:
     references = [part for item in readable_references(value) for part in _prefixes(item)]
-    return {"constant_value": value} | without_empty({"references": references})
+    return {"constant_value": to_wire(value)} | without_empty({"references": references})
 
 
 def _prefixes(reference: Reference) -> Iterator[str]:

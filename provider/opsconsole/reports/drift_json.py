@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from opsconsole import __version__
 from opsconsole.diagnostics import Diagnostic
-from opsconsole.document_models import what_is_wrong
+from opsconsole.document_models import describe_errors
 from opsconsole.drift.model import (
     BaselineProblem,
     Bucket,
@@ -105,7 +105,7 @@ def read_report(path: Path) -> DriftReport:
     try:
         return report_of(DriftDocument.model_validate(content))
     except ValidationError as problem:
-        raise _refuse(path, what_is_wrong(problem)) from None
+        raise _refuse(path, describe_errors(problem)) from None
     except UserError as problem:
         raise _refuse(path, problem.message.removesuffix(".")) from problem
 

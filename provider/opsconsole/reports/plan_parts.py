@@ -12,7 +12,7 @@ from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, Outpu
 from opsconsole.reports.value_diff import TO_NULL, Line, changed_value, diff_lines, lines_of_value
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address, instance_and_key, instance_of
-from opsconsole.text import SENSITIVE, join_words, natural_order, plural, printable, scalar
+from opsconsole.text import SENSITIVE, format_scalar, join_words, natural_order, plural, printable
 from opsconsole.values import UNKNOWN
 
 _SYMBOLS = {
@@ -24,6 +24,14 @@ _SYMBOLS = {
     Action.REPLACE: "-/+",
     Action.DELETE: "-",
     Action.FORGET: ".",
+}
+_EFFECTS = {
+    Action.CREATE: "will be created",
+    Action.ADOPT: "will be adopted: it is on the console already",
+    Action.READ: "will be read during apply",
+    Action.UPDATE: "will be updated in-place",
+    Action.DELETE: "will be destroyed",
+    Action.FORGET: "will no longer be managed, but will not be destroyed",
 }
 LEGEND = (
     ("+", "create"),
@@ -51,7 +59,7 @@ def remarks_on(change: Change) -> list[str]:
     if change.previous_address and change.action is not Action.NO_OP:
         remarks.append(f"moved from {printable(change.previous_address)}")
     if change.import_id:
-        remarks.append(f"imported from {scalar(change.import_id)}")
+        remarks.append(f"imported from {format_scalar(change.import_id)}")
         if change.action is Action.REPLACE:
             remarks.append("Warning: this destroys the imported object")
     if change.reason and (reason := _reason(change)):
@@ -92,14 +100,7 @@ def describe_change(change: Change) -> str:
         }.get(change.reason, "must be replaced")
     if change.action is Action.DELETE and change.cascade:
         return f"will be {cascade_effect(change.type_name)}"
-    return {
-        Action.CREATE: "will be created",
-        Action.ADOPT: "will be adopted: it is on the console already",
-        Action.READ: "will be read during apply",
-        Action.UPDATE: "will be updated in-place",
-        Action.DELETE: "will be destroyed",
-        Action.FORGET: "will no longer be managed, but will not be destroyed",
-    }[change.action]
+    return _EFFECTS[change.action]
 
 
 def _reason(change: Change) -> str:
@@ -110,7 +111,9 @@ def _reason(change: Change) -> str:
         ),
         "delete_because_no_module": f"because {place.module} is no longer declared",
         "delete_because_count_index": f"because index {place.key} is beyond count",
-        "delete_because_each_key": f"because key {scalar(place.key)} is no longer in for_each",
+        "delete_because_each_key": (
+            f"because key {format_scalar(place.key)} is no longer in for_each"
+        ),
         "delete_because_no_move_target": (
             f"because {place.type}.{place.name}, where it was moved to, is not declared"
         ),

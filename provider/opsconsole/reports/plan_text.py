@@ -31,10 +31,10 @@ from opsconsole.text import (
     PLAIN,
     SIGN_COLOURS,
     Pen,
+    format_scalar,
     natural_order,
     plural,
     printable,
-    scalar,
     wrap_lines,
 )
 from opsconsole.values import holds_unknown
@@ -228,7 +228,7 @@ def _cascade_text(host: Change, cascaded: Sequence[Change], pen: Pen) -> Iterato
     effect = cascade_effect(*(change.type_name for change in cascaded))
     yield f"    # {effect} by the deletion of {printable(host.address)}, without a call:"
     for change in cascaded:
-        name = label_of(change, scalar)
+        name = label_of(change, format_scalar)
         yield f"      {pen.sign('-')} {printable(change.address)} {name}".rstrip()
         for note in change.notes:
             yield f"        ({printable(note)})"

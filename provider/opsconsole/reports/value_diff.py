@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from opsconsole.definition import Kind
-from opsconsole.text import KNOWN_AFTER_APPLY, SENSITIVE, plural, printable, scalar
+from opsconsole.text import KNOWN_AFTER_APPLY, SENSITIVE, format_scalar, plural, printable
 from opsconsole.values import UNKNOWN, Value, Values, same
 
 TO_NULL: Final = " -> null"
@@ -70,7 +70,7 @@ def lines_of_value(
         lines += [Line(depth + 1, "", printable(text), mark=inner) for text in value.split("\n")]
         lines.append(Line(depth, "", f"EOT{tail}", mark=sign))
     else:
-        shown = "[]" if value == [] else "{}" if value == {} else scalar(value)
+        shown = "[]" if value == [] else "{}" if value == {} else format_scalar(value)
         lines = [Line(depth, sign, f"{head}{shown}{tail}")]
     return lines
 
@@ -131,7 +131,7 @@ def changed_value(
         yield from _add_remark(lines_of_value(old, depth, "-", head, tail), remark)
         yield from lines_of_value(new, depth, "+", head, tail)
     else:
-        yield Line(depth, "~", f"{head}{scalar(old)} -> {scalar(new)}{tail}", remark)
+        yield Line(depth, "~", f"{head}{format_scalar(old)} -> {format_scalar(new)}{tail}", remark)
 
 
 def _add_remark(lines: Iterable[Line], remark: str) -> Iterator[Line]:

@@ -6,6 +6,7 @@ beside its definition, and is imported on first use (`lifecycles`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Final
@@ -24,6 +25,9 @@ RESOURCES: Final[Mapping[str, ResourceDefinition]] = {
     for definition in (SPECIALTY, HOST, AGENT, AGENT_PLUGIN, BLACKLISTED_COMMAND)
 }
 """The resources by Terraform type name."""
+
+_PREFIX: Final = re.compile(r"(\w+_)…|(\w+=)[A-Z]+")
+"""The prefix of an import id, as its example in the definition shows it."""
 
 
 @cache
@@ -57,6 +61,16 @@ def owning_types() -> frozenset[str]:
     return frozenset(owners[-1].type_name for owners in above if owners)
 
 
+def resource_of_id(text: str) -> ResourceDefinition | None:
+    """Return the resource of an import id with a prefix of the document's examples, or None."""
+    for definition in RESOURCES.values():
+        prefixes = ("".join(found) for found in _PREFIX.findall(definition.import_id))
+        if text.startswith(tuple(prefixes)):
+            # The id of an attachment begins with the id of its agent.
+            return AGENT_PLUGIN if definition is AGENT and "/" in text else definition
+    return None
+
+
 def blockers_of(definition: ResourceDefinition) -> list[tuple[ResourceDefinition, str]]:
     """Return the resources that block a resource's deletion, each with the attribute."""
     return [
@@ -82,4 +96,5 @@ __all__ = [
     "owners_above",
     "owning_types",
     "referred_to",
+    "resource_of_id",
 ]

@@ -65,7 +65,7 @@ async def _read_agent_plugins(
 ) -> Outcome:
     agent_id = config["agent_id"]
     try:
-        listing = await lifecycle.session.learned(KnownAgents).plugins(agent_id)
+        listing = await lifecycle.session.singleton(KnownAgents).plugins(agent_id)
     except NotFound as problem:
         return _refuse(
             f"There is no agent {agent_id} that this key can see", str(problem), ("agent_id",)
@@ -76,7 +76,7 @@ async def _read_agent_plugins(
 async def _read_host(
     lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values
 ) -> Outcome:
-    if not lifecycle.session.learned(HostReader).operation:
+    if not lifecycle.session.singleton(HostReader).operation:
         return _refuse(
             "Hosts cannot be read under these settings",
             f'host_read = "empty_update" reads one by an update without a field.{HOST_GET_HINT}',

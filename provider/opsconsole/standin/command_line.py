@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from opsconsole.errors import UserError
 from opsconsole.standin.verbs import VERBS, Flag, Verb
-from opsconsole.text import read_switch
+from opsconsole.text import parse_bool
 
 GROUPS = frozenset(("state", "providers", "workspace", "metadata"))
 """The first words of two-word verbs."""
@@ -174,7 +174,7 @@ def _read_flags(
 
 
 def _read_switch(name: str, value: str | None) -> str:
-    on = True if value is None else read_switch(value)
+    on = True if value is None else parse_bool(value)
     if on is None:
         raise UserError(f"-{name} is on or off, not {value!r}.", f"Write -{name} or -{name}=false.")
     return "true" if on else "false"

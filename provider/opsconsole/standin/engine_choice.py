@@ -99,11 +99,11 @@ def _maker_of_plan(call: ProgramCall, directory: Path) -> str:
 def find_terraform_only(directory: Path) -> str:
     """Name the part of a directory's program that only Terraform can run, or return empty."""
     from opsconsole.language import OnlyTerraform, UnreadProgram, check_support, load_directory
-    from opsconsole.state import encrypts_states, expression_in, supports_backend
+    from opsconsole.state import expression_in, is_native_backend, must_encrypt_states
 
     if not any(path.name.endswith(_PROGRAM) for path in directory.iterdir()):
         return ""
-    if encrypts_states(os.environ):
+    if must_encrypt_states(os.environ):
         return "TF_ENCRYPTION, which has states encrypted"
     try:
         try:
@@ -125,7 +125,7 @@ def find_terraform_only(directory: Path) -> str:
             "opsconsole"
         ):
             return f"the provider {key}"
-    if program.backend is not None and not supports_backend(program.backend.kind):
+    if program.backend is not None and not is_native_backend(program.backend.kind):
         return f"the backend {program.backend.kind}"
     if program.backend is not None and (text := expression_in(program.backend.settings)):
         return f"an expression in the backend {program.backend.kind} ({text})"

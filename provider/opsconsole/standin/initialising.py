@@ -29,9 +29,9 @@ from opsconsole.state import (
     RunOptions,
     State,
     backend_for,
+    is_native_backend,
     open_state,
     read_state,
-    supports_backend,
     workspace_of,
 )
 from opsconsole.terraform_binary import engine_of
@@ -184,7 +184,7 @@ def _copy_state(
 
 def _check_source(directory: Path, source: ConfiguredBackend | None) -> None:
     engine = engine_of(directory).name
-    if source is not None and not supports_backend(source.kind):
+    if source is not None and not is_native_backend(source.kind):
         raise UserError(
             f"The state is in the backend {source.kind}, which only {engine} supports.",
             f"Set OPSCONSOLE_ENGINE=terraform to let {engine} copy it.",

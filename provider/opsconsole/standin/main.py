@@ -17,7 +17,7 @@ from opsconsole.cli.standard_streams import OutputStream, open_descriptors, text
 from opsconsole.errors import TRY_LATER, UserError
 from opsconsole.standin.command_line import GROUPS, ProgramCall, read_call
 from opsconsole.standin.verbs import VERBS, Verb
-from opsconsole.text import plural, read_switch
+from opsconsole.text import parse_bool, plural
 
 if TYPE_CHECKING:
     import argparse
@@ -127,7 +127,7 @@ def _read_arguments(call: ProgramCall, verb: Verb) -> argparse.Namespace:
     passed = [f"-{name}={value}" for name, value in call.flags if verb.flags[name].use == "pass"]
     args = build_parser(command[0]).parse_args([*command, *passed, *call.operands])
     args.standin = True
-    if hasattr(args, "input") and read_switch(os.environ.get("TF_INPUT", "")) is False:
+    if hasattr(args, "input") and parse_bool(os.environ.get("TF_INPUT", "")) is False:
         args.input = False
     saved = getattr(args, "planfile", None)
     if saved is None and any(here.glob("*.tf.json")):

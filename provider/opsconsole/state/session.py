@@ -1,4 +1,4 @@
-"""A session on a state: runs changes, journal, writes and closing in the right order.
+"""A session on a state: changes, journal, writes and closing in the right order.
 
 An intent is durable before its call, and a completed change before the next step that depends on
 it. The backup is made before the first write of the state. The journal is removed only after the
@@ -46,13 +46,12 @@ _SMALL: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Cadence:
-    """When to write the state during a run: after `seconds` or `changes`, whichever comes first.
+    """The times of writes during a run: after `seconds` or `changes`, if either is reached.
 
-    The cost of a write grows with the size of the state, so with a fixed interval a run's cost
-    would grow with the square of its length. A write therefore waits until the previous write makes
-    up less than `share` of the time since. All writes together then cost at most that share of the
-    run plus one write, which is linear. Changes that are not in the state yet are durable in the
-    journal.
+    A write costs as much as the state is large, so with a fixed interval a run's cost would grow
+    with the square of its length. A write therefore waits until the previous write makes up less
+    than `share` of the time since. All writes together then cost at most that share of the run plus
+    one write, which is linear. Changes that are not in the state yet are durable in the journal.
     """
 
     seconds: float = 5.0
@@ -130,33 +129,21 @@ class StateSession:
         self.close()
 
     def begin(self) -> None:
-        """Make sure that changes can be written, before the run sends its first request.
-
-        Raises:
-            UserError: The journal cannot be written.
-        """
+        """Make sure that changes can be written, before the run sends its first request."""
         with held_signals():
             self._open_journal().flush_now()
 
     def replace(self, data: bytes) -> None:
-        """Replace the whole stored state, after a backup; nothing else is done in this session.
-
-        Raises:
-            UserError: The state cannot be written.
-        """
+        """Replace the whole stored state, after a backup; UserError if it cannot be written."""
         self._backend.back_up()
         self._backend.write(data)
 
     def name_lost_changes(self, state: State) -> str:
-        """Name what an interrupted run changed and another state does not hold; empty if none."""
+        """Name the changes of an interrupted run that another state does not hold."""
         return _name_changes(changes_missing_from(state, self._recovered))
 
     def leave_recovered(self) -> None:
-        """Stop now: leave what an interrupted run changed in the journal, as that run left it.
-
-        Raises:
-            UserError: The journal cannot be written.
-        """
+        """Stop now, and leave the changes of an interrupted run in the journal."""
         self._open_journal().append(Changes(tuple(self._recovered)))
         self.abandon()
 
@@ -174,11 +161,7 @@ class StateSession:
         return _name_calls(dropped)
 
     def finish_recovery(self) -> None:
-        """Write recovered changes, and make earlier writes durable.
-
-        Raises:
-            UserError: The state or the journal cannot be written.
-        """
+        """Write recovered changes, and make earlier writes durable; UserError if that fails."""
         assert self._journal is not None
         if self._backend.embeds_journal:
             # Another run embedded its journal, or Terraform dropped it: embed the journal of this
@@ -206,7 +189,7 @@ class StateSession:
 
     @property
     def unrecorded_changes(self) -> int:
-        """How many changes of `state` are not in the journal yet."""
+        """The number of changes of `state` that are not in the journal yet."""
         return len(self._pending)
 
     @property
@@ -309,11 +292,7 @@ class StateSession:
         return journal is not None and journal.size > self._state_size // 2
 
     async def checkpoint(self) -> None:
-        """Write the state now, in a thread, while changes continue.
-
-        Raises:
-            UserError: The state cannot be written. Everything is in the journal.
-        """
+        """Write the state now, in a thread, while changes continue."""
         async with self._writing:
             await self._write_now()
 
@@ -330,11 +309,7 @@ class StateSession:
             raise
 
     def mark_settled(self, intents: Iterable[str]) -> None:
-        """Note that the outcomes of these calls of earlier runs are now known.
-
-        Raises:
-            UserError: The note cannot be made durable.
-        """
+        """Note the outcomes of calls of earlier runs durably; UserError if that fails."""
         done = set(intents)
         settled = tuple(call.id for call in self.open_intents if call.id in done)
         if settled:
@@ -364,11 +339,7 @@ class StateSession:
             self._finish_journal(self._journal)
 
     def abandon(self) -> None:
-        """Stop now: make the journal durable and leave it for the next run.
-
-        Raises:
-            UserError: The journal cannot be written.
-        """
+        """Stop now: make the journal durable, and leave it for the next run."""
         self._finish(self._keep_journal)
 
     def _keep_journal(self) -> None:
@@ -377,11 +348,7 @@ class StateSession:
             self._journal.flush_now()
 
     def _finish(self, save: Callable[[], None]) -> None:
-        """Save all changes once, and release the lock even if saving fails.
-
-        Raises:
-            UserError: Saving failed. The error names the changes that are saved nowhere else.
-        """
+        """Save all changes once, and release the lock even if saving fails."""
         if self._closed:
             return
         self._closed = True
@@ -485,7 +452,6 @@ class StateSession:
             journal.remove()
 
     def _to_user_error(self, error: Exception) -> UserError:
-        """Turn any failure to save the state or its journal into an error for the user."""
         if isinstance(error, UserError):
             return error
         if isinstance(error, (OSError, MemoryError)):
@@ -512,7 +478,7 @@ class StateSession:
             sentences.append(f"It is not known whether these took place: {_name_calls(intents)}.")
         if (lost or is_gone) and (rescued := self._rescue()) is not None:
             sentences.append(f"The whole state is in {rescued}.")
-            remedies.append(self._backend.way_back(rescued))
+            remedies.append(self._backend.restore_hint(rescued))
         error.message = " ".join([error.message, *sentences])
         error.remedy = " ".join(filter(None, [error.remedy, *remedies]))
         return error
@@ -539,13 +505,13 @@ class StateSession:
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
-    """The data for one write of the state, fixed when the write begins.
+    """The data for one write of the state.
 
     Attributes:
         before: The serial before it was raised.
         count: How many changes were made since the last write.
         position: How many records of the journal the state includes.
-        intents: The open intents, which are embedded in the document.
+        intents: The open intents, to embed in the document.
     """
 
     state: State
@@ -565,7 +531,7 @@ def _name_calls(intents: Iterable[Intent]) -> str:
 
 
 def _passes(check: Callable[[], None]) -> bool:
-    """Return whether a check raises no error."""
+    """Return whether a check raises no UserError."""
     try:
         check()
     except UserError:

@@ -37,9 +37,7 @@ _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 
 
 def find_binary(directory: Path) -> str:
-    """Return the command that accesses the backend of a directory.
-
-    The command is TERRAFORM_BINARY_NAME, or the engine of the directory.
+    """Return the command that accesses a directory's backend: TERRAFORM_BINARY_NAME, or its engine.
 
     Raises:
         UserError: No such command is installed.
@@ -120,12 +118,11 @@ class TerraformBackend(Backend):
         return self._stored
 
     def close(self) -> None:
-        """Release the lock file, so that other native runs in this directory can continue."""
         if self._descriptor != NOT_OPEN:
             release_file(self._marker, self._descriptor)
             self._descriptor = NOT_OPEN
 
-    def why_unlocked(self) -> str:
+    def unlocked_reason(self) -> str:
         return f"{self.name} is reached through Terraform, which cannot hold its lock for a run."
 
     def check_force_unlock(self, lock_id: str) -> None:
@@ -185,7 +182,7 @@ class TerraformBackend(Backend):
 
 
 def read_with_terraform(kind: str, config: Mapping[str, Any], workspace: str) -> tuple[str, State]:
-    """Read the state of another program, by running Terraform in a folder made for that.
+    """Read the state of another program with Terraform, in a temporary folder.
 
     Raises:
         UserError: Terraform is not installed, or cannot read the state.

@@ -83,7 +83,13 @@ def _with_id(entry: dict[str, Any]) -> dict[str, Any]:
     return entry
 
 
+def _whole(value: Any) -> Any:
+    # JSON has one type of number: 1.0 is an integer, too.
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 _OrNone = _lenient(None)
+_Integer = Annotated[int, BeforeValidator(_whole)]
 _SHORTEN = AfterValidator(partial(shorten, most=_MAX_TEXT_LENGTH))
 _Text = Annotated[str, _SHORTEN]
 _Word = Annotated[str, StringConstraints(min_length=1), _SHORTEN]
@@ -141,14 +147,14 @@ class ListEnvelope(AnswerBody):
     object: Literal["list"] = "list"
     data: list[Annotated[dict[str, Any], AfterValidator(_with_id)]]
     has_more: bool | None = None
-    total_count: int | None = None
+    total_count: _Integer | None = None
 
 
 class RowResult(AnswerBody):
     """The verdict on one row of an import; an absent or unusable member is None."""
 
     title = "verdict"
-    index: Annotated[int | None, _OrNone] = None
+    index: Annotated[_Integer | None, _OrNone] = None
     status: Annotated[_Text | None, _OrNone] = None
     id: Annotated[_Id | None, _OrNone] = None
     error: Annotated[_Text | None, _OrNone] = None
@@ -169,7 +175,7 @@ class ImportResult(AnswerBody):
     object: Literal["import_result"] = "import_result"
     dry_run: Annotated[bool, _lenient(False)] = False
     stopped: Annotated[bool, _lenient(False)] = False
-    counts: Annotated[dict[str, int], _each(int), _lenient({})] = {}
+    counts: Annotated[dict[str, _Integer], _each(_Integer), _lenient({})] = {}
     results: list[RowResult]
 
 

@@ -15,7 +15,7 @@ from opsconsole.language.failures import (
     EvaluationError,
     UnsupportedExpression,
 )
-from opsconsole.language.functions.collections import whole
+from opsconsole.language.functions.collections import require_whole
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.numbers import (
     Number,
@@ -44,7 +44,7 @@ def _floor(number: Number) -> Number:
 
 @Signature("signum", (NUMBER,))
 def _signum(number: Number) -> Number:
-    value = whole(number)
+    value = require_whole(number)
     return int64((value > 0) - (value < 0))
 
 
@@ -98,7 +98,7 @@ def _parseint(text: Any, base: Number) -> Number:
     if text.type != STRING:
         raise EvaluationError("a string is required")
     text = text.data
-    radix = whole(base)
+    radix = require_whole(base)
     if not 2 <= radix <= 62:
         raise EvaluationError("the base must be 2 to 62")
     if len(text) > MAX_EXPONENT:

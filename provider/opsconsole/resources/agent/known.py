@@ -17,7 +17,7 @@ from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import Forbidden
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import NOT_PERMITTED, ReadOutcome, ReadRequest
-from opsconsole.lifecycle.missing import refused_read
+from opsconsole.lifecycle.missing import outcome_of_refused_read
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import AGENT, HOST
 from opsconsole.text import first_items, join_words
@@ -109,7 +109,7 @@ def doubt_plugins(
     session: ConsoleSession, plugin_ids: Iterable[Any], attribute: str
 ) -> list[Diagnostic]:
     """Warn of ids that no list of the run shows."""
-    shown = session.learned(KnownAgents).shown_plugins
+    shown = session.singleton(KnownAgents).shown_plugins
     unseen = [item for item in plugin_ids if isinstance(item, str) and item not in shown]
     if not unseen or not shown:
         return []
@@ -195,4 +195,4 @@ def not_permitted(
     # An object that is being imported has no more than its ids.
     if not request.private and {"id", "agent_id", "plugin_id"}.issuperset(known):
         raise problem
-    return refused_read(lifecycle, request, reason, problem)
+    return outcome_of_refused_read(lifecycle, request, reason, problem)

@@ -25,12 +25,12 @@ from opsconsole.lifecycle.interface import (
     PlanRemoval,
     ReadOutcome,
     ReadRequest,
+    ReadStatus,
     Removal,
-    Seen,
     UnsettledCreate,
     UpdateRequest,
 )
-from opsconsole.lifecycle.missing import BY_404, explain_gap, keep_if_missing, refusal
+from opsconsole.lifecycle.missing import BY_404, explain_gap, keep_if_missing, warn_refused
 from opsconsole.lifecycle.planning import (
     Proposal,
     creation_fields,
@@ -75,7 +75,7 @@ class AgentLifecycle(BaseLifecycle):
 
     def __init__(self, session: ConsoleSession) -> None:
         super().__init__(session)
-        self._known = session.learned(KnownAgents)
+        self._known = session.singleton(KnownAgents)
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
         config = request.config
@@ -98,12 +98,12 @@ class AgentLifecycle(BaseLifecycle):
         policy, _ = self.session.settings.on_missing_of(HOST.name)
         if host_id is None or policy == "error":
             return False
-        is_gone = await self.session.learned(HostReader).is_gone(host_id)
+        is_gone = await self.session.singleton(HostReader).is_gone(host_id)
         if is_gone:
             self.session.gone[HOST.name].add(host_id)
         return is_gone
 
-    def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
+    def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         self._note_plugin_set(request.prior["id"], proposal.planned)
         name = self.name(request.prior, request.address)
         diagnostics = doubt_ids(self.session, request.config, request.prior)
@@ -120,7 +120,7 @@ class AgentLifecycle(BaseLifecycle):
         if isinstance(plugin_ids, list) and UNKNOWN not in plugin_ids:
             self._known.plugin_sets[agent_id] = frozenset(plugin_ids)
 
-    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+    def _diagnose_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         prior = request.prior
         name = self.name(prior, request.address)
         return judge_removal(name, prior, request.removal, deletable=self.has_operation("delete"))
@@ -129,7 +129,7 @@ class AgentLifecycle(BaseLifecycle):
         """Note an agent in state, so that messages about a specialty can name it."""
         self._known.meet(state, address)
 
-    def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> ReadOutcome:
+    def update_from_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> ReadOutcome:
         """Update an agent from the answer to an attach or a detach.
 
         `archived` is kept, although `status` is volatile. An incomplete Agent changes nothing.
@@ -142,7 +142,7 @@ class AgentLifecycle(BaseLifecycle):
         if _is_before(answer.get("updated_at"), request.prior["updated_at"]):
             return kept
         try:
-            outcome = super().take_answer(request, _without_plugins(answer))
+            outcome = super().update_from_answer(request, _without_plugins(answer))
         except UnexpectedAnswer:
             return kept
         if answer.get("status") != "archived" or outcome.state is None:
@@ -179,7 +179,7 @@ class AgentLifecycle(BaseLifecycle):
             outcome = ReadOutcome(prior, private, unobserved=self._unread)
         if status == "archived":
             if not _was_created_archived(request):
-                return ReadOutcome(None, seen=Seen.ARCHIVED)
+                return ReadOutcome(None, status=ReadStatus.ARCHIVED)
             archived = warn_created_archived(self.name(prior, request.address))
             outcome = outcome._replace(diagnostics=(archived,))
         if prior.get("plugin_ids") is None or outcome.state is None:
@@ -200,7 +200,7 @@ class AgentLifecycle(BaseLifecycle):
             # The agent was shown: a 404 says that its list is not visible to this key.
             forbidden = isinstance(problem, Forbidden)
             reason = PLUGINS_NOT_PERMITTED if forbidden else _PLUGINS_NOT_SHOWN
-            refused = refusal(f"The plugin_ids of the {self.name(state)}", reason, problem)
+            refused = warn_refused(f"The plugin_ids of the {self.name(state)}", reason, problem)
             return outcome._replace(
                 state=state,
                 diagnostics=(*outcome.diagnostics, refused),
@@ -308,9 +308,8 @@ class AgentLifecycle(BaseLifecycle):
         diagnostics: tuple[Diagnostic, ...] = ()
         names = [a.name for a in self.answer_fields if a.settable and a.name != "plugin_ids"]
         changes = {name: planned[name] for name in changed_fields(prior, planned, names)}
-        if changes and self.has_operation("update"):
-            body = _without_unset(changes)
-            answer = await update_once(self, request, prior["id"], body)
+        if sent := {name: changes[name] for name in changes if name in self.updated_names}:
+            answer = await update_once(self, request, prior["id"], _without_unset(sent))
         if planned["plugin_ids"] is not None and planned["plugin_ids"] != prior["plugin_ids"]:
             self._note_plugin_set(prior["id"], planned)
             await self.session.before_write("update", [request])
@@ -405,7 +404,7 @@ class AgentLifecycle(BaseLifecycle):
                 # The deletion of its host, which archives it, is not begun any more.
                 return Outcome(prior, request.private, begun=False)
             known = self._known.meet(prior, request.address)
-            self.session.learned(HostDeletions).released[known.id] = known
+            self.session.singleton(HostDeletions).released[known.id] = known
         return Outcome(None, diagnostics=self.unplanned_warnings(request, diagnostics))
 
     async def is_there(self, object_id: str) -> bool:

@@ -27,12 +27,12 @@ from opsconsole.lifecycle.interface import (
     PlanRemoval,
     ReadOutcome,
     ReadRequest,
+    ReadStatus,
     ReportOutcomes,
-    Seen,
     UnsettledCreate,
     UpdateRequest,
 )
-from opsconsole.lifecycle.missing import outcome_of_missing, unchecked_by_list
+from opsconsole.lifecycle.missing import outcome_of_missing, outcome_of_unlisted
 from opsconsole.lifecycle.planning import Proposal, fill_unknown, propose_creation, request_of
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
@@ -95,7 +95,7 @@ async def listed_after(
         return None
     session.forget_list("plugin_list", agent_id)
     try:
-        listing = await session.learned(KnownAgents).plugins(agent_id)
+        listing = await session.singleton(KnownAgents).plugins(agent_id)
     except NotFound:
         # Nothing is attached to a missing agent.
         return False
@@ -113,7 +113,7 @@ class AgentPluginLifecycle(BaseLifecycle):
 
     def __init__(self, session: ConsoleSession) -> None:
         super().__init__(session)
-        self._known = session.learned(KnownAgents)
+        self._known = session.singleton(KnownAgents)
         self._attaching: dict[str, _AttachQueue] = {}
 
     @property
@@ -129,7 +129,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         diagnostics += doubt_plugins(self.session, [planned["plugin_id"]], "plugin_id")
         return PlanOutcome(planned, diagnostics=tuple(diagnostics))
 
-    def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
+    def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         return self._check_plugin_set(request.config)
 
     def _check_plugin_set(self, values: Values) -> list[Diagnostic]:
@@ -164,7 +164,7 @@ class AgentPluginLifecycle(BaseLifecycle):
             private_state = private_state._replace(extra={**private_state.extra, _STAYS: True})
         return plan._replace(private=private_state.encode())
 
-    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+    def _diagnose_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         agent_id, plugin_id = _ids_of(request.prior)
         if plugin_id not in self._known.plugin_sets.get(agent_id, ()):
             return ()
@@ -176,7 +176,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         if self._host_of(request) in self.session.gone[HOST.name]:
             self.session.gone[AGENT.name].add(agent_id)
         if self._known.is_gone(agent_id):
-            return ReadOutcome(None, seen=Seen.ARCHIVED)
+            return ReadOutcome(None, status=ReadStatus.ARCHIVED)
         try:
             listing = await self._known.plugins(agent_id)
         except NotFound as problem:
@@ -191,7 +191,7 @@ class AgentPluginLifecycle(BaseLifecycle):
             return self._outcome_of_entry(request, entry)
         if listing.complete:
             return outcome_of_missing(self, request, _NOT_LISTED)
-        return unchecked_by_list(self, request, "the agent's plugins", listing)
+        return outcome_of_unlisted(self, request, "the agent's plugins", listing)
 
     def _outcome_of_entry(self, request: ReadRequest, entry: Mapping[str, Any]) -> ReadOutcome:
         outcome = self.outcome_of_read(request.prior, request.private, entry)
@@ -225,7 +225,9 @@ class AgentPluginLifecycle(BaseLifecycle):
         ]
         # Also by a list that may not be whole: attaching a plugin twice does no harm.
         return [
-            Outcome(*read[:3]) if read.seen is Seen.PRESENT else NEVER_CREATED
+            Outcome(read.state, read.private, read.diagnostics)
+            if read.status is ReadStatus.PRESENT
+            else NEVER_CREATED
             for read in await self.read(requests)
         ]
 
@@ -296,7 +298,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         except ApiError as problem:
             # Some consoles still list the plugins of archived agents, and refuse to detach them.
             host_id = self._host_of(request)
-            if host_id is not None and await self.session.learned(HostReader).is_gone(host_id):
+            if host_id is not None and await self.session.singleton(HostReader).is_gone(host_id):
                 return Outcome(None)
             if not isinstance(problem, NotFound):
                 raise

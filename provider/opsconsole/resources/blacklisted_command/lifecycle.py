@@ -34,7 +34,6 @@ _OF_ACCESS = ("FORBIDDEN", "ORG_ACCESS_DENIED")
 """The documented codes of a 403 that are about access, not about a license."""
 
 _CHECK_CONSOLE = "Check that base_url names the console, and its version."
-_WRITTEN = ("pattern", "description", "org_id")
 
 
 class BlacklistedCommandLifecycle(BaseLifecycle):
@@ -42,7 +41,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
 
     definition: ClassVar[ResourceDefinition] = BLACKLISTED_COMMAND
 
-    def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
+    def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         return self._plan_row(proposal.planned, request.config, request.prior)[1]
 
     def _plan_row(
@@ -51,7 +50,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         """Plan the update of a known row; return the changed fields and diagnostics."""
         _apply_no_description(planned, config)
         diagnostics = _apply_scope(planned, config)
-        changed = changed_fields(row, planned, _WRITTEN)
+        changed = changed_fields(row, planned, self.updated_names)
         if changed:
             mark_unknown(self.definition, planned, changed)
         return changed, diagnostics
@@ -114,7 +113,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         if row_id is not None:
             row = await self._fetch_row(row_id)
             return self.claim_object(request, row_id) or await self.write(request, row)
-        body = {name: planned[name] for name in _WRITTEN if planned[name] is not UNKNOWN}
+        body = {name: planned[name] for name in self.updated_names if planned[name] is not UNKNOWN}
         # Of these, only `org_id` has null as a value of its own: tenant-wide.
         body = {name: body[name] for name in body if body[name] is not None or name == "org_id"}
         return await create_once(self, request, body)
@@ -230,7 +229,7 @@ def _refuse_scope(problem: ApiError, name: str, row: Values, planned: Values) ->
     tenant = row.get("org_id") is None or planned.get("org_id") is None
     needs = " Writing a tenant-wide row takes tenant-level access." if tenant else ""
     field = problem.problem.field
-    path = (field,) if field in _WRITTEN else ("org_id",)
+    path = (field,) if field and field in BLACKLISTED_COMMAND.by_name else ("org_id",)
     return error(
         f"This key sees the {name} but may not write its scope",
         f"The row is {_describe_scope(row)}, the declaration says {_describe_scope(planned)}."

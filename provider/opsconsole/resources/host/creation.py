@@ -55,8 +55,8 @@ class BulkCreate:
         self._report = report
         self._rehearsal = rehearsal
         self._session = lifecycle.session
-        self._deletions = lifecycle.session.learned(HostDeletions)
-        self._imports = lifecycle.session.learned(GuardedImports)
+        self._deletions = lifecycle.session.singleton(HostDeletions)
+        self._imports = lifecycle.session.singleton(GuardedImports)
         self._named: dict[str, list[str]] = {}
 
     async def run(self, requests: Sequence[CreateRequest]) -> None:

@@ -120,7 +120,7 @@ class FileImport:
     judged: int = 0
 
     def __post_init__(self) -> None:
-        self._imports = self.session.learned(GuardedImports)
+        self._imports = self.session.singleton(GuardedImports)
 
     async def run(self, rows: Rows) -> None:
         total = len(rows.rows)

@@ -26,7 +26,7 @@ from opsconsole.lifecycle.interface import (
     UnsettledCreate,
     UpdateRequest,
 )
-from opsconsole.lifecycle.missing import refused_read, warn_abandoned
+from opsconsole.lifecycle.missing import outcome_of_refused_read, warn_abandoned
 from opsconsole.lifecycle.planning import Proposal
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import HOST
@@ -79,8 +79,8 @@ class HostLifecycle(BaseLifecycle):
     def __init__(self, session: ConsoleSession) -> None:
         super().__init__(session)
         self._planned_names = PlannedHostNames()
-        self._reader = session.learned(HostReader)
-        self._imports = session.learned(GuardedImports)
+        self._reader = session.singleton(HostReader)
+        self._imports = session.singleton(GuardedImports)
 
     @property
     def creates_together(self) -> int:
@@ -131,7 +131,7 @@ class HostLifecycle(BaseLifecycle):
             return plan
         return plan._replace(diagnostics=self._planned_names.add_creation(plan.planned or {}))
 
-    def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
+    def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         name = self.name(request.prior)
         diagnostics = [_warn_drift(name, item, request) for item in proposal.drifted]
         if proposal.replaced:
@@ -147,8 +147,8 @@ class HostLifecycle(BaseLifecycle):
             )
         return diagnostics
 
-    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
-        staying = super()._judge_removal(request)
+    def _diagnose_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+        staying = super()._diagnose_removal(request)
         if staying or self.session.plans_whole:
             return staying
         return self._planned_names.add_deletion(request.prior)
@@ -161,7 +161,7 @@ class HostLifecycle(BaseLifecycle):
             answer = await self._reader.read(host_id)
         except Forbidden as problem:
             how = "" if self.has_operation("read") else _BY_WRITING
-            return refused_read(self, request, f"{NOT_PERMITTED}{how}", problem)
+            return outcome_of_refused_read(self, request, f"{NOT_PERMITTED}{how}", problem)
         except BadRequest as problem:
             if self.has_operation("read"):
                 raise
@@ -169,7 +169,7 @@ class HostLifecycle(BaseLifecycle):
             reason = "the console refuses an empty update, by which hosts are read"
             if self._reader.refused:
                 return request.leave_unchecked(reason, *diagnostics)
-            return refused_read(self, request, reason, problem)
+            return outcome_of_refused_read(self, request, reason, problem)
         self.session.note_holder(HOST.type_name, host_id, request.address or self.name(prior))
         outcome = self.outcome_of_read(prior, request.private, answer)
         if outcome.state is None or outcome.state is prior:
@@ -209,7 +209,7 @@ class HostLifecycle(BaseLifecycle):
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, host_id = request.prior, request.prior["id"]
-        deletions = self.session.learned(HostDeletions)
+        deletions = self.session.singleton(HostDeletions)
         is_adopted = (HOST.type_name, host_id) in self.session.adopted
         if is_adopted and not HOST.is_abandoned(prior):
             deletions.end(host_id)
@@ -261,7 +261,7 @@ def _list_released(
     session: ConsoleSession, host_id: str, *, may_be_gone: bool
 ) -> tuple[Diagnostic, ...]:
     """Name the agents that left management in this run and whose host was not deleted."""
-    released = session.learned(HostDeletions).released.values()
+    released = session.singleton(HostDeletions).released.values()
     agents = [agent for agent in released if agent.host_id == host_id]
     if not agents:
         return ()

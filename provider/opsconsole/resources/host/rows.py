@@ -73,7 +73,7 @@ async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
     Raises:
         OtherHost: The host is not the one of this row.
     """
-    reader = lifecycle.session.learned(HostReader)
+    reader = lifecycle.session.singleton(HostReader)
     if not reader.operation:
         return unread_outcome(row)
     try:
@@ -118,7 +118,9 @@ def _outcome_of_answer(
     fixed = [name for name in CREATION_ONLY if name in declared]
     shown = values_shown(map(HOST.by_name.__getitem__, fixed), answer)
     not_kept = {name: shown[name] for name in changed_fields(state, shown, shown)}
-    private = PrivateState.decode(outcome.private).with_not_kept(not_kept).encode()
+    private = outcome.private
+    if not_kept:
+        private = PrivateState.decode(private).with_not_kept(not_kept).encode()
     outcome = Outcome(state, private, (*diagnostics, *outcome.diagnostics))
     unshown = [name for name in fixed if name not in shown]
     if unshown:
@@ -167,7 +169,7 @@ async def _read_existing(
     session: ConsoleSession, host_id: str
 ) -> tuple[Mapping[str, Any], tuple[Diagnostic, ...]]:
     """Read a host; empty if hosts cannot be read."""
-    reader = session.learned(HostReader)
+    reader = session.singleton(HostReader)
     if not reader.operation:
         return {}, ()
     try:

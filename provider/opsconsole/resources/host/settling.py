@@ -38,7 +38,7 @@ async def settle_host_creates(
     control = _control_rows(rows, existing)
     try:
         sent = [row.fields for row in rows] + [fields for _, fields in control.values()]
-        result = await lifecycle.session.learned(GuardedImports).dry_run(sent)
+        result = await lifecycle.session.singleton(GuardedImports).dry_run(sent)
     except (BadRequest, TooLarge, DryRunIgnored) as problem:
         lifecycle.log(problem, "settle what an earlier run may have created")
         return [STILL_UNSETTLED] * len(rows)

@@ -26,8 +26,8 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.missing import (
     explain_gap,
     outcome_of_missing,
+    outcome_of_unlisted,
     plan_gone,
-    unchecked_by_list,
 )
 from opsconsole.lifecycle.planning import (
     propose_adoption,
@@ -39,7 +39,7 @@ from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import SPECIALTY
 from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.resources.host.deletions import HostDeletions
-from opsconsole.text import did_you_mean, nanoseconds
+from opsconsole.text import did_you_mean, parse_duration
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Values
@@ -86,8 +86,8 @@ class SpecialtyLifecycle(BaseLifecycle):
             and config.get("id") is None
         )
 
-    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
-        staying = super()._judge_removal(request)
+    def _diagnose_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+        staying = super()._diagnose_removal(request)
         if staying or self.has_operation("create"):
             return staying
         return (
@@ -109,7 +109,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         if listing.complete:
             how = "The search shows every specialty, and this one is not among them."
             return outcome_of_missing(self, request, how)
-        return unchecked_by_list(self, request, "specialties", listing)
+        return outcome_of_unlisted(self, request, "specialties", listing)
 
     async def _create(self, request: CreateRequest) -> Outcome:
         config, planned = request.config, request.planned
@@ -145,7 +145,7 @@ class SpecialtyLifecycle(BaseLifecycle):
 
     async def send_delete(self, prior: Values) -> Mapping[str, Any]:
         """Delete a specialty; try again after each host whose agents may have carried it."""
-        hosts = self.session.learned(HostDeletions)
+        hosts = self.session.singleton(HostDeletions)
         deadline = asyncio.get_running_loop().time() + _delete_timeout(prior)
         while True:
             # Noted before the call: a host that goes while it is under way calls for another try.
@@ -189,7 +189,7 @@ class SpecialtyLifecycle(BaseLifecycle):
 
     def _refuse_carried(self, prior: Values, problem: Conflict) -> Diagnostic:
         summary = f"An agent still carries the {self.name(prior)}"
-        known = self.session.learned(KnownAgents)
+        known = self.session.singleton(KnownAgents)
         others = problem.problem.texts - {prior["id"]}
         carriers = self.session.named_in(others) or sorted(
             str(agent)
@@ -229,7 +229,7 @@ def _delete_timeout(prior: Values) -> float:
     if not isinstance(declared, str):
         return _DEFAULT_DELETE_TIMEOUT
     try:
-        return nanoseconds(declared) / 10**9
+        return parse_duration(declared) / 10**9
     except ValueError:
         # The definition bounds the form, so it is longer than Go can hold: wait the longest time.
         return 2**63 / 10**9

@@ -198,7 +198,7 @@ _LOG_IN = (
 
 
 def _credentials(settings: BackendSettings) -> tuple[Any, str]:
-    """Return credentials as Terraform's users configure them, and the project that they name."""
+    """Return credentials as Terraform's users configure them, and their project."""
     if token := settings.text("access_token", "GOOGLE_OAUTH_ACCESS_TOKEN"):
         return credentials.Credentials(token), ""
     given = settings.text("credentials", "GOOGLE_BACKEND_CREDENTIALS", "GOOGLE_CREDENTIALS")

@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Sequence
 from typing import Any
 
 ODD: tuple[Any, ...] = (
@@ -83,8 +82,3 @@ def _changed_bytes(data: bytes, chance: random.Random) -> bytes:
     if action < 0.85:
         return data[:place] + data[place : place + 50] * chance.randint(2, 40) + data[place:]
     return data[:place]
-
-
-def compact(documents: Sequence[Any]) -> list[bytes]:
-    """Return documents as JSON, as seeds."""
-    return [json.dumps(document).encode() for document in documents]
