@@ -29,8 +29,8 @@ def find_contradictions(tree: Tree, stack: cdktf.TerraformStack) -> list[str]:
     # Warnings only, as a console may accept these. A stack that is synthesised again is checked
     # again, and gets each of them once.
     for item, text in [*_hosts_of_one_name(here), *_jump_hosts(tree, here, None)]:
-        if (item, text) not in tree.remarked and _is_there(item):
-            tree.remarked.add((item, text))
+        if (item, text) not in tree.warned and _is_there(item):
+            tree.warned.add((item, text))
             line = f" ({item._place})" if item._place else ""
             cdktf.Annotations.of(item).add_warning(f"{text}{line}")
     problems = [*_find_duplicates(here), *_attachments(tree, here), *_jump_hosts(tree, here, False)]
