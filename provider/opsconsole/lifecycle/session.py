@@ -83,7 +83,7 @@ class ConsoleSession:
         answers_about_others: The console's last answer about each object that came with a write of
             another resource, by type and id.
         adopted: Type and id of the objects that a creation of this run has taken over from
-            another declaration.
+            another declaration, or that it has attached.
         deletes_begun: How many deletions have begun, of any resource.
         woken: Set, and replaced, when callers that wait should look again.
     """
