@@ -262,11 +262,13 @@ class Plan:
     def changes_nothing(self) -> bool:
         """Whether an apply would change nothing."""
         if self.mode == "refresh-only":
-            return not self.drift
-        # Reading a data source changes nothing.
-        return not any(
-            change.acts and change.action is not Action.READ for change in self.changes
-        ) and all(output.action is Action.NO_OP for output in self.outputs)
+            changes = bool(self.drift)
+        else:
+            # Reading a data source changes nothing.
+            changes = any(
+                change.acts and change.action is not Action.READ for change in self.changes
+            )
+        return not changes and all(output.action is Action.NO_OP for output in self.outputs)
 
 
 @dataclass(frozen=True, slots=True)
