@@ -363,7 +363,16 @@ def _compare_reads(
         names = RESOURCES[item.type_name].names
         # An import names an id only: the values of its read are no drift.
         if not item.import_id and (value is None or changed_fields(item.before, value, names)):
-            drift.append(Drift(item.address, item.type_name, item.before, value, item.sensitive))
+            drift.append(
+                Drift(
+                    item.address,
+                    item.type_name,
+                    item.before,
+                    value,
+                    item.sensitive,
+                    item.previous_address,
+                )
+            )
     return tuple(drift), tuple(refreshed)
 
 
