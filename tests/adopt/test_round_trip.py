@@ -171,6 +171,25 @@ def test_terraform_imports_it_all_too(form, tmp_path, monkeypatch, opsconsole_em
     assert engine.plan().code == 0
 
 
+@pytest.mark.terraform
+def test_terraform_reads_what_is_adopted_beside_a_program(
+    tmp_path, monkeypatch, opsconsole_emulator, terraform
+):
+    console = opsconsole_emulator
+    console.switch(empty_update="accepted")
+    engine = terraform({}, console, OPSCONSOLE_EXTRA_ENDPOINTS=json.dumps(LISTS))
+    (engine.folder / "main.tf.json").unlink()
+    for name in ("one", "two"):
+        host = console.create("hosts", name="web")["id"]
+        agent = console.create("agents", host_id=host, specialty_id="spc_linux", name=name)["id"]
+        words = ("--hcl", "--output", f"{name}.tf", host, agent)
+        adopt(console, engine.folder, monkeypatch, *words)
+    changes = engine.plan().json["resource_changes"]
+    assert {item["change"]["importing"]["id"] for item in changes} == {
+        row["id"] for rows in ("hosts", "agents") for row in console.rows(rows)
+    }
+
+
 def test_the_program_is_formatted_and_typed(tmp_path, monkeypatch, opsconsole_emulator):
     populate(opsconsole_emulator, 4)
     populate_alike(opsconsole_emulator)
