@@ -52,6 +52,11 @@ def populate(console, seed: int, hosts: int = 8) -> None:
     # What a declaration may not hold, and what would change how a program reads.
     console.create("hosts", name="", tags=["none"], target_type="telnet", target_port=0)
     console.create("hosts", name="\u202eright to left", knowledge="\u2028\f")
+    # What a row of a fleet would read as an id, or without the white space.
+    staffed = console.create("hosts", name="oddly staffed")["id"]
+    for number, key in enumerate(("odd ${x}", " odd")):
+        odd = console.create("specialties", key=key)["id"]
+        console.create("agents", name=f"odd {number}", host_id=staffed, specialty_id=odd)
     for number, host in enumerate(made):
         for place in range(rng.choice([0, 1, 2])):
             agent = console.create(
