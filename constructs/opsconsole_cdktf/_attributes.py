@@ -74,7 +74,7 @@ class Output(Named, Generic[Out]):
             token = tokens[self.name] = self._token(construct, self.name)
             tree: Tree | None = getattr(construct, "_tree", None)
             if tree is not None and isinstance(token, str):
-                tree.handed_out[token] = (construct, self.name)
+                tree.token_owners[token] = (construct, self.name)
         return tokens[self.name]
 
     def __set__(self, construct: Any, value: Never) -> None:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from opsconsole.text import did_you_mean
 from opsconsole_cdktf._ordering import Edges, reaches
-from opsconsole_cdktf._placed import BadRows, Columns, Placed
+from opsconsole_cdktf._placed import BadRows, Columns, PlacedRow
 from opsconsole_cdktf._rules import TOKEN, is_token
 from opsconsole_cdktf.rows import HostRow
 
@@ -18,12 +18,12 @@ SPECIALTIES = "_specialties"
 """The id of the construct inside a fleet that holds its looked-up specialties."""
 
 
-def place_rows(rows: Iterable[HostRow | Mapping[str, Any]]) -> list[Placed]:
+def place_rows(rows: Iterable[HostRow | Mapping[str, Any]]) -> list[PlacedRow]:
     """Return rows of a program, placed by their number from 1."""
-    return [Placed(f"row {number}", row) for number, row in enumerate(rows, start=1)]
+    return [PlacedRow(f"row {number}", row) for number, row in enumerate(rows, start=1)]
 
 
-def rename_columns(rows: Iterable[Placed], key: str, columns: Columns) -> list[Placed]:
+def rename_columns(rows: Iterable[PlacedRow], key: str, columns: Columns) -> list[PlacedRow]:
     """Return rows with columns named as the fields, and with the key.
 
     Raises:
@@ -51,7 +51,7 @@ def rename_columns(rows: Iterable[Placed], key: str, columns: Columns) -> list[P
         # `HostRow` takes no other names, and has the value as its key by now.
         if key not in columns and key not in known:
             values.pop(key, None)
-        renamed.append(Placed(row.place, {str(name): item for name, item in values.items()}))
+        renamed.append(PlacedRow(row.place, {str(name): item for name, item in values.items()}))
     if problems:
         raise BadRows("\n".join(problems))
     return renamed
@@ -90,7 +90,7 @@ def _unknown_column(name: str, field: str, fields: Sequence[str]) -> str:
     )
 
 
-def checked_rows(rows: Iterable[Placed], groups: Collection[str]) -> dict[str, HostRow]:
+def checked_rows(rows: Iterable[PlacedRow], groups: Collection[str]) -> dict[str, HostRow]:
     """Return the rows by key, sorted; BadRows names all that cannot be used, a line each."""
     problems: dict[str, list[str]] = {}
     by_key: dict[str, HostRow] = {}

@@ -50,12 +50,12 @@ class HostBase(Resource):
         """Depend on the specialties that the host's agents carry now."""
         implied = tuple(
             address
-            for address in _Conclusions.current(self._tree).implied_addresses(self)
+            for address in _DependencyMap.current(self._tree).implied_addresses(self)
             if address not in self._declared_dependencies
         )
         if implied != self._implied:
             present = jsii.get(self, "dependsOn") or []
-            # Only conclusions are taken back: the program may have added other dependencies.
+            # Only implied addresses are taken back: the program may have added others.
             kept = [address for address in present if address not in self._implied]
             jsii.set(self, "dependsOn", [*kept, *implied])
             self._implied = implied
@@ -127,9 +127,9 @@ def origin(tree: Tree, value: Any) -> Any:
     for _ in range(_LONGEST_CHAIN):
         if not is_token(value):
             return None
-        if not isinstance(value, str) or value not in tree.handed_out:
+        if not isinstance(value, str) or value not in tree.token_owners:
             return _UNSEEN
-        construct, name = tree.handed_out[value]
+        construct, name = tree.token_owners[value]
         if not isinstance(construct, Declared):
             return _UNSEEN
         if name == "id":
@@ -142,7 +142,7 @@ def _address(construct: Resource) -> str:
     return f"{construct.TF_RESOURCE_TYPE}.{construct.friendly_unique_id}"
 
 
-class _Conclusions:
+class _DependencyMap:
     """The dependencies of hosts on specialties, as of one revision of the declarations."""
 
     def __init__(self, tree: Tree) -> None:
@@ -152,10 +152,10 @@ class _Conclusions:
         self._addresses: dict[Resource, str] = {}
 
     @classmethod
-    def current(cls, tree: Tree) -> _Conclusions:
-        latest: _Conclusions | None = tree.conclusions
+    def current(cls, tree: Tree) -> _DependencyMap:
+        latest: _DependencyMap | None = tree.dependency_map
         if latest is None or latest._revision != tree.revision:
-            latest = tree.conclusions = cls(tree)
+            latest = tree.dependency_map = cls(tree)
         return latest
 
     @cached_property
@@ -174,7 +174,7 @@ class _Conclusions:
         return pairs
 
     @cached_property
-    def _doubtful(self) -> set[cdktf.TerraformStack]:
+    def _stacks_to_search(self) -> set[cdktf.TerraformStack]:
         stacks = {
             _stack_of(specialty)
             for specialty in set[SpecialtyBase]().union(*self._pairs.values())
@@ -192,7 +192,7 @@ class _Conclusions:
 
     def implied_addresses(self, host: HostBase) -> tuple[str, ...]:
         """Return the addresses of the specialties that `host` depends on, sorted."""
-        if _stack_of(host) in self._doubtful:
+        if _stack_of(host) in self._stacks_to_search:
             addresses = self._search(_stack_of(host)).get(_address(host), set())
         else:
             addresses = {self._address(specialty) for specialty in self._pairs.get(host, ())}

@@ -38,25 +38,25 @@ class Tree:
     """The declarations of one App.
 
     Attributes:
-        handed_out: The construct and the attribute of each string token that was handed out.
+        token_owners: The construct and the attribute of each string token that was handed out.
         declared: The resources, in the order in which they were made.
         carriers: The agents, in the order in which they were made.
-        revision: Counts declarations, which shows whether a conclusion is out of date.
-        remarked: The warnings that were added, with the construct of each.
+        revision: Counts declarations, which shows whether `dependency_map` is out of date.
+        warned: The warnings that were added, with the construct of each.
         ordered: The stacks with an element for the dependencies of their hosts, see `_ordering`.
-        conclusions: The last conclusions about the order of destruction.
+        dependency_map: The last result of `_ordering`.
         searching: Whether a stack is being synthesised to be searched.
     """
 
     def __init__(self) -> None:
         self.declared: list[Any] = []
-        self.remarked: set[tuple[Any, str]] = set()
+        self.warned: set[tuple[Any, str]] = set()
         self._watched: set[cdktf.TerraformStack] = set()
-        self.handed_out: dict[str, tuple[Any, str]] = {}
+        self.token_owners: dict[str, tuple[Any, str]] = {}
         self.carriers: list[Any] = []
         self.ordered: set[cdktf.TerraformStack] = set()
         self.revision = 0
-        self.conclusions: Any = None
+        self.dependency_map: Any = None
         self.searching = False
         self._stacks: dict[Construct, cdktf.TerraformStack] = {}
 

@@ -257,8 +257,8 @@ class PrivateState(NamedTuple):
         """Replace the declaration by the values of `names` in `config`.
 
         Args:
-            planned: The planned values of an update. Terraform leaves out of a plan what
-                `ignore_changes` names, and applies the plan with it: that is not declared yet.
+            planned: The planned values of an update. They leave out what `ignore_changes` names,
+                which `config` holds: that is not declared yet.
         """
         declared = {name: config.get(name) for name in names}
         for name, value in declared.items():

@@ -82,7 +82,8 @@ class ConsoleSession:
             applies one resource a call, in no order.
         answers_about_others: The last answer about each object that came with a write of another
             resource, by type and id.
-        adopted: Type and id of the objects that this run has taken over from another declaration.
+        adopted: Type and id of the objects that this run has attached, or taken over from another
+            declaration.
         woken: Set, and replaced, when callers that wait should look again.
     """
 

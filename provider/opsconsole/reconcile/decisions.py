@@ -28,7 +28,7 @@ from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.state import State, StateOutput
 from opsconsole.values import Values, holds_unknown, same
 
-_CANNOT_UPDATE = "replace_because_cannot_update"
+_BY_TRIGGERS = "replace_by_triggers"
 
 
 Decision = tuple[Change, Sequence[Diagnostic]]
@@ -91,7 +91,7 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
     diagnostics = [*lifecycle.definition.problems(config), *plan.diagnostics]
     if prior is not None and reason:
         # A replacement because of a changed attribute was judged when the change was planned.
-        if reason != _CANNOT_UPDATE:
+        if not plan.replace:
             [removed] = await plan_removals(lifecycle, [(prior, item.removal)])
             diagnostics += removed.diagnostics
         # The creation of a replacement ignores nothing: the object that it replaces is gone.
@@ -102,11 +102,14 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         if block.lifecycle_block.prevent_destroy:
             diagnostics.append(refuse_prevented(item.address, replaced=True))
     elif prior is not None:
-        config = without_ignored(block, config, prior.value or {})
+        # As in core, the plan of an update ignores, and its apply has the whole declaration. A
+        # value that is not known yet would be planned again.
+        kept = without_ignored(block, config, prior.value or {})
+        config = {n: kept[n] if holds_unknown(value) else value for n, value in config.items()}
     former = prior.stored.dependencies if prior else ()
     action = _choose_action(item, plan, reason)
     # As in Terraform, triggers are a reason to create as well, but --replace is none.
-    creates = action is Action.CREATE and item.reason == "replace_by_triggers"
+    creates = action is Action.CREATE and item.reason == _BY_TRIGGERS
     change = Change(
         item.address,
         block.type_name,
@@ -132,12 +135,14 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
 
 
 def _replacement_reason(item: PlanInput, plan: PlanOutcome) -> str:
-    """Return Terraform's reason to replace an instance, or ""."""
+    """Return Terraform's reason to replace an instance, the first of several here, or ""."""
     if item.prior is None or plan.failed:
         return ""
+    if item.reason == _BY_TRIGGERS:
+        return item.reason
     if item.prior.stored.tainted:
         return "replace_because_tainted"
-    return _CANNOT_UPDATE if plan.replace else item.reason
+    return item.reason or ("replace_because_cannot_update" if plan.replace else "")
 
 
 def _choose_action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:

@@ -233,7 +233,7 @@ class _Edges:
     def add_up(self, step: Step) -> None:
         """Let a step wait for its dependencies, and a creation for deletions.
 
-        It waits for the deletions of its own instance and of its name: a console may confuse the
+        It waits for those of its own instance, and of its name or id: a console may confuse the
         objects.
         """
         change, number = step.change, step.number
@@ -246,7 +246,12 @@ class _Edges:
         if own is not None:
             self.graph[number].add(own)
         name = name_of(step.console, change.type_name, change.after)
-        for deletion in self._leaving.get(name, ()) if name else ():
+        deletions = self._leaving.get(name, []) if name else []
+        # A known id is that of an adopted object, or one that the console does not make up.
+        same_id = step.console, change.type_name, (change.after or {}).get("id")
+        if same_id in self._deletions:
+            deletions = [*deletions, self._deletions[same_id][0]]
+        for deletion in deletions:
             self.by_name.setdefault(number, set()).add(deletion)
 
     def add_down(self, step: Step) -> None:

@@ -117,13 +117,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A difference between console and state, found by a refresh; `after` is None if it is gone."""
+    """A difference between console and state, found by a refresh; `after` is None if it is gone.
+
+    `previous_address` is the address before a `moved` block, or empty.
+    """
 
     address: str
     type_name: str
     before: Values
     after: Values | None
     sensitive: frozenset[str] = frozenset()
+    previous_address: str = ""
 
     @property
     def perhaps_by_others(self) -> bool:
@@ -248,11 +252,13 @@ class Plan:
     def changes_nothing(self) -> bool:
         """Whether an apply would change nothing."""
         if self.mode == "refresh-only":
-            return not self.drift
-        # Reading a data source changes nothing.
-        return not any(
-            change.acts and change.action is not Action.READ for change in self.changes
-        ) and all(output.action is Action.NO_OP for output in self.outputs)
+            changes = bool(self.drift)
+        else:
+            # Reading a data source changes nothing.
+            changes = any(
+                change.acts and change.action is not Action.READ for change in self.changes
+            )
+        return not changes and all(output.action is Action.NO_OP for output in self.outputs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -363,7 +363,16 @@ def _compare_reads(
         names = RESOURCES[item.type_name].names
         # An import names an id only: the values of its read are no drift.
         if not item.import_id and (value is None or changed_fields(item.before, value, names)):
-            drift.append(Drift(item.address, item.type_name, item.before, value, item.sensitive))
+            drift.append(
+                Drift(
+                    item.address,
+                    item.type_name,
+                    item.before,
+                    value,
+                    item.sensitive,
+                    item.previous_address,
+                )
+            )
     return tuple(drift), tuple(refreshed)
 
 
@@ -406,11 +415,17 @@ def _refuse_shared_objects(
 ) -> Iterator[Diagnostic]:
     """Yield an error for each object with several addresses, in state or in a plan."""
     addresses: dict[Identity, list[str]] = {}
+    # An attachment of these ids is made again: its id is none that the console made up.
+    detached = {
+        change.address
+        for change in changes
+        if change.action is Action.DELETE and RESOURCES[change.type_name]["id"].local
+    }
     for item in prior:
-        if not item.unsettled:
+        if not item.unsettled and item.address not in detached:
             addresses.setdefault(providers.identity_of(item), []).append(item.address)
     for change in changes:
-        # The id in the plan of a creation is that of an object which is adopted.
+        # A known id in the plan of another creation is that of an object which is adopted.
         object_id = (change.after or {}).get("id")
         if change.action in (Action.CREATE, Action.ADOPT) and isinstance(object_id, str):
             identity = providers.console_of(change.provider), change.type_name, object_id

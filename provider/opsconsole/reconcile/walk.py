@@ -139,7 +139,8 @@ class Walk:
         # A plan for it might create the object a second time.
         if item is not None and item.unsettled:
             return None
-        block, reason = instance.block, ""
+        block = instance.block
+        reason = "replace_by_request" if address in self.requested else ""
         evaluated = self.evaluator.config(instance)
         if block.lifecycle_block.replace_triggered_by and is_triggered(
             instance, self.evaluator, self._of_block
@@ -153,7 +154,7 @@ class Walk:
             prior=item if item is not None and item.value is not None else None,
             dependencies=self.graph.ancestors(block.address),
             create_first=block.address in self._create_first,
-            reason="replace_by_request" if address in self.requested else reason,
+            reason=reason,
         )
 
     async def _decide_group(self, provider: str, type_name: str, inputs: list[PlanInput]) -> None:

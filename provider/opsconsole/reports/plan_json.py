@@ -67,7 +67,7 @@ def document(
             **({} if program is None else _program_json(program, changes, outputs)),
             "timestamp": timestamp,
             "applyable": not errored and not plan.empty,
-            "complete": True,
+            "complete": not plan.targeted,
             "errored": errored,
         }
     )
@@ -129,7 +129,8 @@ def imported_id(change: Change) -> str:
 
 def _drift_json(drift: Drift, provider: str) -> dict[str, Any]:
     actions = ["delete"] if drift.after is None else ["update"]
-    return _instance_json(drift, provider) | {"change": _change_json(actions, drift)}
+    moved = without_empty({"previous_address": drift.previous_address})
+    return _instance_json(drift, provider) | moved | {"change": _change_json(actions, drift)}
 
 
 def _instance_json(item: Change | Drift | DataRead, provider: str) -> dict[str, Any]:
