@@ -62,7 +62,7 @@ def normalise_set(items: Sequence[Any]) -> list[Any]:
     return [*null, *sorted(known.difference((None, UNKNOWN))), *unknown]
 
 
-def same(left: Value, right: Value) -> bool:
+def is_same(left: Value, right: Value) -> bool:
     """Return whether two normalised wire values are equal; an unknown equals nothing but itself."""
     if left is right:
         return True
@@ -74,9 +74,9 @@ def same(left: Value, right: Value) -> bool:
     if isinstance(left, bool) is not isinstance(right, bool):
         return False
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+        return left.keys() == right.keys() and all(is_same(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
+        return len(left) == len(right) and all(map(is_same, left, right))
     return bool(left == right)
 
 
@@ -86,15 +86,15 @@ def satisfies(kept: Value, asked: Value) -> bool:
     A null member of an object in a list asks for nothing.
     """
     if not isinstance(asked, list) or not isinstance(kept, list) or len(asked) != len(kept):
-        return same(asked, kept)
+        return is_same(asked, kept)
     return all(_entry_satisfies(*pair) for pair in zip(kept, asked, strict=True))
 
 
 def _entry_satisfies(kept: Value, asked: Value) -> bool:
     if not isinstance(asked, dict) or not isinstance(kept, dict):
-        return same(asked, kept)
+        return is_same(asked, kept)
     # A console may set by itself a field that the declaration leaves null.
-    return all(value is None or same(value, kept.get(name)) for name, value in asked.items())
+    return all(value is None or is_same(value, kept.get(name)) for name, value in asked.items())
 
 
 def unsatisfied_fields(
@@ -112,5 +112,5 @@ def changed_fields(
         name
         for name in names
         # Most values are the same object, or null in both.
-        if (old := before.get(name)) is not (new := after.get(name)) and not same(old, new)
+        if (old := before.get(name)) is not (new := after.get(name)) and not is_same(old, new)
     ]

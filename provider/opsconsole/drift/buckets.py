@@ -21,7 +21,7 @@ from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import join_words, plural
 from opsconsole.v1.operations import operation_to_name, reads_whole
-from opsconsole.values import Values, same
+from opsconsole.values import Values, is_same
 
 Addresses = Mapping[tuple[ConfiguredProvider | None, str, str], str]
 """The address of each object in state, by provider, type and id."""
@@ -71,7 +71,7 @@ def _compare(
     for attribute in definition.answer_fields:
         name = attribute.name
         # Volatile attributes follow any write, so their change alone is no drift.
-        if attribute.volatile or same(before.get(name), state.get(name)):
+        if attribute.volatile or is_same(before.get(name), state.get(name)):
             continue
         # The console may never have kept an attribute that no update sets and no answer showed.
         is_unkept = attribute.change is ChangeRule.REPLACE and state.get(name) is None

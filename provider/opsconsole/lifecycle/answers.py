@@ -19,7 +19,7 @@ from opsconsole.errors import UnexpectedAnswer
 from opsconsole.text import shorten, to_nfc
 from opsconsole.v1.answers import WrongShape
 from opsconsole.v1.operations import documented_for
-from opsconsole.values import Value, Values, normalise_set, same, satisfies
+from opsconsole.values import Value, Values, is_same, normalise_set, satisfies
 
 if TYPE_CHECKING:
     from opsconsole.v1.bodies import DeleteResult
@@ -262,7 +262,7 @@ class PrivateState(NamedTuple):
         """
         declared = {name: config.get(name) for name in names}
         for name, value in declared.items():
-            followed = planned is None or value is None or same(planned[name], value)
+            followed = planned is None or value is None or is_same(planned[name], value)
             if not followed and not self.is_earlier(name, value):
                 declared[name] = (self.declared or {}).get(name)
         return self._replace(
@@ -272,7 +272,7 @@ class PrivateState(NamedTuple):
     def is_earlier(self, name: str, value: Value) -> bool:
         """Return whether a declaration of an attribute that replaces is an earlier one."""
         earlier = ((self.declared or {}).get(name), self.overtaken.get(name))
-        return any(item is not None and same(item, value) for item in earlier)
+        return any(item is not None and is_same(item, value) for item in earlier)
 
 
 @lru_cache(maxsize=1024)
@@ -341,7 +341,7 @@ def ignore_volatile(attributes: Iterable[Attribute], prior: Values, state: Value
         # A console that stamps `updated_at` at each read would otherwise always show a difference.
         # A value that is not in state yet is seen for the first time, not changed.
         if before is not after and (
-            before is None if attribute.volatile else not same(before, after)
+            before is None if attribute.volatile else not is_same(before, after)
         ):
             return state
     return prior

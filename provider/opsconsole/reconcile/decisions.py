@@ -26,7 +26,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.reconcile.plan import Action, Change, OutputChange
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.state import State, StateOutput
-from opsconsole.values import Values, holds_unknown, same
+from opsconsole.values import Values, holds_unknown, is_same
 
 _BY_TRIGGERS = "replace_by_triggers"
 
@@ -152,7 +152,7 @@ def _choose_action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:
     if reason:
         return Action.REPLACE
     # As in core, a value that becomes or stops being sensitive is a change, though no call is made.
-    stays = same(prior.value, plan.planned) and item.sensitive == prior.stored.sensitive_paths
+    stays = is_same(prior.value, plan.planned) and item.sensitive == prior.stored.sensitive_paths
     return Action.NO_OP if stays else Action.UPDATE
 
 
@@ -218,7 +218,7 @@ def is_triggered(
 def _is_change_at(change: Change, path: AttributePath) -> bool:
     if change.action not in (Action.UPDATE, Action.REPLACE):
         return False
-    return not path or not same(_get_at(change.before, path), _get_at(change.after, path))
+    return not path or not is_same(_get_at(change.before, path), _get_at(change.after, path))
 
 
 def _get_at(value: object, path: AttributePath) -> object:
@@ -257,7 +257,7 @@ def output_changes(
         else:
             # As in core, an empty list and an empty tuple differ by their type alone.
             kind_stays = (old.type, old.sensitive) == (new.type, new.sensitive)
-            stays = same(old_value, new_value) and kind_stays
+            stays = is_same(old_value, new_value) and kind_stays
             action = Action.NO_OP if stays else Action.UPDATE
         # A sensitive old value makes the change sensitive, even if the new value is not.
         sensitive = any(item.sensitive for item in (old, new) if item is not None)

@@ -37,7 +37,7 @@ from opsconsole.state import (
     paths_to_state,
 )
 from opsconsole.v1.operations import documented_for
-from opsconsole.values import Values, holds_unknown, same, unknown_names
+from opsconsole.values import Values, holds_unknown, is_same, unknown_names
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _READ_BACK_AT_ONCE = 64
@@ -362,7 +362,7 @@ def _to_request(
     change, config, planned = step.change, config or {}, planned or {}
     if step.kind is StepKind.CREATE:
         return CreateRequest(config, planned, private, change.address)
-    if same(change.before, planned):
+    if is_same(change.before, planned):
         # No value changes; only the sensitive paths do.
         return Outcome(planned, private)
     return UpdateRequest(change.before or {}, config, planned, private, change.address)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from opsconsole.definition import Kind
 from opsconsole.text import KNOWN_AFTER_APPLY, SENSITIVE, format_scalar, plural, printable
-from opsconsole.values import UNKNOWN, Value, Values, same
+from opsconsole.values import UNKNOWN, Value, Values, is_same
 
 TO_NULL: Final = " -> null"
 
@@ -106,7 +106,7 @@ def changed_value(
     old: Value, new: Value, depth: int, head: str, kind: Kind | None, tail: str, remark: str = ""
 ) -> Iterator[Line]:
     """Yield the change from `old` to `new`; equal values are yielded unsigned."""
-    if same(old, new):
+    if is_same(old, new):
         yield from lines_of_value(old, depth, "", head, tail)
     elif old is None:
         yield from _add_remark(lines_of_value(new, depth, "+", head, tail), remark)
@@ -202,7 +202,7 @@ def _key(value: Value) -> str:
 
 def _diff_objects(old: dict[str, Value], new: dict[str, Value], depth: int) -> Iterator[Line]:
     names = [*old, *(name for name in new if name not in old)]
-    changed = [name for name in names if not same(old.get(name), new.get(name))]
+    changed = [name for name in names if not is_same(old.get(name), new.get(name))]
     width = max(map(len, changed), default=0)
     for name in changed:
         head = f"{printable(name):{width}} = "
@@ -270,7 +270,7 @@ def diff_lines(
     still: set[str] = set()
     if left and right:
         names = sorted(left.keys() | right.keys())
-        changed = {name for name in names if not same(left.get(name), right.get(name))}
+        changed = {name for name in names if not is_same(left.get(name), right.get(name))}
         still = {name for name in names if left.get(name) is not None} - changed
         visible = [name for name in names if name in changed or (name in shown and name in still)]
     else:
@@ -282,7 +282,7 @@ def diff_lines(
         head = f"{name:{width}} = "
         remark = FORCES if name in forcing else ""
         if name in sensitive:
-            sign = "" if same(old, new) else "+" if old is None else "-" if new is None else "~"
+            sign = "" if is_same(old, new) else "+" if old is None else "-" if new is None else "~"
             tail = TO_NULL if sign == "-" else ""
             lines.append(Line(1, sign, f"{head}{SENSITIVE}{tail}", remark if sign else ""))
         elif before is None:
