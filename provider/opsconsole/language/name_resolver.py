@@ -560,7 +560,6 @@ def evaluate_argument(
 
     Args:
         title: The owner of the value: the construct's path and the address.
-        name: The argument that the value belongs to.
 
     Raises:
         UserError: The value cannot be evaluated.

@@ -52,7 +52,6 @@ def load_program(
 
     Args:
         directory: The directory in which the command was called.
-        schemas: The types that a program may declare.
         stack: The name of the stack. Optional if there is only one.
         run_app: Whether to synthesise again if there is a cdktf.json. Otherwise the output of an
             earlier synthesis is read.

@@ -354,7 +354,7 @@ def new_sentinel(call: str = "") -> str:
     """Return a new id that no answer gave, for a create that stays unsettled.
 
     Args:
-        call: The id of the call in a journal, which may know the outcome later.
+        call: The id of the call in a journal: a journal that knows its outcome is believed.
     """
     return _SENTINEL + (call or secrets.token_hex(8))
 

@@ -122,11 +122,7 @@ def fill_unknown(
 def creation_fields(
     definition: ResourceDefinition, values: Values, org_id: str | None = None
 ) -> dict[str, Any]:
-    """Return the fields of a create request: only those with a value.
-
-    Args:
-        org_id: The org of resources that name none.
-    """
+    """Return the fields of a create request, without nulls; `org_id` is the default org."""
     fields = {
         attribute.name: values[attribute.name]
         for attribute in definition.settable

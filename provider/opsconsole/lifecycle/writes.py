@@ -73,7 +73,7 @@ def unsettled_private(dry_run_status: str, sent: str = "") -> bytes:
 
     Args:
         dry_run_status: The status from a dry run before it was sent, or empty.
-        sent: When it was sent, in ISO 8601; empty: now.
+        sent: In ISO 8601; empty: now.
     """
     facts = {DRY_RUN_STATUS: dry_run_status, _SENT_AT: sent or timestamp(utc_now())}
     return PrivateState(extra=facts).encode()
@@ -93,11 +93,7 @@ def recall_create(
 
 
 def may_still_arrive(sent: object) -> bool:
-    """Return whether a create may still take effect.
-
-    Args:
-        sent: When it was sent, in ISO 8601; anything else: it is not known.
-    """
+    """Return whether a create sent at this time (ISO 8601, else unknown) may still take effect."""
     try:
         moment = datetime.fromisoformat(str(sent)).timestamp()
     except ValueError:

@@ -51,11 +51,7 @@ async def read_data_for_imports(
 async def add_imports(
     prior: dict[str, PriorInstance], providers: Providers, evaluator: Evaluator
 ) -> list[Diagnostic]:
-    """Add the objects of `import` blocks to `prior`; return diagnostics.
-
-    Args:
-        evaluator: Resolves the references of the blocks.
-    """
+    """Add the objects of `import` blocks to `prior`; return diagnostics."""
     diagnostics: list[Diagnostic] = []
     addresses: set[str] = set()
     for target in evaluator.imports():
@@ -115,9 +111,6 @@ async def import_instance(
     """Import an object; return diagnostics. After an error, state is unchanged.
 
     An import to the address of an unsettled create settles it.
-
-    Args:
-        on_stop: Receives the function that stops the reads.
 
     Raises:
         UserError: The address is not declared or is already in state, or the object is in state

@@ -66,14 +66,7 @@ class Order:
     """The steps of a plan, and which of them are ready."""
 
     def __init__(self, steps: Sequence[Step], graph: Mapping[Node, set[Node]]) -> None:
-        """Prepare the order.
-
-        Args:
-            graph: Each node to the nodes that it waits for.
-
-        Raises:
-            CycleError: The nodes wait for each other.
-        """
+        """Prepare the order; `graph` has the nodes that each node waits for. Raises CycleError."""
         self.steps = steps
         self._graph = graph
         self._unfinished = set(range(len(steps)))

@@ -255,11 +255,7 @@ def refuse_too_many_deletions(
 def warn_apparent_moves(
     changes: Iterable[Change], console_of: Callable[[str], str]
 ) -> Iterator[Diagnostic]:
-    """Warn where objects of one name are deleted and created, as if they had moved.
-
-    Args:
-        console_of: Returns the console of a provider configuration's key.
-    """
+    """Warn where objects of one name are deleted and created, as if they had moved."""
     leaving: dict[Name, list[Change]] = {}
     coming: dict[Name, list[Change]] = {}
     for change in changes:

@@ -412,9 +412,6 @@ async def compare_with_console(stack: OpenedStack, plan: Plan, on_stop: OnStop) 
 
     Volatile values are ignored: any write may change them.
 
-    Args:
-        on_stop: Receives the function that stops the reads.
-
     Raises:
         Stopped: The run was told to stop.
     """

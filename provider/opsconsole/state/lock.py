@@ -133,8 +133,7 @@ _Taken = TypeVar("_Taken")
 def take_lock(take: Callable[[], _Taken], locking: Locking, pauses: Sequence[float]) -> _Taken:
     """Call `take` until it does not raise LockHeld, for as long as the user allows.
 
-    Args:
-        pauses: Seconds between the first calls; the last pause is repeated.
+    The last of `pauses`, in seconds, is repeated.
 
     Raises:
         LockHeld: Another process still holds the lock.
@@ -159,10 +158,7 @@ _UNKNOWN = LockInfo(who="a process that left no note of itself")
 
 
 def lock_file(path: Path, operation: str, reopen: Callable[[], int], locking: Locking) -> int:
-    """Lock a state file, waiting as long as the user allows; return the locked descriptor.
-
-    Args:
-        reopen: Opens the file for reading and writing, creating it.
+    """Lock a state file that `reopen` opens or creates, and return the locked descriptor.
 
     Raises:
         UserError: Another process holds the lock (the error names the holder), or the file cannot

@@ -57,9 +57,6 @@ def native_backend(
 ) -> Backend:
     """Return a backend that needs no Terraform; its libraries are imported only now.
 
-    Args:
-        block: The backend's merged settings.
-
     Raises:
         UserError: A setting or a library is missing.
     """

@@ -84,11 +84,8 @@ def check_workspace_name(name: str, where: str = "") -> str:
 def local_path(directory: Path, settings: Mapping[str, Any], workspace: str) -> Path:
     """Return the path at which a local backend keeps its state.
 
-    Args:
-        settings: The backend's block, with the optional `path` and `workspace_dir`.
-
     Raises:
-        UserError: One of the two is not a path.
+        UserError: `path` or `workspace_dir` in the settings is not a path.
     """
     name = "path" if workspace == DEFAULT_WORKSPACE else "workspace_dir"
     value = settings.get(name) or _PLACE["local"][name]
