@@ -226,8 +226,8 @@ class _Edges:
     def add_up(self, step: Step) -> None:
         """Let a step wait for its dependencies, and a creation for deletions.
 
-        It waits for those of its own instance, and of its name or id: a console may confuse the
-        objects.
+        It waits for the deletions of its own instance, and of its name or id: a console may confuse
+        the objects.
         """
         change, number = step.change, step.number
         for gate in ((dependency, "up") for dependency in change.depends_on):
