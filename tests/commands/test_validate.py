@@ -37,10 +37,6 @@ def test_wrong_settings_are_reported(settings, text, native):
     assert text in found[0]["summary"]
 
 
-def test_a_folder_without_a_program(native):
-    assert report(native, 1)["diagnostics"][0]["summary"].startswith("There is no program in")
-
-
 def test_output_of_a_failed_app_is_the_detail(native):
     (native.folder / "cdktf.json").write_text('{"language": "python", "app": "echo oh; exit 3"}')
     (found,) = report(native, 1)["diagnostics"]
