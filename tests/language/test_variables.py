@@ -142,7 +142,6 @@ def test_sensitive_and_ephemeral_values_are_marked(write_program):
 @pytest.mark.parametrize(
     ("variable", "arguments", "message"),
     [
-        ({}, [], "No value for required variable"),
         ({"type": "number"}, [("var", "v=x")], "v .--var v. does not fit its type"),
         ({"type": "list(string)"}, [("var", "v=[1")], "v .--var v.: a bracket is not closed"),
         ({"type": "list(string)"}, [("var", "v=upper(1)")], "cannot call upper"),
