@@ -95,7 +95,7 @@ def test_sources_win_in_terraforms_order(write_program, terraform, monkeypatch):
     )
     (directory / "terraform.tfvars.json").write_text('{"number": 3, "numbers": [7]}')
     (directory / "b.auto.tfvars").write_text(
-        'numbers = [8]\nstring = <<-EOT\n    two\n      lines "q"\n  EOT\n', newline="\r\n"
+        'numbers = [8]\r\nstring = <<-EOT\r\n    two\r\n      lines "q"\n  EOT\r\n'
     )
     (directory / "a.auto.tfvars.json").write_text('{"numbers": [9], "any_list": [1, 2]}')
     (directory / "more.tfvars").write_text('tuple = ["from file", 1]\nbare_list = [1]\n')
@@ -110,7 +110,7 @@ def test_sources_win_in_terraforms_order(write_program, terraform, monkeypatch):
     judged = _judged(directory, terraform, arguments)
     native["object"][0] = judged["object"][0]
     assert native == judged
-    assert native["string"][1] == 'two\r\n  lines "q"\r\n'
+    assert native["string"][1] == 'two\r\n  lines "q"\n'
 
 
 def test_the_environment_is_read_by_type(write_program):
@@ -142,7 +142,6 @@ def test_sensitive_and_ephemeral_values_are_marked(write_program):
 @pytest.mark.parametrize(
     ("variable", "arguments", "message"),
     [
-        ({}, [], "No value for required variable"),
         ({"type": "number"}, [("var", "v=x")], "v .--var v. does not fit its type"),
         ({"type": "list(string)"}, [("var", "v=[1")], "v .--var v.: a bracket is not closed"),
         ({"type": "list(string)"}, [("var", "v=upper(1)")], "cannot call upper"),

@@ -261,7 +261,11 @@ def output_changes(
             action = Action.NO_OP if stays else Action.UPDATE
         # A sensitive old value makes the change sensitive, even if the new value is not.
         sensitive = any(item.sensitive for item in (old, new) if item is not None)
-        changes.append(OutputChange(name, action, old_value, new_value, sensitive))
+        if new is not None and not holds_unknown(new_value):
+            of_value = new.type
+        else:
+            of_value = old.type if old is not None else None
+        changes.append(OutputChange(name, action, old_value, new_value, sensitive, of_value))
     return tuple(changes)
 
 

@@ -158,13 +158,20 @@ class DataRead:
 
 @dataclass(frozen=True, slots=True)
 class OutputChange:
-    """The change of an output of the root module; `after` may be UNKNOWN."""
+    """The change of an output of the root module.
+
+    Attributes:
+        after: The new value; UNKNOWN, in whole or in part, if known only after apply.
+        type: The type of `after`, or of `before` if `after` is unknown or there is none, as states
+            have it.
+    """
 
     name: str
     action: Action
     before: Value
     after: Value
     sensitive: bool = False
+    type: Any = None
 
 
 @dataclass(frozen=True, slots=True)
