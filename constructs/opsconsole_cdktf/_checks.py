@@ -6,6 +6,7 @@ that a console may accept is a warning. A value that only Terraform knows passes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -33,8 +34,41 @@ def find_contradictions(tree: Tree, stack: cdktf.TerraformStack) -> list[str]:
             tree.warned.add((item, text))
             line = f" ({item._place})" if item._place else ""
             cdktf.Annotations.of(item).add_warning(f"{text}{line}")
-    problems = [*_find_duplicates(here), *_attachments(tree, here), *_jump_hosts(tree, here, False)]
+    problems = [
+        *_addresses(stack, here),
+        *_find_duplicates(here),
+        *_attachments(tree, here),
+        *_jump_hosts(tree, here, False),
+    ]
     return [f"{_place(item)}: {text}" for item, text in problems if _is_there(item)]
+
+
+_OUTSIDE_ADDRESSES = re.compile(r"[^A-Za-z0-9_-]")
+"""The characters that the framework leaves out of an address."""
+
+
+def _addresses(
+    stack: cdktf.TerraformStack, here: Iterable[Resource]
+) -> Iterator[tuple[Resource, str]]:
+    """Yield each resource without an address of its own: only the last of an address is kept."""
+    seen: dict[tuple[str, str], Resource] = {}
+    # The address of a resource further below holds a hash of its path.
+    for item in (item for item in here if item._scope is stack):
+        key = (item.TF_RESOURCE_TYPE, _OUTSIDE_ADDRESSES.sub("", item._id))
+        first = seen.setdefault(key, item)
+        if first is not item and not _is_there(first):
+            first = seen[key] = item
+        if not key[1] or first is not item:
+            # A program may have given it another one.
+            name = item.friendly_unique_id
+            if not name:
+                yield (
+                    item,
+                    f"its id {item._id!r} holds no letter, digit, '-' or '_' for its address",
+                )
+            elif first is not item and first.friendly_unique_id == name:
+                address = f"{item.TF_RESOURCE_TYPE}.{name}"
+                yield item, f"{address} is the address of {_place(first)} already"
 
 
 _KNOWN_BY = (

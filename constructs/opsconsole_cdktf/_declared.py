@@ -130,6 +130,7 @@ class Declared:
     """The names of the arguments that every construct of its kind takes."""
     _arguments: ClassVar[dict[str, Declarable[Any]]] = {}
     _scope: Construct
+    _id: str
     _tree: Tree
     _values: dict[str, Any]
     _tokens: dict[str, Any]
@@ -150,6 +151,7 @@ class Declared:
         if not isinstance(scope, Construct):
             raise TypeError(f"{id_}: scope: expected a construct, got {type(scope).__name__}")
         self._scope = scope
+        self._id = id_
         self._tokens = {}
         # jsii would tell a page about its own types.
         each = arguments.get("for_each")

@@ -22,9 +22,8 @@ from opsconsole.values import UNKNOWN, Value, Values, normalise_set
 class Kind(Enum):
     """The type of an attribute's value: in words, and as Terraform writes it in JSON.
 
-    Attributes:
-        terraform_type: A name, or a collection and the type of its elements. Of objects: their
-            nesting mode.
+    `terraform_type` is a name, or a collection and the type of its elements. Of objects, it is
+    their nesting mode.
     """
 
     STRING = "string", "string"
@@ -43,7 +42,6 @@ class Kind(Enum):
     __hash__ = object.__hash__
 
     def __new__(cls, words: str, terraform_type: str | tuple[str, str]) -> Kind:
-        """Make a kind whose value is its name in words."""
         kind = object.__new__(cls)
         kind._value_ = words
         kind.terraform_type = terraform_type
@@ -232,7 +230,6 @@ class _Attributed:
 
     @cached_property
     def sensitive_names(self) -> frozenset[str]:
-        """The names of the attributes that plans never show."""
         return frozenset(attribute.name for attribute in self.attributes if attribute.sensitive)
 
     @cached_property

@@ -206,7 +206,7 @@ A gateway may also inspect the console's answer and replace it with its own 403,
 """
 
 
-def shows_no_effect(status: int, *, documented: bool) -> bool:
+def has_no_effect(status: int, *, documented: bool) -> bool:
     """Return whether an answer shows that its request certainly had no effect.
 
     Args:
@@ -229,7 +229,7 @@ class ApiError(ConsoleError):
         super().__init__(f"{operation}: {problem}" if operation else str(problem), remedy)
         self.problem = problem
         self.operation = operation
-        self.had_no_effect = shows_no_effect(problem.status, documented=True)
+        self.had_no_effect = has_no_effect(problem.status, documented=True)
 
     @property
     def cause(self) -> Cause:

@@ -29,10 +29,7 @@ TERRAFORM_VERSION: Final = "1.11.4"
 class Engine:
     """One of the two engines that run a program with the provider.
 
-    Attributes:
-        name: Its name in messages.
-        command: Its program.
-        host: The registry that it assumes for a provider source without a host.
+    `host` is the registry that it assumes for a provider source without a host.
     """
 
     name: str
@@ -118,7 +115,6 @@ def standin_in_place_of_terraform() -> str:
 
 
 def _is_standin(path: str) -> bool:
-    """Return whether a program is the stand-in or a link to it."""
     if Path(path).resolve().name == STANDIN:
         return True
     own = shutil.which(STANDIN)

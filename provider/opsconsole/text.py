@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -142,6 +143,11 @@ def _escape(letter: str) -> str:
     return _ESCAPES.get(letter) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
 
 
+def to_nfc(text: str) -> str:
+    """Return text in normal form C, in which Terraform and the native engine hold all text."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
 def quote(text: str) -> str:
     """Return `text` as a literal in double quotes, in which nothing is a template."""
     return in_quotes(escape_template(text))
@@ -177,7 +183,6 @@ def parse_duration(duration: str) -> int:
 
 
 def format_scalar(value: Value) -> str:
-    """Return a value that is neither a list nor a dict as a literal."""
     if value is UNKNOWN:
         return KNOWN_AFTER_APPLY
     if value is None:
@@ -230,9 +235,7 @@ SIGN_COLOURS = {"+": "green", "-": "red", "~": "yellow"}
 class Pen:
     """Paints text with ANSI sequences, and wraps it.
 
-    Attributes:
-        colour: Whether to paint.
-        width: Columns of the terminal; 0 without a terminal, for text that is not wrapped.
+    `width` is the columns of the terminal; 0 without a terminal, for text that is not wrapped.
     """
 
     colour: bool = False

@@ -26,12 +26,6 @@ class Unknown:
     def __bool__(self) -> bool:
         raise TypeError("an unknown value is neither true nor false: ask `is UNKNOWN`")
 
-    def __copy__(self) -> Unknown:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Unknown:
-        return self
-
 
 UNKNOWN: Final = Unknown()
 

@@ -62,6 +62,7 @@ def test_an_output_that_becomes_sensitive_is_changed(native):
 def test_an_output_of_another_type_is_changed(native):
     native.apply(HOST, output={"none": {"value": "${tolist([])}"}})
     native.write(HOST, output={"none": {"value": []}})
+    native.run("plan", "-detailed-exitcode", "-refresh-only", expect=2)
     native.run("plan", "-detailed-exitcode", expect=2)
     native.run("apply", "-auto-approve")
     assert native.state["outputs"]["none"]["type"] == ["tuple", []]

@@ -179,15 +179,24 @@ async def test_host_that_the_declaration_followed_is_not_replaced(steps_of, cons
     assert any(item.startswith(replacing) for item in warnings(changed))
 
 
-@ON_TERRAFORM
-def test_an_ignored_declaration_counts_once_it_is_ignored_no_more(applied, console):
-    """Terraform applies with the declaration that its plan left out."""
-    ignoring = {"lifecycle": {"ignore_changes": ["external_id"]}}
-    host = {"name": "web", "external_id": "one"}
-    engine = applied(program(host={"web": host | ignoring}), console)
-    host |= {"external_id": "two", "knowledge": "of another change"}
-    engine.apply(program=program(host={"web": host | ignoring}))
-    plan = engine.plan(program=program(host={"web": host}))
+def test_what_was_ignored_is_no_declaration_yet_and_what_was_declared_stays_one(applied, console):
+    """An apply has the declarations that its plan ignored."""
+    declared = {"name": "web", "external_id": "one"}
+
+    def host(*ignored: str, **values: str) -> dict[str, Any]:
+        return program(host={"web": declared | values | {"lifecycle": {"ignore_changes": ignored}}})
+
+    engine = applied(host("external_id"), console)
+    [row] = console.rows("hosts")
+    console.change("hosts", row["id"], external_id="theirs")
+    engine.apply(program=host("external_id", knowledge="of one change"))
+    plan = engine.plan(program=host(knowledge="of one change"))
+    assert plan.actions == {}
+    assert plan.run.warned("The console itself changed external_id of the host")
+
+    declared["external_id"] = "two"
+    engine.apply(program=host("external_id", knowledge="of another change"))
+    plan = engine.plan(program=host(knowledge="of another change"))
     assert plan.actions == {"opsconsole_host.web": ["delete", "create"]}
 
 

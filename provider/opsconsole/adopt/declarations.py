@@ -76,10 +76,14 @@ _CONSTRUCTS: Final = ("backend", "hosts", "opsconsole")
 """Ids that the Python program itself declares in its stack, and ids that cdktf adds."""
 
 
-def declare_objects(contents: ConsoleContents) -> list[AdoptedObject]:
-    """Return the declared objects, each after all objects that it refers to."""
+def declare_objects(contents: ConsoleContents, taken: Iterable[str] = ()) -> list[AdoptedObject]:
+    """Return the declared objects, each after all objects that it refers to.
+
+    Args:
+        taken: Names that the program has already.
+    """
     readable = {item.import_id: item for item in contents.objects if not item.reason}
-    variables = set(_CONSTRUCTS)
+    variables = {*_CONSTRUCTS, *map(_variable, taken)}
     names = _choose_names(readable.values(), variables)
     lookups = _make_lookups(readable, contents.specialties, variables)
     jumps = {one for item in readable.values() for one in item.values.get("jump_host_ids") or ()}

@@ -69,8 +69,13 @@ def _can_be_host_row(item: AdoptedObject) -> bool:
 
 def _can_be_agent_row(item: AdoptedObject) -> bool:
     host, specialty = item.values.get("host_id"), item.values.get("specialty_id")
-    # A fleet reads texts with the prefix as ids of specialties, and all others as keys.
-    by_key = isinstance(specialty, Lookup) and not specialty.key.startswith("spc_")
+    # A fleet reads texts with the prefix and templates as ids of specialties, and all others as
+    # keys, without the white space around them.
+    by_key = (
+        isinstance(specialty, Lookup)
+        and not specialty.key.startswith("spc_")
+        and literal(specialty.key) == specialty.key.strip() != ""
+    )
     by_id = isinstance(specialty, str) and specialty.startswith("spc_")
     return (
         isinstance(host, ObjectReference)
@@ -121,7 +126,7 @@ def _jump_key(jump: Any) -> str:
 def _agent_row(item: AdoptedObject) -> Row:
     specialty = item.values["specialty_id"]
     by_key = isinstance(specialty, Lookup)
-    return _make_row(item, specialty=literal(specialty.key) if by_key else specialty)
+    return _make_row(item, specialty=specialty.key if by_key else specialty)
 
 
 def literal(value: Any) -> Any:

@@ -210,12 +210,19 @@ def _statement(head: str, arguments: Sequence[str], tail: str = "") -> str:
     return "\n".join([f"{head}(", *inside, f"){tail}"])
 
 
-def hcl_program(items: Sequence[AdoptedObject], remarks: Sequence[str], origin: str) -> str:
-    """Return a program in Terraform's language; arguments as in `python_program`."""
-    blocks = [
-        f"# Adopted from {_one_line(origin)}: each resource imports one object.",
-        _REQUIREMENTS,
-    ]
+def hcl_program(
+    items: Sequence[AdoptedObject], remarks: Sequence[str], origin: str, *, requires: bool = True
+) -> str:
+    """Return a program in Terraform's language: resources, each with an import block.
+
+    The other arguments are those of `python_program`.
+
+    Args:
+        requires: Whether it says which providers it requires, which a module may say only once.
+    """
+    blocks = [f"# Adopted from {_one_line(origin)}: each resource imports one object."]
+    if requires:
+        blocks.append(_REQUIREMENTS)
     blocks += [
         _block("data", "opsconsole_specialty", lookup.variable, [("key", lookup.key)])
         for lookup in lookups_of(items)

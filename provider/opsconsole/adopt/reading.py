@@ -41,6 +41,7 @@ class ConsoleObject:
     """One object of the console.
 
     Attributes:
+        import_id: The import id; that of a read object is its id.
         values: The values that were read; empty if the object could not be read.
         unread: Names of attributes that were not seen.
         reason: Why the object could not be read, or empty.
@@ -149,10 +150,9 @@ async def read_objects(
         wanted[type_name].append(import_id)
     objects_read: list[ConsoleObject] = []
     remarks: list[str] = []
+    named = wanted.pop(AGENT_PLUGIN.type_name)
     for type_name, ids in wanted.items():
-        if type_name != AGENT_PLUGIN.type_name:
-            objects_read += await _read_type(provider, type_name, ids)
-    attachments = dict.fromkeys(wanted[AGENT_PLUGIN.type_name])
+        objects_read += await _read_type(provider, type_name, ids)
     agents = [
         item.import_id
         for item in objects_read
@@ -160,14 +160,20 @@ async def read_objects(
     ]
     list_attachments = partial(_list_attachments, provider)
     limit = provider.session.settings.max_concurrency
+    listed: dict[str, ConsoleObject] = {}
     for ids, remark in await map_limited(agents, list_attachments, limit):
-        attachments |= dict.fromkeys(ids)
+        for import_id in ids:
+            # An attachment consists of these two ids, so there is nothing more to read.
+            agent_id, _, plugin_id = import_id.partition("/")
+            values = {"agent_id": agent_id, "plugin_id": plugin_id}
+            listed[import_id] = ConsoleObject(AGENT_PLUGIN.type_name, import_id, values)
         remarks += remark
-    for import_id in attachments:
-        # An attachment consists of these two ids, so there is nothing to read.
-        agent_id, _, plugin_id = import_id.partition("/")
-        values = {"agent_id": agent_id, "plugin_id": plugin_id}
-        objects_read.append(ConsoleObject(AGENT_PLUGIN.type_name, import_id, values))
+    unlisted = [import_id for import_id in named if import_id not in listed]
+    alone = await _read_type(provider, AGENT_PLUGIN.type_name, unlisted)
+    attachments = {item.import_id: item for item in alone} | listed
+    objects_read += [attachments[import_id] for import_id in dict.fromkeys([*named, *listed])]
+    # A specialty may be named by its key and by its id.
+    objects_read = list({item.import_id: item for item in objects_read}.values())
     return ConsoleContents(objects_read, await _specialty_keys(provider, objects_read), remarks)
 
 
@@ -199,6 +205,8 @@ def _object_of(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleO
     if needed:
         reason = f"the console shows no {' and no '.join(needed)}, and a declaration needs it"
         return ConsoleObject(type_name, import_id, {}, reason=reason)
+    # A specialty that was named by its key is the one that state and agents name by its id.
+    import_id = values["id"]
     # The plugins of an agent are read separately, as attachments.
     unread = tuple(name for name in outcome.unobserved if name != "plugin_ids")
     return ConsoleObject(type_name, import_id, values, unread)

@@ -6,11 +6,13 @@ import argparse
 import csv
 import io
 import json
+import re
 import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 from opsconsole.adopt.declarations import declare_objects
 from opsconsole.adopt.fleet_rows import fleet_rows
@@ -36,6 +38,9 @@ from opsconsole.terraform_binary import engine_of
 from opsconsole.text import first_items, first_lines, plural
 from opsconsole.v1.operations import OPERATIONS, documented_for, operation_to_name
 from opsconsole.v1.settings import Settings
+
+_DECLARED: Final = re.compile(r'"opsconsole_\w+"\s+"([^"\s]+)"\s*{')
+"""The head of a resource or data block in Terraform's language, with its name."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -69,14 +74,16 @@ def run(args: argparse.Namespace) -> int:
     if not contents.objects:
         sys.stderr.write("There is nothing to import, and no program is written.\n")
         return 0
-    declared = declare_objects(contents)
+    beside = _text_beside(path) if args.hcl else ""
+    declared = declare_objects(contents, taken=_DECLARED.findall(beside))
     if not declared:
         reasons = first_lines([f"  {item.import_id}: {item.reason}" for item in contents.objects])
         summary = "\n".join(["None of the objects could be read:", *reasons])
         raise UserError(summary, "No program is written.")
     remarks = remarks_of(contents)
     if args.hcl:
-        text = hcl_program(declared, remarks, settings.base_url)
+        requires = "required_providers" not in beside
+        text = hcl_program(declared, remarks, settings.base_url, requires=requires)
     elif data is not None:
         table = fleet_rows(declared)
         write_named(data, json.dumps(table, indent=2, ensure_ascii=False) + "\n")
@@ -136,6 +143,19 @@ def _refuse_second_program(folder: Path, *, hcl: bool) -> None:
             f"{first_items(existing, 3)}: there is a program in this directory already.",
             "Name a file in another directory with --output.",
         )
+
+
+def _text_beside(path: Path) -> str:
+    """Return the text of the files with which a file in Terraform's language forms one module.
+
+    Raises:
+        UserError: One of them cannot be read.
+    """
+    if str(path) == "-":
+        return ""
+    patterns = ("*.tf", "*.tofu", "*.tf.json", "*.tofu.json")
+    files = sorted(file for pattern in patterns for file in path.parent.glob(pattern))
+    return "\n".join(read_text(file) for file in files)
 
 
 def _next_step(args: argparse.Namespace, path: Path) -> str:

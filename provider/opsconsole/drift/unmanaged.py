@@ -183,7 +183,7 @@ def _report_incomplete_lists(
             continue
         shown = f"The list shows {len(listing.entries)}."
         kind = RESOURCES[type_name].plural
-        why = explain_gap(kind, listing).detail
+        why = explain_gap(kind, listing)
         # An operator asked for this list: "nothing unmanaged" would be a false claim.
         yield error(f"Not all {kind} may have been seen: some may be unmanaged", f"{shown} {why}")
     partial = [item for item in session.lists_read("plugin_list").values() if not item.complete]
@@ -192,7 +192,7 @@ def _report_incomplete_lists(
         # Plugins count by default, so a truncated list of plugins does not fail a check.
         yield warning(
             f"{which} more plugins than the list shows: some may be unmanaged",
-            explain_gap("the agent's plugins", partial[0]).detail,
+            explain_gap("the agent's plugins", partial[0]),
         )
 
 

@@ -100,7 +100,7 @@ def _most_general(types: Sequence[Type]) -> Type | None:
         return _RANK.get(type.kind, 3), type.element != STRING
 
     for wanted in sorted(types, key=rank):
-        if all(_converts(type, wanted) for type in types):
+        if all(_can_convert(type, wanted) for type in types):
             return wanted
     return None
 
@@ -110,7 +110,7 @@ _ALIKE: Final = frozenset(
 )
 
 
-def _converts(source: Type, wanted: Type) -> bool:
+def _can_convert(source: Type, wanted: Type) -> bool:
     """Return whether some values of one type convert to another."""
     if source == wanted or DYNAMIC in (source, wanted):
         return True
@@ -118,16 +118,16 @@ def _converts(source: Type, wanted: Type) -> bool:
         return STRING in (source, wanted)
     kinds = source.kind, wanted.kind
     if kinds in (("tuple", "list"), ("tuple", "set"), ("object", "map")) or kinds in _ALIKE:
-        return all(_converts(inner, wanted.element) for inner in source.inner)
+        return all(_can_convert(inner, wanted.element) for inner in source.inner)
     if kinds == ("object", "object"):
         ours = source.attributes
         return all(
-            name in ours and _converts(ours[name], inner)
+            name in ours and _can_convert(ours[name], inner)
             for name, inner in wanted.attributes.items()
         )
     if kinds == ("tuple", "tuple"):
         same = len(source.inner) == len(wanted.inner)
-        return same and all(map(_converts, source.inner, wanted.inner))
+        return same and all(map(_can_convert, source.inner, wanted.inner))
     return kinds == ("map", "object")
 
 
@@ -140,7 +140,7 @@ def convert(value: Value, wanted: Type) -> Value:
     if value.type is wanted or wanted is DYNAMIC or value.type == wanted:
         return value
     if value.data is None or value.data is UNKNOWN:
-        if not _converts(value.type, wanted):
+        if not _can_convert(value.type, wanted):
             raise _type_error(wanted.kind, value)
         return Value(_complete(wanted, value.type), value.data, value.marks)
     if wanted in PRIMITIVES:
@@ -205,7 +205,7 @@ def _convert_elements(
 ) -> tuple[list[Value], Type]:
     """Convert the elements of a value to the element type of a collection, which may be any."""
     element = wanted.element if wanted.element is not DYNAMIC else value.type.element
-    if not items and not _converts(value.type.element, element):
+    if not items and not _can_convert(value.type.element, element):
         raise _type_error(wanted.kind, value)
     converted = [convert(item, element) for item in items]
     types = dict.fromkeys(item.type for item in converted)
@@ -369,7 +369,6 @@ _SCALARS: Final = frozenset((str, int, bool, type(None)))
 
 
 def to_wire(data: Any) -> Any:
-    """Return unmarked data of the language as a wire value."""
     # Compares the exact type, because a RoundedWhole is an int too but may have another text.
     if type(data) in _SCALARS or data is UNKNOWN:
         return data
@@ -384,7 +383,6 @@ def to_wire(data: Any) -> Any:
 
 
 def from_wire(data: Any, type: Type) -> Any:
-    """Return a wire value as data of the language."""
     if data.__class__ in _SCALARS or data is UNKNOWN:
         return data
     if isinstance(data, WrittenNumber):

@@ -45,14 +45,13 @@ from opsconsole.language.values import (
     EPHEMERAL,
     SENSITIVE,
     STRING,
-    Type,
     marked_paths,
     pack,
     type_to_json,
 )
-from opsconsole.state import Address, InstanceKey
+from opsconsole.state import Address, InstanceKey, StateOutput
 from opsconsole.text import did_you_mean, nearest
-from opsconsole.values import UNKNOWN, Value, Values
+from opsconsole.values import UNKNOWN, Values
 
 Definition = BlockDefinition | ProviderDefinition
 
@@ -72,39 +71,15 @@ class Evaluated:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputValue:
-    """An evaluated output.
-
-    Attributes:
-        value: A wire value; UNKNOWN, in whole or in part, if known only after apply.
-        sensitive: Whether the output is declared sensitive.
-    """
-
-    name: str
-    value: Value
-    type: Type
-    sensitive: bool
-    description: str = ""
-
-    @property
-    def stored_type(self) -> Any:
-        """The type as states write it, such as `["list", "string"]`."""
-        return type_to_json(self.type)
-
-
-@dataclass(frozen=True, slots=True)
 class ImportTarget:
     """The target of one `import` block, or of one entry of the block's `for_each`.
 
-    Attributes:
-        provider: The key of the provider block to use; empty for the resource's own provider.
-        title: The name of the import in messages.
+    `provider` is the key of the provider block to use; empty for the resource's own provider.
     """
 
     address: Address
     id: str
     provider: str
-    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +87,6 @@ class Trigger:
     """The object that an entry of `replace_triggered_by` names.
 
     Attributes:
-        block: Address of the block.
         address: Full address of the instance; None for any instance of the block.
         path: The attribute's path; empty for any change of the instance.
     """
@@ -187,8 +161,7 @@ class Evaluator(NameResolver):
         name, bracket, index = key.partition('["')
         block = self.program.providers.get(name)
         if block is None:
-            # With the environment's settings, another console could be asked than the one that
-            # holds its objects.
+            # The environment's settings may name another console than the one with its objects.
             if "." in name:
                 raise self._undeclared_error(key)
             return Evaluated(self.program.settings.empty())
@@ -214,7 +187,7 @@ class Evaluator(NameResolver):
             "Declare it until no object in state uses it, or correct the name.",
         )
 
-    def outputs(self) -> dict[str, OutputValue]:
+    def outputs(self) -> dict[str, StateOutput]:
         """Return the outputs by name. Also evaluate every local value, even if it is unused.
 
         Raises:
@@ -232,8 +205,8 @@ class Evaluator(NameResolver):
         scope.work.start()
         try_step(f"local.{name}", "", lambda _: scope.resolve(reference), self.program.locals[name])
 
-    def output(self, name: str) -> OutputValue:
-        """Return one output; raises as `outputs`."""
+    def output(self, name: str) -> StateOutput:
+        """Return one output, which may be unknown in part; raises as `outputs`."""
         output = self.program.outputs[name]
         title = output.origin.title(f"output.{name}")
         scope = self.scope()
@@ -243,7 +216,7 @@ class Evaluator(NameResolver):
             raise UserError(f"{title}: its value is ephemeral.", "Declare the output `ephemeral`.")
         if SENSITIVE in marks and not output.sensitive:
             raise UserError(f"{title}: its value is sensitive.", "Declare the output `sensitive`.")
-        return OutputValue(name, to_wire(data), value.type, output.sensitive, output.description)
+        return StateOutput(to_wire(data), type_to_json(value.type), output.sensitive)
 
     def imports(self) -> list[ImportTarget]:
         """Return the import targets of all `import` blocks, one per instance.
@@ -276,7 +249,7 @@ class Evaluator(NameResolver):
                 f"{title}: the id must be a known text that is neither empty nor sensitive.",
                 "Write it out.",
             )
-        return ImportTarget(target, identifier, block.provider, title)
+        return ImportTarget(target, identifier, block.provider)
 
     def triggers(self, instance: Instance) -> tuple[Trigger, ...]:
         """Return the objects that `replace_triggered_by` of an instance's block names.
@@ -430,8 +403,7 @@ def find_mistakes(
 class _Search:
     """One search for mistakes.
 
-    Attributes:
-        found: The mistakes by cause, because one local value may affect many blocks.
+    `found` holds the mistakes by cause, because one local value may affect many blocks.
     """
 
     def __init__(

@@ -19,9 +19,8 @@ from opsconsole.errors import UserError
 from opsconsole.language.failures import MAX_PROGRAM, ExpressionFailure, unknown_name_error
 from opsconsole.language.model import Json, Origin
 from opsconsole.language.numbers import parse_number
-from opsconsole.language.values import to_nfc
 from opsconsole.named_files import read_named
-from opsconsole.text import LONE_SURROGATE
+from opsconsole.text import LONE_SURROGATE, to_nfc
 
 COMMENT: Final = "//"
 """The property that holds comments and the metadata of constructs, and is not an argument."""
@@ -53,10 +52,6 @@ class DuplicateKeys(dict[str, Any]):
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
         self.pairs = pairs
-
-    def twice(self) -> str:
-        counts = Counter(name for name, _ in self.pairs)
-        return next(name for name, count in counts.items() if count > 1)
 
 
 def read_json(path: Path) -> Any:
@@ -333,7 +328,9 @@ def labels_of(value: Json, where: str) -> Iterator[tuple[str, Json]]:
 def _fields_of(value: Json, where: str) -> Iterator[dict[str, Json]]:
     for fields in _objects(value, where):
         if isinstance(fields, DuplicateKeys):
-            raise UserError(f'{where}: "{fields.twice()}" is declared twice.', "Keep one of them.")
+            counts = Counter(name for name, _ in fields.pairs)
+            twice = next(name for name, count in counts.items() if count > 1)
+            raise UserError(f'{where}: "{twice}" is declared twice.', "Keep one of them.")
         yield fields
 
 

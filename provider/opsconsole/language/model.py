@@ -24,10 +24,7 @@ BlockDefinition = ResourceDefinition | DataSourceDefinition
 class Schemas(Protocol):
     """The definitions of one provider, such as the package `opsconsole.resources`.
 
-    Attributes:
-        RESOURCES, DATA_SOURCES: Definitions by type name, which begins with the provider's name and
-            `_`.
-        PROVIDER: The definition of the provider's settings.
+    The names of its types begin with the provider's name and `_`.
     """
 
     @property
@@ -58,7 +55,6 @@ class Origin:
     """The place of a block, for messages and reports.
 
     Attributes:
-        file: The file that holds the block.
         path: The construct's path from the metadata, such as `stack/fleet/web`; may be empty.
         trace: The stack of the construct's creation, as `file:line` texts, if the metadata has it.
     """
@@ -95,7 +91,6 @@ class LifecycleBlock:
     """The `lifecycle` block of a resource.
 
     Attributes:
-        ignore_changes: Paths of attributes whose changes are ignored.
         replace_triggered_by: References, as written.
         create_before_destroy: None if not set.
     """
@@ -116,9 +111,7 @@ class Block:
         arguments: The declared arguments, without meta-arguments.
         provider: Key of its provider block: `opsconsole` or `opsconsole.alias`.
         depends_on: Addresses of blocks, without keys.
-        definition: Of the block's type.
-        counted: Whether `count` is set.
-        repeated: Whether `for_each` is set.
+        counted, repeated: Whether `count` is set, or `for_each`.
     """
 
     mode: str
@@ -159,7 +152,6 @@ class Block:
 
     @property
     def title(self) -> str:
-        """The name of the block in messages."""
         return self.origin.title(self.address)
 
 
@@ -191,7 +183,6 @@ class Variable:
     Attributes:
         default: The value if none is given; applies only if `optional`.
         textual: Whether a text on the command line is the value itself, not an expression.
-        validations: The rules that the value must fulfil.
     """
 
     name: str
@@ -232,7 +223,6 @@ class Import:
 
     @property
     def title(self) -> str:
-        """The name of the block in messages."""
         return self.origin.where(f"import of {self.to}")
 
 
@@ -304,5 +294,4 @@ class Program:
 
     @property
     def resources(self) -> tuple[Block, ...]:
-        """The blocks that are resources, in the order of reading."""
         return tuple(block for block in self.blocks.values() if block.mode == "managed")

@@ -58,13 +58,12 @@ from opsconsole.language.values import (
     object_type,
     object_value,
     pack,
-    to_nfc,
     tuple_value,
     unknown,
     unpack,
 )
 from opsconsole.state import InstanceKey, print_key, workspace_of
-from opsconsole.text import did_you_mean
+from opsconsole.text import did_you_mean, to_nfc
 from opsconsole.values import UNKNOWN, Values
 
 Lookup = Callable[[str], Any]
@@ -83,7 +82,6 @@ class Instance:
     """One instance of a block.
 
     Attributes:
-        address: Full address, key included.
         key: An int with count, a str with for_each, else None.
         each: The value of `each.value`.
     """
@@ -104,11 +102,7 @@ class Instance:
 
 
 class NameResolver(Names):
-    """The names of one program in one phase, and the instances of its blocks.
-
-    Attributes:
-        root: The program's directory, the base of relative file paths.
-    """
+    """The names of one program in one phase, and the instances of its blocks."""
 
     def __init__(
         self,
@@ -259,8 +253,7 @@ class NameResolver(Names):
                 f"there is no local value {name}. {did_you_mean(name, self.program.locals)}"
             )
         if name in self._provisional_locals:
-            # The value may depend on an unknown value, so a local value that uses it must not be
-            # kept either.
+            # It may depend on an unknown value: a local value that uses it must not be kept.
             self._unknown_lookups += 1
         found = self._locals[name] if name in self._locals else self._evaluate_locals(name)
         if isinstance(found, ExpressionFailure):
@@ -410,7 +403,6 @@ def _instances_at(block: Block, keys: Iterable[InstanceKey]) -> dict[InstanceKey
 
 
 def each_names(key: str, value: Value) -> dict[str, Value]:
-    """Return the name `each` for one entry of a `for_each`."""
     return {"each": object_value({"key": Value(STRING, key), "value": value})}
 
 
@@ -521,7 +513,6 @@ def _mark_nested(data: Any, attribute: Attribute) -> Any:
 
 
 def is_literal(value: Any) -> bool:
-    """Return whether a JSON value holds no template sequence."""
     if isinstance(value, str):
         return "{" not in value
     if isinstance(value, list | Mapping):

@@ -34,11 +34,11 @@ from opsconsole.language.values import (
     items_of,
     list_value,
     object_value,
-    to_nfc,
     tuple_value,
     unknown,
     unpack,
 )
+from opsconsole.text import to_nfc
 from opsconsole.values import UNKNOWN
 
 
@@ -126,7 +126,6 @@ def _item_at(value: Value, position: Any, marks: Marks) -> Value:
 
 
 def get_path(value: Value, steps: Sequence[Step]) -> Value:
-    """Return the part of `value` that `steps` lead to."""
     for step in steps:
         if isinstance(step, int):
             value = get_element(value, Value(NUMBER, step))
@@ -154,11 +153,7 @@ class Work:
 
 
 class Names:
-    """The functions of an expression, and the names that are not bound in its text.
-
-    Attributes:
-        work: The count of values made in one evaluation.
-    """
+    """The functions of an expression, and the names that are not bound in its text."""
 
     work: Work
 
@@ -167,17 +162,11 @@ class Names:
         raise NotImplementedError
 
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
-        """Return the result of a function."""
         raise NotImplementedError
 
 
 class Scope:
-    """The context of an expression.
-
-    Attributes:
-        outer: The other names, and the functions.
-        names: The values of the names bound here, such as `each`, or by a `for` expression.
-    """
+    """The bound `names` of an expression, such as `each` or in a `for`; `outer` has all others."""
 
     __slots__ = ("names", "outer", "work")
 
@@ -187,11 +176,9 @@ class Scope:
         self.work = outer.work
 
     def within(self, names: Mapping[str, Value]) -> Scope:
-        """Return this scope with additional names."""
         return Scope(self.outer, {**self.names, **names})
 
     def resolve(self, reference: Reference, key: Value | None = None) -> Value:
-        """Return the value of a reference, or the element `key` of that value."""
         bound = self.names.get(str(reference.steps[0]))
         if bound is None:
             return self.outer.resolve(reference, key)
@@ -346,9 +333,8 @@ class Binary(Node):
                     raise item
             return _binary(self.operator, left, right)
         except EvaluationError as error:
-            # Terraform 1.12 and OpenTofu ignore a failure if the other operand decides: `false &&
-            # X` is false.
-            if _passes_over(self.operator, left, right):
+            # Terraform 1.12 and OpenTofu skip a failure if the other operand decides: `false && X`.
+            if _may_ignore_failure(self.operator, left, right):
                 raise DependsOnRelease(str(error)) from error
             raise
 
@@ -401,20 +387,20 @@ def _operand(value: Value, type: Type) -> Any:
         raise EvaluationError(f"unsuitable operand: {error}") from error
 
 
-def _passes_over(operator: str, left: Value | EvaluationError, right: Any) -> bool:
+def _may_ignore_failure(operator: str, left: Value | EvaluationError, right: Any) -> bool:
     """Return whether Terraform 1.12 and OpenTofu ignore the failure of `left operator right`.
 
     Args:
         left, right: The operands, or the EvaluationError of an operand that failed.
     """
     if isinstance(left, EvaluationError):
-        return _decides(operator, right)
+        return _is_deciding(operator, right)
     if isinstance(right, EvaluationError):
-        return left.data is UNKNOWN or _decides(operator, left)
-    return right.is_null and _decides(operator, left)
+        return left.data is UNKNOWN or _is_deciding(operator, left)
+    return right.is_null and _is_deciding(operator, left)
 
 
-def _decides(operator: str, operand: Any) -> bool:
+def _is_deciding(operator: str, operand: Any) -> bool:
     """Return whether an operand of `&&` or `||` decides the result alone."""
     deciding = operator == "||"
     return isinstance(operand, Value) and (
@@ -517,8 +503,7 @@ def _try_each(call: Call, scope: Scope) -> Value:
     for argument in call.arguments:
         try:
             value = argument.evaluate(scope)
-        # A construct that only Terraform can run is not caught, because the argument may have a
-        # value in Terraform.
+        # An UnsupportedExpression is not caught: Terraform may have a value for it.
         except EvaluationError as error:
             problems.append(str(error))
             continue

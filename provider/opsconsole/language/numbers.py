@@ -74,7 +74,6 @@ class RoundedFraction(Fraction):
 
 
 def precision_of(value: Number) -> int:
-    """Return the bits of a number's mantissa."""
     if isinstance(value, RoundedWhole | RoundedFraction):
         return value.precision
     return _PRECISION
@@ -173,7 +172,7 @@ def written_number(value: Fraction) -> str:
 
 
 def is_negative(number: Number) -> bool:
-    """Return whether a number is written with a minus sign."""
+    """Return whether a number is written with a minus sign, as negative zero is."""
     return number < 0 or isinstance(number, NegativeZero)
 
 

@@ -147,8 +147,7 @@ def readable_part(load: Callable[[], Program]) -> Program | None:
 
 def refuse_hcl(directory: Path, overriding: Sequence[str]) -> None:
     """Refuse a directory with files that this engine does not read, or that override others."""
-    # OpenTofu reads `x.tofu.json` instead of `x.tf.json`, Terraform does not. So the program
-    # depends on the engine.
+    # OpenTofu reads `x.tofu.json` instead of `x.tf.json`: the program depends on the engine.
     native = sorted(
         path.name for path in directory.iterdir() if path.name.endswith((".tf", *OF_OPENTOFU))
     )
@@ -502,8 +501,7 @@ def _read_variable(name: str, body: Body) -> Variable:
         sensitive=body.bool("sensitive", False),
         ephemeral=body.bool("ephemeral", False),
         nullable=body.bool("nullable", True),
-        # Without a type, Terraform takes a text literally; with type `any`, it parses an
-        # expression.
+        # Terraform takes a text literally without a type, and as an expression with `any`.
         textual="type" not in body or constraint.type in PRIMITIVES,
         description=_description(body),
         validations=tuple(map(_read_validation, body.blocks("validation"))),
@@ -575,7 +573,6 @@ def _check_name(name: str, where: str) -> None:
 
 
 def _check_versions(text: str, where: str) -> None:
-    """Refuse a text that is not a list of version constraints."""
     if not all(_VERSION.fullmatch(part) for part in text.split(",")):
         raise UserError(
             f"{where}: {text!r} is not a version constraint.", 'Write one, such as ">= 1.5, < 2".'

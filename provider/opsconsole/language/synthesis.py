@@ -150,7 +150,6 @@ class App:
 
     Attributes:
         directory: The directory of the file, in which the app runs.
-        command: The shell command that synthesises the app.
         output: The directory to which synthesis writes.
         context: Values that constructs can read, including feature flags.
     """

@@ -10,7 +10,6 @@ a marked part is a `Marked`. Results computed from a marked value are marked too
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final
@@ -18,6 +17,7 @@ from typing import Any, Final
 from opsconsole.diagnostics import AttributePath
 from opsconsole.language.failures import MAX_PARTS, MAX_TEXT, BeyondBounds
 from opsconsole.language.numbers import from_float, int64
+from opsconsole.text import to_nfc
 from opsconsole.values import UNKNOWN, holds_unknown
 
 SENSITIVE: Final = "sensitive"
@@ -145,8 +145,6 @@ def type_from_json(written: Any) -> Type:
 
 
 class Marked:
-    """Marked data inside a collection."""
-
     __slots__ = ("data", "marks")
 
     def __init__(self, data: Any, marks: Marks) -> None:
@@ -263,20 +261,17 @@ def _total(items: Collection[Value]) -> int:
 
 
 def list_value(items: Iterable[Value], element: Type) -> Value:
-    """Return a list of values of the type `element`; raises as `check_size`."""
     values = list(items)
     size = _total(values)
     return Value(list_type(element), [pack(item) for item in values], size=size)
 
 
 def map_value(items: Mapping[str, Value], element: Type) -> Value:
-    """Return a map of values of the type `element`; raises as `check_size`."""
     size = _total(items.values())
     return Value(map_type(element), {name: pack(item) for name, item in items.items()}, size=size)
 
 
 def tuple_value(items: Iterable[Value]) -> Value:
-    """Return a tuple; raises as `check_size`."""
     values = list(items)
     size = _total(values)
     data = [pack(item) for item in values]
@@ -284,7 +279,6 @@ def tuple_value(items: Iterable[Value]) -> Value:
 
 
 def object_value(items: Mapping[str, Value]) -> Value:
-    """Return an object; raises as `check_size`."""
     size = _total(items.values())
     data = {name: pack(item) for name, item in items.items()}
     return Value(object_type({name: item.type for name, item in items.items()}), data, size=size)
@@ -352,19 +346,19 @@ def strip_marks(data: Any, found: set[str]) -> Any:
         found |= data.marks
         return strip_marks(data.data, found)
     # If there are no marks, return the data itself, not a copy.
-    if not holds_marks(data):
+    if not has_marks(data):
         return data
     if isinstance(data, dict):
         return {key: strip_marks(item, found) for key, item in data.items()}
     return [strip_marks(item, found) for item in data]
 
 
-def holds_marks(data: Any) -> bool:
+def has_marks(data: Any) -> bool:
     """Return whether data holds marks at any depth."""
     if isinstance(data, dict):
-        return any(map(holds_marks, data.values()))
+        return any(map(has_marks, data.values()))
     if isinstance(data, list):
-        return any(map(holds_marks, data))
+        return any(map(has_marks, data))
     return isinstance(data, Marked)
 
 
@@ -394,8 +388,3 @@ def clusters(text: str) -> list[str]:
     # Terraform follows Unicode 15.0, in which a mark never joins the letter after it.
     parts = regex.splititer(r"(?V1)(?<=[\p{M}\u200c\u200d])(?=(?![\u0e33\u0eb3])\p{Lo})", text)
     return [str(cluster) for part in parts for cluster in regex.findall(r"\X", part)]
-
-
-def to_nfc(text: str) -> str:
-    """Return `text` in normal form C, which all strings of the language have."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)

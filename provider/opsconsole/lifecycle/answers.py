@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from opsconsole.definition import Attribute, Kind, ResourceDefinition
 from opsconsole.errors import UnexpectedAnswer
-from opsconsole.text import shorten
+from opsconsole.text import shorten, to_nfc
 from opsconsole.v1.answers import WrongShape
 from opsconsole.v1.operations import documented_for
 from opsconsole.values import Value, Values, normalise_set, same, satisfies
@@ -45,7 +45,7 @@ def _check_type(attribute: Attribute, value: Any) -> Value:
     kind = attribute.kind
     if kind is Kind.STRING:
         if isinstance(value, str):
-            return compose(value)
+            return to_nfc(value)
     elif kind is Kind.BOOLEAN:
         if isinstance(value, bool):
             return value
@@ -58,11 +58,11 @@ def _check_type(attribute: Attribute, value: Any) -> Value:
             return value
     elif kind in (Kind.STRING_SET, Kind.STRING_LIST):
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            texts = [compose(item) for item in value]
+            texts = [to_nfc(item) for item in value]
             return normalise_set(texts) if kind is Kind.STRING_SET else texts
     elif kind is Kind.STRING_MAP:
         if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
-            return {compose(name): compose(item) for name, item in value.items()}
+            return {to_nfc(name): to_nfc(item) for name, item in value.items()}
     elif kind is Kind.OBJECT:
         return _object(attribute, value)
     elif kind is Kind.OBJECT_LIST and isinstance(value, list):
@@ -72,11 +72,6 @@ def _check_type(attribute: Attribute, value: Any) -> Value:
         f"where the document shows a {kind.value}.",
         "Check that base_url names the console, and its version.",
     )
-
-
-def compose(text: str) -> str:
-    """Return text in normal form C, which Terraform and the native engine hold alone."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def _object(attribute: Attribute, entry: Any) -> dict[str, Value]:
@@ -254,7 +249,6 @@ class PrivateState(NamedTuple):
         return self if observed == self.observed else self._replace(observed=observed)
 
     def with_not_kept(self, values: Mapping[str, Value]) -> PrivateState:
-        """Add the console's values of attributes that it did not keep."""
         return self._replace(not_kept={**self.not_kept, **values}) if values else self
 
     def with_declaration(
@@ -263,8 +257,8 @@ class PrivateState(NamedTuple):
         """Replace the declaration by the values of `names` in `config`.
 
         Args:
-            planned: The planned values of an update. Terraform leaves out of a plan what
-                `ignore_changes` names, and applies the plan with it: that is not declared yet.
+            planned: The planned values of an update. They leave out what `ignore_changes` names,
+                which `config` holds: that is not declared yet.
         """
         declared = {name: config.get(name) for name in names}
         for name, value in declared.items():
@@ -333,8 +327,7 @@ def merge_answer(
         elif name in private_state.observed:
             state[name] = None
         elif state.get(name) is not None or private_state.declared is None:
-            # Exception: state holds null for a resource that was created here, so both agree on
-            # null.
+            # Not if state holds null for a resource created here: both agree on null.
             unseen.append(name)
             continue
         observed.append(name)
@@ -367,10 +360,9 @@ def new_sentinel(call: str = "") -> str:
 
 
 def is_sentinel(resource_id: object) -> bool:
-    """Return whether `resource_id` stands for an unsettled create."""
     return isinstance(resource_id, str) and resource_id.startswith(_SENTINEL)
 
 
-def mentions_sentinel(text: str) -> bool:
+def may_hold_sentinel(text: str) -> bool:
     """Return whether the JSON text of an object may hold such an id; it need not be decoded."""
     return _SENTINEL.rstrip("/") in text  # JSON may write the slash as \/

@@ -129,7 +129,6 @@ class BaseLifecycle:
             await report([(request, await self.try_create(request))])
 
     async def try_create(self, request: CreateRequest) -> Outcome:
-        """Create or adopt one resource; an exception becomes diagnostics."""
         try:
             return await self._create(request)
         except Exception as problem:
@@ -364,7 +363,6 @@ class BaseLifecycle:
         )
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
-        """Plan the creation or adoption of one resource."""
         return PlanOutcome(propose_creation(self.definition, request.config))
 
     async def _plan_change(self, request: PlanChange) -> PlanOutcome:
@@ -427,7 +425,6 @@ class BaseLifecycle:
 
     @cached_property
     def updated_names(self) -> tuple[str, ...]:
-        """The attributes that an update may change on the console."""
         return tuple(
             attribute.name
             for attribute in self.definition.settable

@@ -36,7 +36,7 @@ class PlanCreation(NamedTuple):
     Attributes:
         config: The declaration, null where omitted, UNKNOWN where not known yet.
         private: The private bytes of the resource that it replaces, if the engine passes them on.
-        address: The resource's address for messages, if the engine knows it.
+        address: For messages; empty if the engine does not know it.
     """
 
     config: Values
@@ -49,10 +49,8 @@ class PlanChange(NamedTuple):
 
     Attributes:
         prior: The value in state after refresh.
-        config: As in `PlanCreation`.
         private: The private bytes beside the prior value.
         removal: Why its old object is removed, if the change turns out to be a replacement.
-        address: As in `PlanCreation`.
         owner_first: Whether the deletion of its owner takes it along before the change is made.
     """
 
@@ -126,7 +124,7 @@ class CreateRequest(NamedTuple):
     Attributes:
         config: The declaration, all known.
         private: The bytes that the plan returned.
-        address: The resource's address for messages, if the engine knows it.
+        address: For messages; empty if the engine does not know it.
     """
 
     config: Values

@@ -10,7 +10,7 @@ every destroy.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from opsconsole.diagnostics import Diagnostic, Severity, error, warning
 from opsconsole.errors import ApiError, Cause, NotFound
@@ -109,8 +109,7 @@ def plan_gone(
     if gone is None:
         way_out = _WAY_OUT.format(command=session.command)
         return PlanOutcome(planned, diagnostics=(replace(why, detail=why.detail + way_out),))
-    # Undeclared values are taken from the former state, so that resources that refer to them are
-    # not replaced.
+    # Undeclared values come from the former state: references to them replace nothing.
     former = {name: gone.get(name) for name, value in planned.items() if value is UNKNOWN}
     diagnostic = replace(
         why,
@@ -129,10 +128,9 @@ def outcome_of_unlisted(
     Args:
         listed: The name of the list: "the agent's plugins".
     """
-    reason, detail = explain_gap(listed, listing)
-    return request.leave_unchecked(
-        reason, warning(f"The {lifecycle.name(request.prior)} was not checked", detail)
-    )
+    name, detail = lifecycle.name(request.prior), explain_gap(listed, listing)
+    unchecked = warning(f"The {name} was not checked", detail)
+    return request.leave_unchecked(gap_reason(listed, listing), unchecked)
 
 
 def outcome_of_refused_read(
@@ -152,22 +150,17 @@ def warn_refused(what: str, reason: str, problem: ApiError) -> Diagnostic:
     )
 
 
-class GapExplanation(NamedTuple):
-    """Why a list may not be whole.
-
-    Attributes:
-        reason: The part of a sentence.
-        detail: The sentence, and the remedy.
-    """
-
-    reason: str
-    detail: str
-
-
-def explain_gap(listed: str, listing: Listing) -> GapExplanation:
+def gap_reason(listed: str, listing: Listing) -> str:
+    """Return why a list may not be whole, as part of a sentence."""
     assert listing.gap is not None
-    reason = f"the list of {listed} may not be whole: {listing.gap.value}"
-    return GapExplanation(reason, f"{reason[0].upper()}{reason[1:]}. {listing.gap.remedy}")
+    return f"the list of {listed} may not be whole: {listing.gap.value}"
+
+
+def explain_gap(listed: str, listing: Listing) -> str:
+    """Return why a list may not be whole, and the remedy."""
+    assert listing.gap is not None
+    reason = gap_reason(listed, listing)
+    return f"{reason[0].upper()}{reason[1:]}. {listing.gap.remedy}"
 
 
 def warn_abandoned(name: str, remains: str = "it stays on the console") -> Diagnostic:

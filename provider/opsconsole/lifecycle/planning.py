@@ -53,7 +53,6 @@ class Proposal:
 
 
 def propose_creation(definition: ResourceDefinition, config: Values) -> Values:
-    """Return the planned values of a resource that does not exist yet."""
     planned = definition.empty()
     for attribute in definition:
         declared = config.get(attribute.name) if attribute.settable else None

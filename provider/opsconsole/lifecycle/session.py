@@ -83,7 +83,7 @@ class ConsoleSession:
         answers_about_others: The console's last answer about each object that came with a write of
             another resource, by type and id.
         adopted: Type and id of the objects that a creation of this run has taken over from
-            another declaration.
+            another declaration, or that it has attached.
         deletes_begun: How many deletions have begun, of any resource.
         woken: Set, and replaced, when callers that wait should look again.
     """
@@ -185,14 +185,12 @@ class ConsoleSession:
         return sorted(named) + sorted(addressed)
 
     def note_stop(self) -> None:
-        """Note that the run was told to stop, and wake the callers that wait."""
         self.stopped = True
         self.wake()
 
     def wake(self) -> None:
         """Wake the callers that wait for other steps of the run."""
-        # A new event replaces the old one, as an event that stays set would never make a caller
-        # wait.
+        # A new event replaces the old one: an event that stays set makes no caller wait.
         self.woken.set()
         self.woken = asyncio.Event()
 

@@ -139,7 +139,6 @@ def unsettled_outcome(
     problem: OpsconsoleError,
     dry_run_status: str = "",
 ) -> Outcome:
-    """Return the outcome of a create whose answer was lost."""
     name = lifecycle.name(request.config, request.address)
     # Only the native engine plans as a whole, and settles creates before it does.
     asked = "Run again: the console is asked first. If it is not known even then: "
@@ -180,8 +179,7 @@ async def create_once(
     try:
         return lifecycle.outcome_of_write(request, answer)
     except Exception as problem:
-        # The object exists: an error would leave it out of state, or taint it, and the next apply
-        # would create a second one.
+        # The object exists. After an error, the next apply would create a second one.
         state = fill_unknown(lifecycle.definition, request.planned, {"id": answer["id"]})
         name = lifecycle.name(state, request.address)
         why = diagnose(problem, "read the answer")[0]

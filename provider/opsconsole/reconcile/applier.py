@@ -121,8 +121,7 @@ def _keep_declaration(state: State, change: Change, providers: Providers) -> Non
 async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) -> ApplyResult:
     providers = worker.providers
     for key in {change.provider for change in plan.acting() if change.provider}:
-        # After a crash between a write and its answer, the next run settles the write by its
-        # intent.
+        # A write whose answer a crash cuts off is settled by its intent in the next run.
         providers.of(key).session.before_write = worker.note_intents
     # This precedes every creation, as no creation may get an object that is in state.
     _introduce_state(worker)

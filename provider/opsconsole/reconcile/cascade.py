@@ -18,8 +18,7 @@ ConsoleHolding = Callable[[PriorInstance], str]
 class Cascade:
     """The owners that a plan deletes, and the instances deleted with them.
 
-    Attributes:
-        deleted_by: Maps each object to the address of the change that deletes it or its owner.
+    `deleted_by` maps each object to the address of the change that deletes it or its owner.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from opsconsole.diagnostics import AttributePath, Diagnostic, error, leading_names
 from opsconsole.errors import UserError
-from opsconsole.language import Block, Evaluator, Instance, OutputValue
+from opsconsole.language import Block, Evaluator, Instance
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     PlanChange,
@@ -28,26 +28,19 @@ from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.state import State, StateOutput
 from opsconsole.values import Values, holds_unknown, same
 
-_CANNOT_UPDATE = "replace_because_cannot_update"
+_BY_TRIGGERS = "replace_by_triggers"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """A change, with its diagnostics."""
-
-    change: Change
-    diagnostics: tuple[Diagnostic, ...] = ()
+Decision = tuple[Change, Sequence[Diagnostic]]
+"""A change, with its diagnostics."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanInput:
-    """One instance to plan: its declaration, evaluated as far as possible, and its known object.
+    """One instance to plan: its declaration, evaluated as far as possible, and its prior object.
 
     Attributes:
-        address: Full address, key included.
-        block: The block that declares it.
         config: The declared values, null where omitted, UNKNOWN where not known yet.
-        sensitive: Paths of their sensitive values.
         prior: The instance in state, if the console still has its object.
         dependencies: Configuration addresses of all that it depends on, sorted.
         create_first: Whether a replacement creates before it deletes.
@@ -98,7 +91,7 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
     diagnostics = [*lifecycle.definition.problems(config), *plan.diagnostics]
     if prior is not None and reason:
         # A replacement because of a changed attribute was judged when the change was planned.
-        if reason != _CANNOT_UPDATE:
+        if not plan.replace:
             [removed] = await plan_removals(lifecycle, [(prior, item.removal)])
             diagnostics += removed.diagnostics
         # The creation of a replacement ignores nothing: the object that it replaces is gone.
@@ -109,11 +102,14 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         if block.lifecycle_block.prevent_destroy:
             diagnostics.append(refuse_prevented(item.address, replaced=True))
     elif prior is not None:
-        config = without_ignored(block, config, prior.value or {})
+        # As in core, the plan of an update ignores, and its apply has the whole declaration. A
+        # value that is not known yet would be planned again.
+        kept = without_ignored(block, config, prior.value or {})
+        config = {n: kept[n] if holds_unknown(value) else value for n, value in config.items()}
     former = prior.stored.dependencies if prior else ()
-    action = _action(item, plan, reason)
+    action = _choose_action(item, plan, reason)
     # As in Terraform, triggers are a reason to create as well, but --replace is none.
-    creates = action is Action.CREATE and item.reason == "replace_by_triggers"
+    creates = action is Action.CREATE and item.reason == _BY_TRIGGERS
     change = Change(
         item.address,
         block.type_name,
@@ -135,19 +131,21 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         depends_on=item.dependencies,
         released=tuple(name for name in former if name not in item.dependencies),
     )
-    return Decision(change, tuple(diagnostics))
+    return change, diagnostics
 
 
 def _replacement_reason(item: PlanInput, plan: PlanOutcome) -> str:
-    """Return Terraform's reason to replace an instance, or ""."""
+    """Return Terraform's reason to replace an instance, the first of several here, or ""."""
     if item.prior is None or plan.failed:
         return ""
+    if item.reason == _BY_TRIGGERS:
+        return item.reason
     if item.prior.stored.tainted:
         return "replace_because_tainted"
-    return _CANNOT_UPDATE if plan.replace else item.reason
+    return item.reason or ("replace_because_cannot_update" if plan.replace else "")
 
 
-def _action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:
+def _choose_action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:
     prior = item.prior
     if prior is None:
         return Action.ADOPT if plan.adopts else Action.CREATE
@@ -210,20 +208,20 @@ def is_triggered(
         UserError: A reference cannot be evaluated, or names no resource.
     """
     return any(
-        _changes(change, named.path)
+        _is_change_at(change, named.path)
         for named in evaluator.triggers(instance)
         for change in changes_of.get(named.block, ())
         if named.address in (None, change.address)
     )
 
 
-def _changes(change: Change, path: AttributePath) -> bool:
+def _is_change_at(change: Change, path: AttributePath) -> bool:
     if change.action not in (Action.UPDATE, Action.REPLACE):
         return False
-    return not path or not same(_at(change.before, path), _at(change.after, path))
+    return not path or not same(_get_at(change.before, path), _get_at(change.after, path))
 
 
-def _at(value: object, path: AttributePath) -> object:
+def _get_at(value: object, path: AttributePath) -> object:
     for step in path:
         if isinstance(value, dict):
             value = value.get(step)
@@ -258,18 +256,22 @@ def output_changes(
             action = Action.CREATE if new_value is not None else Action.NO_OP
         else:
             # As in core, an empty list and an empty tuple differ by their type alone.
-            kind_stays = (old.type, old.sensitive) == (new.stored_type, new.sensitive)
+            kind_stays = (old.type, old.sensitive) == (new.type, new.sensitive)
             stays = same(old_value, new_value) and kind_stays
             action = Action.NO_OP if stays else Action.UPDATE
         # A sensitive old value makes the change sensitive, even if the new value is not.
         sensitive = any(item.sensitive for item in (old, new) if item is not None)
-        changes.append(OutputChange(name, action, old_value, new_value, sensitive))
+        if new is not None and not holds_unknown(new_value):
+            of_value = new.type
+        else:
+            of_value = old.type if old is not None else None
+        changes.append(OutputChange(name, action, old_value, new_value, sensitive, of_value))
     return tuple(changes)
 
 
 def _evaluate_outputs(
     evaluator: Evaluator | None, names: Collection[str] | None
-) -> dict[str, OutputValue]:
+) -> dict[str, StateOutput]:
     if evaluator is None:
         return {}
     if names is None:
@@ -290,8 +292,7 @@ def keep_outputs(evaluator: Evaluator | None, state: State, names: Collection[st
         if output is None or output.value is None:
             state.set_output(name, None)
         elif not holds_unknown(output.value):
-            stored = StateOutput(output.value, output.stored_type, output.sensitive)
-            state.set_output(name, stored)
+            state.set_output(name, output)
 
 
 def keep_known_outputs(evaluator: Evaluator, state: State, names: Collection[str]) -> None:

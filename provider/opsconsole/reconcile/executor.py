@@ -112,7 +112,7 @@ class Failures:
         for dependency in (*step.change.depends_on, *step.change.released):
             self._needed.setdefault(dependency, cause)
 
-    def blocker(self, step: Step, config_of: Callable[[Step], Values]) -> str:
+    def find_blocker(self, step: Step, config_of: Callable[[Step], Values]) -> str:
         """Return the address of the failure that blocks `step`, or ""."""
         change = step.change
         if change.address in self._instances:
@@ -120,8 +120,7 @@ class Failures:
         if not step.is_up:
             if change.cascade:
                 return self._instances.get(change.cascade, "")
-            # An object that a failed update was to release stays: a deleted host would take its
-            # agent along.
+            # An object that a failed update was to release stays: a deleted host takes its agent.
             still_named = self._referred.get(object_of(step), "")
             return still_named or self._needed.get(config_address(change.address), "")
         for dependency in change.depends_on:
@@ -129,12 +128,12 @@ class Failures:
             # If a resource has several instances, a failed one stops only the steps that need its
             # values. Their declaration still holds an unknown value.
             alone = dependency in self._instances
-            if cause and (alone or _lacks_values(step, config_of)):
+            if cause and (alone or _has_unknown_values(step, config_of)):
                 return cause
         return ""
 
 
-def _lacks_values(step: Step, config_of: Callable[[Step], Values]) -> bool:
+def _has_unknown_values(step: Step, config_of: Callable[[Step], Values]) -> bool:
     try:
         return holds_unknown(config_of(step))
     except UserError:
@@ -214,8 +213,7 @@ class Executor:
                     break
                 self._start(steps)
         except BaseException as problem:
-            # In the callback of a task, an exception would only be logged, and `run` would wait
-            # forever.
+            # In a task's callback, an exception would be logged only, and `run` would hang.
             self._problem = self._problem or problem
         if not self._running:
             self._idle.set()
@@ -223,7 +221,7 @@ class Executor:
     def _queue_ready_steps(self) -> None:
         """Queue ready steps by request; skip blocked ones, do those without a request."""
         for step in self._order.take_ready():
-            blocker = self._failures.blocker(step, self._worker.config_of)
+            blocker = self._failures.find_blocker(step, self._worker.config_of)
             if blocker:
                 self._skip(step, blocker)
                 continue
@@ -278,8 +276,7 @@ class Executor:
     def _end_step(self, step: Step, outcome: Outcome) -> None:
         """Record the outcome of a step, and queue the steps that it makes ready."""
         self._record_outcome(step, outcome)
-        # The changes that follow are in the same record of the journal, so that a crash never
-        # separates them from the step.
+        # They share a record of the journal, so no crash separates them from the step.
         self._queue_ready_steps()
 
     def _record_outcome(self, step: Step, outcome: Outcome) -> None:

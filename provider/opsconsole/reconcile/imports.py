@@ -34,8 +34,7 @@ async def read_data_for_imports(
     data: dict[str, Values | None] = {}
     diagnostics: list[Diagnostic] = []
     for address in filter(needed.__contains__, graph.order):
-        # A data source that depends on a resource is left to the walk, as the id that it needs is
-        # not known here.
+        # The id behind a data source that depends on a resource is not known before the walk.
         if any(blocks[item].mode != "data" for item in (address, *graph.ancestors(address))):
             continue
         for instance in evaluator.instances(blocks[address]).values():

@@ -72,9 +72,7 @@ def apply_moves(
 class _Move:
     """A move of an instance or of a whole resource to another address.
 
-    Attributes:
-        whole: Whether a whole resource is moved and not one instance.
-        implied: Whether the move follows from `count` and not from a block.
+    `implied` moves follow from `count`, not from a block.
     """
 
     source: Address

@@ -63,7 +63,7 @@ Node = int | tuple[str, str]
 
 
 class Order:
-    """The steps of a plan, and which of them are ready as others finish."""
+    """The steps of a plan, and which of them are ready."""
 
     def __init__(self, steps: Sequence[Step], graph: Mapping[Node, set[Node]]) -> None:
         """Prepare the order.
@@ -233,7 +233,7 @@ class _Edges:
     def add_up(self, step: Step) -> None:
         """Let a step wait for its dependencies, and a creation for deletions.
 
-        It waits for the deletions of its own instance and of its name: a console may confuse the
+        It waits for those of its own instance, and of its name or id: a console may confuse the
         objects.
         """
         change, number = step.change, step.number
@@ -246,7 +246,12 @@ class _Edges:
         if own is not None:
             self.graph[number].add(own)
         name = name_of(step.console, change.type_name, change.after)
-        for deletion in self._leaving.get(name, ()) if name else ():
+        deletions = self._leaving.get(name, []) if name else []
+        # A known id is that of an adopted object, or one that the console does not make up.
+        same_id = step.console, change.type_name, (change.after or {}).get("id")
+        if same_id in self._deletions:
+            deletions = [*deletions, self._deletions[same_id][0]]
+        for deletion in deletions:
             self.by_name.setdefault(number, set()).add(deletion)
 
     def add_down(self, step: Step) -> None:
@@ -283,8 +288,7 @@ class _Edges:
                 owner_id = (change.before or {}).get(definition.owner, "")
                 update = self._updates.get((step.console, owner.type_name, owner_id))
                 if update is not None:
-                    # The deletion changes the owner on the console, so the update of the owner
-                    # comes after it.
+                    # The deletion changes the owner, so the owner's update comes after it.
                     self.soft[update].add(number)
         if step.kind is not StepKind.UPDATE:
             return
@@ -333,8 +337,7 @@ def dropped_objects(step: Step) -> Iterator[Identity]:
     change = step.change
     before, after = change.before or {}, change.after or {}
     for attribute in RESOURCES[change.type_name].references:
-        # Compare values: after an import, or with a literal id, state may not record the
-        # dependency.
+        # By value: after an import, or with a literal id, state may lack the dependency.
         old, new = before.get(attribute.name), after.get(attribute.name)
         remaining = new if isinstance(new, list) else [new]
         for object_id in old if isinstance(old, list) else [old]:

@@ -118,13 +118,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A difference between console and state, found by a refresh; `after` is None if it is gone."""
+    """A difference between console and state, found by a refresh; `after` is None if it is gone.
+
+    `previous_address` is the address before a `moved` block, or empty.
+    """
 
     address: str
     type_name: str
     before: Values
     after: Values | None
     sensitive: frozenset[str] = frozenset()
+    previous_address: str = ""
 
     @property
     def perhaps_by_others(self) -> bool:
@@ -155,13 +159,20 @@ class DataRead:
 
 @dataclass(frozen=True, slots=True)
 class OutputChange:
-    """The change of an output of the root module; `after` may be UNKNOWN."""
+    """The change of an output of the root module.
+
+    Attributes:
+        after: The new value; UNKNOWN, in whole or in part, if known only after apply.
+        type: The type of `after`, or of `before` if `after` is unknown or there is none, as states
+            have it.
+    """
 
     name: str
     action: Action
     before: Value
     after: Value
     sensitive: bool = False
+    type: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +226,7 @@ class Plan:
     partly_shown: int = 0
 
     def acting(self) -> Iterator[Change]:
-        """Yield the changes that do something, in execution order."""
+        """Yield the changes that do something."""
         return (change for change in self.changes if change.acts)
 
     @property
@@ -251,11 +262,13 @@ class Plan:
     def changes_nothing(self) -> bool:
         """Whether an apply would change nothing."""
         if self.mode == "refresh-only":
-            return not self.drift
-        # Reading a data source changes nothing.
-        return not any(
-            change.acts and change.action is not Action.READ for change in self.changes
-        ) and all(output.action is Action.NO_OP for output in self.outputs)
+            changes = bool(self.drift)
+        else:
+            # Reading a data source changes nothing.
+            changes = any(
+                change.acts and change.action is not Action.READ for change in self.changes
+            )
+        return not changes and all(output.action is Action.NO_OP for output in self.outputs)
 
 
 @dataclass(frozen=True, slots=True)

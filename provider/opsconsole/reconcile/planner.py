@@ -27,8 +27,8 @@ from opsconsole.reconcile.prior import (
     Name,
     PriorInstance,
     from_state,
-    holds_unsettled,
     keys_by_block,
+    may_hold_unsettled,
     name_of,
     read_deposed,
     read_prior,
@@ -63,7 +63,7 @@ async def make_plan(
     watch(planner.providers)
     diagnostics: list[Diagnostic] = []
     async with planner.providers as providers:
-        if stack.state_session.open_intents or holds_unsettled(stack.state):
+        if stack.state_session.open_intents or may_hold_unsettled(stack.state):
             from opsconsole.reconcile.settle import settle_unknown  # rarely needed
 
             diagnostics = await settle_unknown(stack.state_session, providers)
@@ -218,8 +218,7 @@ class Planner:
             )
             self._diagnostics += diagnostics
             if None not in self._data_for_imports.values():
-                # An `import` block may refer to objects in state, which are among the values only
-                # after the walk.
+                # An `import` block may refer to objects in state, whose values the walk adds.
                 in_state = {item.address: item.before for item in prior.values()}
                 values = ChainMap(self._values, in_state)
                 evaluator = stack.evaluator(values.get, planned_at=self._planned_at)
@@ -364,7 +363,16 @@ def _compare_reads(
         names = RESOURCES[item.type_name].names
         # An import names an id only: the values of its read are no drift.
         if not item.import_id and (value is None or changed_fields(item.before, value, names)):
-            drift.append(Drift(item.address, item.type_name, item.before, value, item.sensitive))
+            drift.append(
+                Drift(
+                    item.address,
+                    item.type_name,
+                    item.before,
+                    value,
+                    item.sensitive,
+                    item.previous_address,
+                )
+            )
     return tuple(drift), tuple(refreshed)
 
 
@@ -407,11 +415,17 @@ def _refuse_shared_objects(
 ) -> Iterator[Diagnostic]:
     """Yield an error for each object with several addresses, in state or in a plan."""
     addresses: dict[Identity, list[str]] = {}
+    # An attachment of these ids is made again: its id is none that the console made up.
+    detached = {
+        change.address
+        for change in changes
+        if change.action is Action.DELETE and RESOURCES[change.type_name]["id"].local
+    }
     for item in prior:
-        if not item.unsettled:
+        if not item.unsettled and item.address not in detached:
             addresses.setdefault(providers.identity_of(item), []).append(item.address)
     for change in changes:
-        # The id in the plan of a creation is that of an object which is adopted.
+        # A known id in the plan of another creation is that of an object which is adopted.
         object_id = (change.after or {}).get("id")
         if change.action in (Action.CREATE, Action.ADOPT) and isinstance(object_id, str):
             identity = providers.console_of(change.provider), change.type_name, object_id

@@ -13,7 +13,7 @@ from opsconsole.definition import Attribute, DataSourceDefinition, Kind, Resourc
 from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.errors import UserError
 from opsconsole.language import PresentKeys
-from opsconsole.lifecycle.answers import is_sentinel, mentions_sentinel
+from opsconsole.lifecycle.answers import is_sentinel, may_hold_sentinel
 from opsconsole.lifecycle.interface import ReadOutcome
 from opsconsole.lifecycle.writes import remedy
 from opsconsole.resources import RESOURCES
@@ -40,7 +40,6 @@ class PriorInstance:
     """An instance or deposed object in state, or an object to import, with the result of its read.
 
     Attributes:
-        stored: The object as state holds it, or as an import names it.
         before: Its value before the refresh.
         read: The result of the refresh; None: it was not refreshed.
         previous_address: Its address before a `moved` block, or empty.
@@ -72,7 +71,6 @@ class PriorInstance:
 
     @property
     def private(self) -> bytes:
-        """The private bytes beside `value`."""
         return self.stored.private if self.read is None else self.read.private
 
 
@@ -83,11 +81,9 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
         UserError: State holds an object of another provider, or of a newer schema.
     """
     instances = {}
-    for address in state.addresses():
-        if address.mode != "managed":
-            continue
-        stored = state.get(address)
-        # An address may hold only deposed objects, which `read_deposed` takes.
+    for address, deposed in state.objects():
+        # `read_deposed` takes the deposed objects.
+        stored = None if deposed or address.mode != "managed" else state.get(address)
         if stored is None:
             continue
         text = str(address)
@@ -107,16 +103,15 @@ def read_deposed(state: State, prior: Mapping[str, PriorInstance]) -> dict[str, 
     """
     moved = {item.previous_address: item.address for item in prior.values()}
     objects = {}
-    for address in state.addresses():
-        for key in state.deposed_keys(address):
-            stored = state.get(address, key)
-            # One of another provider stays in state: no plan touches it.
-            if stored is None or address.mode != "managed" or address.type not in RESOURCES:
-                continue
-            text = str(address)
-            value = _value_in_state(deposed_name(text, key), address, stored)
-            name = deposed_name(moved.get(text, text), key)
-            objects[name] = PriorInstance(name, address.type, stored, value)
+    for address, key in state.objects():
+        stored = state.get(address, key) if key else None
+        # One of another provider stays in state: no plan touches it.
+        if stored is None or address.mode != "managed" or address.type not in RESOURCES:
+            continue
+        text = str(address)
+        value = _value_in_state(deposed_name(text, key), address, stored)
+        name = deposed_name(moved.get(text, text), key)
+        objects[name] = PriorInstance(name, address.type, stored, value)
     return objects
 
 
@@ -151,10 +146,10 @@ def name_of(console: str, type_name: str, values: Values | None) -> Name | None:
     return (console, type_name, name) if isinstance(name, str) else None
 
 
-def holds_unsettled(state: State) -> bool:
+def may_hold_unsettled(state: State) -> bool:
     """Return whether a state may hold an unsettled create, without decoding it."""
     return any(
-        mentions_sentinel(state.image(address, deposed) or "")
+        may_hold_sentinel(state.image(address, deposed) or "")
         for address, deposed in state.objects()
     )
 

@@ -48,17 +48,12 @@ def provider_key_of(address: str) -> str:
 
 @dataclass
 class OpenedProviders:
-    """Providers that are stopped and closed together.
-
-    Attributes:
-        opened: In the order in which they were opened.
-    """
+    """Providers that are stopped and closed together; `opened` keeps their order."""
 
     opened: list[ConfiguredProvider] = field(default_factory=list, init=False)
     stopped: bool = field(default=False, init=False)
 
     def add(self, provider: ConfiguredProvider) -> None:
-        """Add a provider; it is stopped at once if the others were."""
         self.opened.append(provider)
         if self.stopped:
             provider.stop()
@@ -143,8 +138,7 @@ class Providers(OpenedProviders):
         try:
             return self.settings(key).base_url
         except OpsconsoleError:
-            # An error in its settings is reported where the provider is used. They may be known
-            # later.
+            # Its settings may be known later; an error in them is reported at their use.
             return key
 
     def console_holding(self, item: PriorInstance) -> str:
@@ -181,10 +175,8 @@ class OpenedStack:
     """A program with its opened state: the common inputs of the plans and applies of one run.
 
     Attributes:
-        variables: The values of its variables.
-        state_session: The session on its state, which planning leaves unchanged.
+        state_session: The session on the state, which planning leaves unchanged.
         environ: The environment that provider settings fall back on.
-        workspace: Terraform's workspace.
 
     Raises:
         UserError: The program has a reference to nothing, or a cycle of references.

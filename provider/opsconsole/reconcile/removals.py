@@ -13,7 +13,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.lifecycle.planning import is_counted, refuse_too_many
 from opsconsole.reconcile.cascade import Cascade
-from opsconsole.reconcile.decisions import Decision, plan_removals, refuse_prevented
+from opsconsole.reconcile.decisions import plan_removals, refuse_prevented
 from opsconsole.reconcile.plan import Action, Change
 from opsconsole.reconcile.prior import Name, PriorInstance, name_of
 from opsconsole.reconcile.providers import Providers, provider_key_of
@@ -74,7 +74,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
         elif address in walk.declared:
             continue
         else:
-            reasons[address] = _reason(walk, item)
+            reasons[address] = _removal_reason(walk, item)
             is_forgotten = walk.is_forgotten(item)
         if not is_forgotten:
             key = provider_key_of(item.stored.provider), item.type_name
@@ -102,7 +102,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
                 diagnostics = tuple(
                     replace(one, detail=f"{one.detail} {way_out}") for one in diagnostics
                 )
-            walk.add_decision(Decision(change, diagnostics))
+            walk.add_change(change, diagnostics)
             block = blocks.get(config_address(address))
             # As in core, prevent_destroy does not protect deposed objects.
             if not deposed and block is not None and block.lifecycle_block.prevent_destroy:
@@ -125,7 +125,7 @@ def _to_removal(item: PriorInstance, action: Action, reason: str, private: bytes
     )
 
 
-def _reason(walk: Walk, item: PriorInstance) -> str:
+def _removal_reason(walk: Walk, item: PriorInstance) -> str:
     address, deposed = instance_and_key(item.address)
     if deposed:
         return ""
@@ -231,8 +231,7 @@ def _can_delete(item: PriorInstance, providers: Providers) -> bool:
 def _carried_after(before: str | None, change: Change | None, name: str, can_delete: bool) -> str:
     """Return the id that an instance in state carries as `name` after the apply."""
     if change is not None and change.removes:
-        # If the console cannot delete the instance, it only leaves state and still carries the
-        # object.
+        # An instance that cannot be deleted only leaves state, and still carries the object.
         return "" if change.cascade or can_delete else before or ""
     planned = (change.after or {}).get(name) if change is not None else None
     return planned if isinstance(planned, str) else before or ""

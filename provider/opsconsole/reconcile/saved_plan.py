@@ -133,8 +133,7 @@ def write_plan(path: Path, saved: SavedPlan) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _OWNER_ONLY)
         with os.fdopen(descriptor, "wb") as file:
-            # The mode given to `open` is for a new file only. A device such as /dev/stdout keeps
-            # its own.
+            # `open` sets the mode of a new file only. A device keeps its own.
             if stat.S_ISREG(os.fstat(descriptor).st_mode):
                 os.fchmod(descriptor, _OWNER_ONLY)
             file.write(_MAGIC + packed)

@@ -55,8 +55,7 @@ async def _settle_intents(state_session: StateSession, providers: Providers) -> 
     unsettled = [
         _from_intent(intent)
         for intent in creates
-        if intent.address not in state_session.state
-        or _holds_replaced_object(state_session, intent)
+        if intent.address not in state_session.state or _has_replaced_object(state_session, intent)
     ]
     for create, outcome in [
         pair async for pair in _ask_console(state_session, providers, unsettled)
@@ -83,7 +82,7 @@ async def _settle_state(state_session: StateSession, providers: Providers) -> li
 
 @dataclass(frozen=True, slots=True)
 class _Unsettled:
-    """A create to settle, and its origin.
+    """A create to settle.
 
     Attributes:
         instance: The object to put into state, without its value.
@@ -96,7 +95,6 @@ class _Unsettled:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The provider as state writes it, and the type."""
         return self.instance.provider, instance_of(self.create.address).type
 
 
@@ -134,7 +132,7 @@ async def _ask_console(
         groups.setdefault(item.kind, []).append(item)
     for (provider, type_name), group in groups.items():
         lifecycle = providers.of(provider_key_of(provider)).resources[type_name]
-        existing = _existing(state_session, providers, provider, type_name)
+        existing = _list_existing(state_session, providers, provider, type_name)
         try:
             outcomes = await lifecycle.settle_creates([item.create for item in group], existing)
         except Stopped:
@@ -155,7 +153,7 @@ async def _ask_console(
             yield pair
 
 
-def _existing(
+def _list_existing(
     state_session: StateSession, providers: Providers, provider: str, type_name: str
 ) -> list[Values]:
     """Return the objects of a type in state on a provider's console, the provider's own first."""
@@ -171,7 +169,7 @@ def _existing(
     return [item.before for item in existing]
 
 
-def _holds_replaced_object(state_session: StateSession, intent: Intent) -> bool:
+def _has_replaced_object(state_session: StateSession, intent: Intent) -> bool:
     """Return whether state still holds the object that a create was to replace."""
     stored = state_session.state.get(intent.address)
     replaced = intent.details.get("instead_of")
@@ -212,7 +210,7 @@ def _keep_settled(
         state = fill_unknown(definition, planned | unknown, {"id": new_sentinel(intent.id)})
         private = unsettled_private(create.dry_run_status, intent.at)
         instance = item.instance._replace(attributes=state, private=private, tainted=True)
-    if intent is not None and _holds_replaced_object(state_session, intent):
+    if intent is not None and _has_replaced_object(state_session, intent):
         # The old object still exists. It is put aside, and a later run deletes it.
         state_session.state.depose(address)
     own, deposed = instance_and_key(address)
@@ -232,8 +230,7 @@ async def _settle_writes(
     """
     instances = read_all(state_session.state)
     identities = {item.address: providers.identity_of(item) for item in instances.values()}
-    # By the object: after a replacement that creates first, the address of the intent holds the new
-    # object.
+    # By the object: after a replacement, the intent's address may hold the new object.
     by_identity = {identity: address for address, identity in identities.items()}
     deletes: dict[str, Intent] = {}
     for intent in intents:

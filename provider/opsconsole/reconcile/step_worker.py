@@ -48,12 +48,7 @@ OnEnd = Callable[[Step, Outcome], None]
 
 
 class StepWorker:
-    """Carries out the steps of one apply, and holds the present values of instances.
-
-    Attributes:
-        state_session: The session on the state that follows each step.
-        evaluator: Evaluates the program with the values known by now.
-    """
+    """Carries out the steps of one apply, and holds the present values of instances."""
 
     def __init__(self, stack: OpenedStack, plan: Plan) -> None:
         self.state_session = stack.state_session
@@ -198,7 +193,7 @@ class StepWorker:
         settles = []
         only_adds = True
         for step, outcome in outcomes:
-            only_adds = only_adds and self._only_adds(step, outcome)
+            only_adds = only_adds and self._has_only_additions(step, outcome)
             if ended is not None and (late := self._late_diagnostics.pop(step.change.address, ())):
                 outcome = outcome.with_diagnostics(*late)
             self._keep_outcome(step, outcome)
@@ -217,7 +212,7 @@ class StepWorker:
             self.state_session.record(settles)
             await self.state_session.flush()
 
-    def _only_adds(self, step: Step, outcome: Outcome) -> bool:
+    def _has_only_additions(self, step: Step, outcome: Outcome) -> bool:
         """Return whether an outcome only adds values to a created object in state."""
         address = step.change.address
         if address not in self._reported or outcome.diagnostics:
@@ -237,8 +232,7 @@ class StepWorker:
             UserError: It cannot be made durable, so nothing may be sent.
         """
         for request in requests:
-            # A refused import is sent again in halves. The one intent of each row stands for both
-            # requests.
+            # A refused import is sent again in halves, under the first intent of each row.
             if request.address in self._intents:
                 continue
             step = self._sending[request.address]
@@ -322,8 +316,7 @@ class StepWorker:
                 state.remove(address, deposed)
             return
         if outcome.state is None:
-            # An object that was reported as created is in state by now, and reading it back found
-            # none.
+            # A created object is in state by now, and reading it back found none.
             if step.kind is StepKind.KEEP or change.address in self._reported:
                 state.remove(address, deposed)
                 self._values.pop(change.address, None)
@@ -366,7 +359,6 @@ def _describe_create(request: CreateRequest, change: Change, dry_run_status: str
 def _to_request(
     step: Step, config: Values | None, planned: Values | None, private: bytes
 ) -> WriteRequest | Outcome:
-    """Return the request of a step that creates or updates."""
     change, config, planned = step.change, config or {}, planned or {}
     if step.kind is StepKind.CREATE:
         return CreateRequest(config, planned, private, change.address)

@@ -6,7 +6,7 @@ provider are planned by one request to the lifecycle.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from graphlib import TopologicalSorter
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.language import Block, Evaluator, Graph, Instance, named_resources
-from opsconsole.reconcile.decisions import Decision, PlanInput, decide_changes, is_triggered
+from opsconsole.reconcile.decisions import PlanInput, decide_changes, is_triggered
 from opsconsole.reconcile.plan import Action, Change, DataRead
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.providers import Providers
@@ -52,12 +52,10 @@ class Walk:
 
     Attributes:
         targets: The addresses that the plan covers; None: all.
-        prior: The instances in state, by address.
         values: Present or planned values of instances, by address. The walk adds to them.
         data_for_imports: Values of the data sources that `import` blocks needed, by address; None
             for a failed read.
         requested: Addresses of `--replace`.
-        changes: The changes decided, by address.
         declared: Addresses that the program declares.
     """
 
@@ -117,7 +115,6 @@ class Walk:
                 await self._decide_group(provider, type_name, inputs)
 
     def covers(self, address: str) -> bool:
-        """Return whether the plan covers an instance or a deposed object."""
         return self.targets is None or address in self.targets
 
     def is_skipped(self, address: str) -> bool:
@@ -142,7 +139,8 @@ class Walk:
         # A plan for it might create the object a second time.
         if item is not None and item.unsettled:
             return None
-        block, reason = instance.block, ""
+        block = instance.block
+        reason = "replace_by_request" if address in self.requested else ""
         evaluated = self.evaluator.config(instance)
         if block.lifecycle_block.replace_triggered_by and is_triggered(
             instance, self.evaluator, self._of_block
@@ -156,7 +154,7 @@ class Walk:
             prior=item if item is not None and item.value is not None else None,
             dependencies=self.graph.ancestors(block.address),
             create_first=block.address in self._create_first,
-            reason="replace_by_request" if address in self.requested else reason,
+            reason=reason,
         )
 
     async def _decide_group(self, provider: str, type_name: str, inputs: list[PlanInput]) -> None:
@@ -164,26 +162,25 @@ class Walk:
         if any(item.prior is not None for item in inputs):
             cascade = self.cascade()
             inputs = [self._with_removal(item, cascade) for item in inputs]
-        for decision in await decide_changes(lifecycle, inputs):
-            self.add_decision(decision)
+        for change, diagnostics in await decide_changes(lifecycle, inputs):
+            self.add_change(change, diagnostics)
 
     def _with_removal(self, item: PlanInput, cascade: Cascade) -> PlanInput:
         """Return an instance to plan with the effects of a cascade on its object."""
         if item.prior is None:
             return item
         removal = cascade.removal_of(item.prior)
-        goes_first = self._goes_first(item, cascade.owner_of(item.prior))
+        goes_first = self._may_lose_owner_first(item, cascade.owner_of(item.prior))
         if removal is item.removal and not goes_first:
             return item
         return replace(item, removal=removal, owner_first=goes_first)
 
-    def _goes_first(self, item: PlanInput, owner: str) -> bool:
+    def _may_lose_owner_first(self, item: PlanInput, owner: str) -> bool:
         """Return whether the owner of an instance may be deleted before its update can begin."""
         change = self.changes.get(owner)
         if not owner or (change is not None and change.create_first):
             return False
-        # The update waits for such a replacement, whose deletion may wait for the deletion of the
-        # owner.
+        # The update waits for such a replacement, which may wait for the owner's deletion.
         return any(
             other.action is Action.REPLACE and not other.create_first
             for needed in item.dependencies
@@ -230,15 +227,14 @@ class Walk:
         """The address in each `removed` block, and whether its objects are destroyed."""
         return {block.source: block.destroy for block in self.evaluator.program.removed}
 
-    def add_decision(self, decision: Decision) -> None:
-        change = decision.change
+    def add_change(self, change: Change, diagnostics: Sequence[Diagnostic]) -> None:
         self.changes[change.address] = change
         self._of_block.setdefault(change.address.partition("[")[0], []).append(change)
         if change.after is not None:
             self.values[change.address] = change.after
-        if has_error(decision.diagnostics):
+        if has_error(diagnostics):
             self._failed.add(config_address(change.address))
-        self.diagnostics += (item.about(change.address) for item in decision.diagnostics)
+        self.diagnostics += (item.about(change.address) for item in diagnostics)
 
     async def _read(self, instance: Instance) -> None:
         """Read a data source, or defer the read until its inputs are known."""

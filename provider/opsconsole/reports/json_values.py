@@ -1,4 +1,4 @@
-"""Values in Terraform's JSON: known, unknown and sensitive parts, types, the tree of modules."""
+"""Values in Terraform's JSON: known, unknown and sensitive parts, and the tree of modules."""
 
 from __future__ import annotations
 
@@ -110,21 +110,6 @@ def diagnostic_json(item: Diagnostic) -> dict[str, Any]:
         members["range"] = {"filename": file, "start": start, "end": dict(start)}
     cause = item.cause and cause_json(item.cause)
     return members | without_empty({"path": list(item.path), "cause": cause})
-
-
-def type_of(value: Value) -> Any:
-    """Return the type of an output's value in Terraform's type notation."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, list):
-        return ["tuple", [type_of(item) for item in value]]
-    if isinstance(value, dict):
-        return ["object", {name: type_of(item) for name, item in value.items()}]
-    return "dynamic"
 
 
 def instance_json(address: Address, text: str) -> dict[str, Any]:

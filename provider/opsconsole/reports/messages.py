@@ -15,7 +15,7 @@ from opsconsole import __version__
 from opsconsole.clock import timestamp
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, OutputChange
-from opsconsole.reports.json_values import diagnostic_json, type_of, without_empty
+from opsconsole.reports.json_values import diagnostic_json, without_empty
 from opsconsole.reports.plan_json import imported_id
 from opsconsole.reports.plan_parts import count_sentence, parse_address
 from opsconsole.reports.terminal import apply_summary
@@ -136,7 +136,7 @@ def outputs(values: Mapping[str, StateOutput]) -> Message:
     """Return the message of the outputs after an apply; sensitive values are left out."""
     entries: dict[str, Any] = {}
     for name, item in values.items():
-        entries[name] = {"sensitive": item.sensitive, "type": type_of(item.value)}
+        entries[name] = {"sensitive": item.sensitive, "type": item.type}
         if not item.sensitive:
             entries[name]["value"] = item.value
     return _message("outputs", f"Outputs: {len(entries)}", outputs=entries)

@@ -27,7 +27,6 @@ from opsconsole.reports.json_values import (
     instance_json,
     known_part,
     sensitive,
-    type_of,
     values_json,
     without_empty,
 )
@@ -35,7 +34,7 @@ from opsconsole.reports.plan_parts import cascade_note, kinds_of, parse_address,
 from opsconsole.state import instance_and_key
 from opsconsole.terraform_binary import TERRAFORM_VERSION
 from opsconsole.text import natural_order
-from opsconsole.values import UNKNOWN, Values, holds_unknown
+from opsconsole.values import UNKNOWN, Value, Values, holds_unknown
 
 FORMAT_VERSION: Final = "1.2"
 STATE_FORMAT_VERSION: Final = "1.0"
@@ -67,7 +66,7 @@ def document(
             **({} if program is None else _program_json(program, changes, outputs)),
             "timestamp": timestamp,
             "applyable": not errored and not plan.empty,
-            "complete": True,
+            "complete": not plan.targeted,
             "errored": errored,
         }
     )
@@ -129,7 +128,8 @@ def imported_id(change: Change) -> str:
 
 def _drift_json(drift: Drift, provider: str) -> dict[str, Any]:
     actions = ["delete"] if drift.after is None else ["update"]
-    return _instance_json(drift, provider) | {"change": _change_json(actions, drift)}
+    moved = without_empty({"previous_address": drift.previous_address})
+    return _instance_json(drift, provider) | moved | {"change": _change_json(actions, drift)}
 
 
 def _instance_json(item: Change | Drift | DataRead, provider: str) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def _planned_values(
     changes: Iterable[Change], outputs: Iterable[OutputChange], provider: str
 ) -> dict[str, Any]:
     planned = {
-        output.name: _output_json(output.after, output.sensitive)
+        output.name: _output_json(output, output.after)
         for output in outputs
         if output.action is not Action.DELETE
     }
@@ -182,10 +182,10 @@ def _planned_values(
     return values_json(planned, staying)
 
 
-def _output_json(value: Any, marked: bool) -> dict[str, Any]:
+def _output_json(output: OutputChange, value: Value) -> dict[str, Any]:
     if holds_unknown(value):
-        return {"sensitive": marked}
-    return {"sensitive": marked, "type": type_of(value), "value": value}
+        return {"sensitive": output.sensitive}
+    return {"sensitive": output.sensitive, "type": output.type, "value": value}
 
 
 def _resource_json(item: Change | DataRead, values: Values, provider: str) -> dict[str, Any]:
@@ -215,7 +215,7 @@ def _prior_state(
                 )
             resources.append(resource)
     prior_outputs = {
-        output.name: _output_json(value, output.sensitive)
+        output.name: _output_json(output, value)
         for output in outputs
         if (value := _refreshed_value(output)) is not None
     }

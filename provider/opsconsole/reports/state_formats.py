@@ -6,7 +6,9 @@ https://developer.hashicorp.com/terraform/internals/json-format
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from opsconsole.diagnostics import leading_names
@@ -25,15 +27,20 @@ _INDENT = 4
 def render_text(state: State, pen: Pen = PLAIN) -> str:
     if state.empty:
         return "The state is empty. Nothing is managed yet.\n"
-    parts = [instance(state, address, pen) for address in state.addresses()]
+    groups = groupby(state.objects(), itemgetter(0))
+    parts = [_instance(state, address, (key for _, key in keys), pen) for address, keys in groups]
     outputs = terminal.outputs_text(state.outputs, pen)
     return "\n".join([*parts, *([outputs] if outputs else [])])
 
 
 def instance(state: State, address: Address, pen: Pen) -> str:
     """Return one instance, followed by its objects that wait for deletion."""
+    return _instance(state, address, ("", *state.deposed_keys(address)), pen)
+
+
+def _instance(state: State, address: Address, keys: Iterable[str], pen: Pen) -> str:
     lines: list[str] = []
-    for deposed in ("", *state.deposed_keys(address)):
+    for deposed in keys:
         item = state.get(address, deposed)
         if item is not None:
             lines += _object_lines(address, item, _remark(item, deposed), pen)
@@ -72,8 +79,7 @@ def render_json(state: State) -> str:
     if not state.empty:
         resources = (
             _resource_json(address, deposed, item)
-            for address in state.addresses()
-            for deposed in ("", *state.deposed_keys(address))
+            for address, deposed in state.objects()
             if (item := state.get(address, deposed)) is not None
         )
         document |= without_empty({"terraform_version": state.terraform_version})

@@ -124,9 +124,7 @@ def _outcome_of_list(
     values = values_shown((attribute,), {attribute.name: [*map(_with_scope, entries)]}) | more
     diagnostics: tuple[Diagnostic, ...] = ()
     if not listing.complete:
-        diagnostics = (
-            warning("The list may not be complete", explain_gap(listed, listing).detail),
-        )
+        diagnostics = (warning("The list may not be complete", explain_gap(listed, listing)),)
     whole = {"complete": listing.complete, "total_count": listing.total_count}
     return Outcome(values | whole, diagnostics=diagnostics)
 

@@ -35,7 +35,7 @@ from opsconsole.state import (
     workspace_of,
 )
 from opsconsole.terraform_binary import engine_of
-from opsconsole.text import plural
+from opsconsole.text import join_words, plural
 from opsconsole.working_directory import WORKSPACES_FOLDER, ConfiguredBackend, noted_backend
 
 _QUESTION = """\
@@ -162,12 +162,24 @@ def _copy_state(
     old, new = (backend_for(backend, options) for backend in (source, target))
     if isinstance(old, LocalBackend) and isinstance(new, LocalBackend) and old.path == new.path:
         return
-    if read_state(old).empty:
+    stored = read_state(old)
+    # A call of unknown outcome may be all that an interrupted run left.
+    if stored.empty and not stored.serial and not old.journal.exists():
         return
     # Read the state again under the lock, because it may have changed since the first read.
     with open_state(old) as session:
         opening.report_folded(session)
+        if session.open_intents:
+            calls = [f"{call.address} ({call.operation})" for call in session.open_intents]
+            raise UserError(
+                "The state cannot be copied: an interrupted run did not learn the outcome of "
+                f"{join_words(calls)}, and no run on the new backend would ask for it.",
+                f"Name the backend of the state {old.name} in the program again and run `plan`, "
+                "which asks the console. Then change the backend.",
+            )
         state = session.state
+        if state.empty:
+            return
         there = read_state(new)
         if there.lineage == state.lineage and there.digest() == state.digest():
             return

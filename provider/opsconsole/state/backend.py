@@ -257,13 +257,11 @@ class LocalBackend(Backend):
             self._check_untouched()
             size = os.fstat(self._descriptor).st_size
         with file_errors("write", self.path, _AS_IT_WAS):
-            # The copy is durable before the state is touched, so a crash leaves one of the two
-            # intact.
+            # The copy is durable first, so a crash leaves one of the two intact.
             os.close(put_in_place(self._copy, data))
             sync_directory(self.path.parent)
             try:
-                # Reserve room before the first byte is overwritten, so a full disk leaves the state
-                # unchanged.
+                # Reserve room first, so a full disk leaves the state unchanged.
                 if len(data) > size:
                     reserve_room(self._descriptor, size, len(data) - size)
             except OSError:
@@ -394,8 +392,7 @@ class LocalBackend(Backend):
             self._descriptor = self._open_for_writing()
         self.check_name()
         now = _stamp(self._descriptor)
-        # Without a stamp, `read` found no state: the file, created by this run, must still be
-        # empty.
+        # Without a stamp, `read` found no state: this run's new file must still be empty.
         if now != (self._seen or (0, *now[1:])):
             raise self._written_by_other()
 

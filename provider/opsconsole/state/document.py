@@ -46,8 +46,7 @@ def decode(text: bytes | str) -> Any:
     try:
         return _VALUES.decode(text)
     except _INVALID:
-        # The standard library reports the position of an error. Like Go, it accepts a lone
-        # surrogate.
+        # The standard library gives the position, and accepts lone surrogates, like Go.
         return _decode_slowly(text)
 
 

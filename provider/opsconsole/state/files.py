@@ -69,7 +69,6 @@ def removed_error(what: str, path: Path) -> UserError:
 
 
 def read_all(descriptor: int) -> bytes:
-    """Read a whole file through its open descriptor."""
     # A second descriptor would not do: closing it would drop a POSIX lock on the file.
     pieces = []
     at = 0

@@ -73,7 +73,7 @@ class Intent(msgspec.Struct, frozen=True, array_like=True, tag="intent"):
 
     @property
     def verb(self) -> str:
-        """The kind of the call: `create`, `update` or `delete`."""
+        """`create`, `update` or `delete`."""
         return str(self.details.get("verb", "create"))
 
 
@@ -191,9 +191,6 @@ class Journal:
 
     Room is reserved ahead. On a full disk an intent therefore fails before its call, but the record
     of a call that was made can still be written.
-
-    Attributes:
-        size: How many bytes of records the file holds.
     """
 
     def __init__(
@@ -270,8 +267,7 @@ class Journal:
                         f"{path} is not a journal. Nothing was changed.",
                         "Name another file with --journal=FILE, or move this one away.",
                     )
-                # Blank the torn end instead of cutting it off: on a full disk no other room is
-                # left.
+                # Blanked, not cut off: on a full disk, no other room is left.
                 write_at(descriptor, bytes(len(data[size:])), size)
         except UserError:
             os.close(descriptor)
@@ -285,7 +281,6 @@ class Journal:
             return self._dropped + len(self._records)
 
     def append(self, record: Record) -> None:
-        """Add a record; the next flush writes it."""
         with self._list_lock:
             self._records.append(record)
 
@@ -399,12 +394,10 @@ class Journal:
             self._replace(records, len(self._records))
 
     def _replace(self, records: Sequence[Record], count: int) -> None:
-        """Replace the first `count` records."""
         data = encode_records(records)
 
         def prepare(descriptor: int) -> None:
-            # Lock the file before it has the name, so that nobody else can claim the journal of
-            # this run.
+            # Lock the file before it has the name, so that no other run can claim it.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             reserve_room(descriptor, 0, len(data) + _ROOM_AHEAD)
 
@@ -421,10 +414,8 @@ class Journal:
             self._written = len(records)
 
     def close(self) -> None:
-        """Close the journal and keep its file."""
         with self._file_lock:
-            # Another file may get this descriptor next, and a late caller must not write to that
-            # file.
+            # Another file may get this descriptor, and no late caller may write to it.
             descriptor, self._descriptor = self._descriptor, NOT_OPEN
             if descriptor != NOT_OPEN:
                 os.close(descriptor)

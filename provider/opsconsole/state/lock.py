@@ -31,8 +31,7 @@ from opsconsole.state.files import is_file
 _POLL = (0.1, 0.2, 0.4, 0.8, 1.0)
 # POSIX allows either error for a lock that another process holds.
 _HELD = (errno.EACCES, errno.EAGAIN)
-# The process ID, last, must be 0 for a lock of an open file description. `0q` pads the structure as
-# C does.
+# The process ID, last, must be 0 for an open file description. `0q` pads as C does.
 _OFD_REQUEST = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 
 
@@ -190,7 +189,6 @@ def _lock_now(path: Path, operation: str, reopen: Callable[[], int]) -> int:
 
 
 def release_file(path: Path, descriptor: int) -> None:
-    """Release the lock of a file, and close the descriptor."""
     try:
         # Remove the note before the lock is released: afterwards it may be the next holder's note.
         with contextlib.suppress(OSError):

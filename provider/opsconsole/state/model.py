@@ -121,7 +121,6 @@ class State:
 
     @property
     def empty(self) -> bool:
-        """Whether the state has neither resources nor outputs."""
         return not self._resources and not self._outputs
 
     def __len__(self) -> int:
@@ -154,7 +153,6 @@ class State:
                 yield Address(type_name, name, key, module, mode), deposed
 
     def image(self, address: Address | str, deposed: str = "") -> str | None:
-        """Return the JSON of an object, or None."""
         text = self._text(_address(address), deposed)
         return None if text is None else text.decode()
 
@@ -317,8 +315,7 @@ class State:
             if resource is None:
                 resource = self._resources[key] = _new_resource(key, provider)
             elif resource.provider != provider:
-                # Replaced, not changed in place, because a copy of this state shares the old
-                # fields.
+                # Not changed in place, because a copy of this state shares the old fields.
                 resource.provider, fields = provider, {**resource.fields, "provider": provider}
                 resource.fields = fields
             elif old == text:

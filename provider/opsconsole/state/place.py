@@ -121,8 +121,7 @@ def merge_settings(
         raise _moved_error(directory, noted.kind, kind, "")
     for name, default in _PLACE.get(kind, {}).items():
         before, now = noted.settings.get(name) or default, wanted.get(name)
-        # A setting that only `terraform init` was given is in the note alone, so it has not
-        # changed.
+        # A setting given to `terraform init` alone is only in the note, and unchanged.
         if before and now is not None and before != now:
             raise _moved_error(directory, kind, kind, f": `{name}` was {before!r}, and is {now!r}")
     kept = {name: value for name, value in noted.settings.items() if value is not None}

@@ -239,7 +239,7 @@ def _depose_created(
     """
     applied = []
     for change in disputed:
-        if _holds(state, change):
+        if _object_of(change) in _objects_in(state):
             continue
         now = object_id(state.image(change.address, change.deposed))
         after = object_id(change.image)
@@ -277,8 +277,7 @@ def _must_apply(
         # The run changed an object that someone removed or replaced since.
         return False
     if now is None or now == before:
-        # Someone removed or changed the predecessor, but this is another object that must not be
-        # forgotten.
+        # The predecessor is removed or changed, but this object must not be forgotten.
         return True
     # Every plan reads a data source again.
     return False if Address.parse(last.address).mode == "data" else None
@@ -286,10 +285,7 @@ def _must_apply(
 
 def changes_missing_from(state: State, changes: Sequence[StateChange]) -> list[StateChange]:
     """Return the last change of each object whose result a state does not hold."""
-    held = {
-        (address.mode, address.type, object_id(state.image(address, deposed)))
-        for address, deposed in state.objects()
-    }
+    held = _objects_in(state)
     missing = []
     last = {(each.address, each.deposed): each for each in changes if each.kind == "instance"}
     for change in last.values():
@@ -301,20 +297,23 @@ def changes_missing_from(state: State, changes: Sequence[StateChange]) -> list[S
             now = object_id(state.image(address, change.deposed))
             is_held = now is None or now != change.previous_id
         else:
-            is_held = (address.mode, address.type, object_id(change.image)) in held
+            is_held = _object_of(change) in held
         if not is_held:
             missing.append(change)
     return missing
 
 
-def _holds(state: State, change: StateChange) -> bool:
-    """Return whether a state holds the object of a change, at any address."""
-    own, made = Address.parse(change.address), object_id(change.image)
-    return any(
-        (address.mode, address.type) == (own.mode, own.type)
-        and object_id(state.image(address, deposed)) == made
+def _objects_in(state: State) -> set[tuple[str, str, str | None]]:
+    """Return mode, type and id of the objects in a state."""
+    return {
+        (address.mode, address.type, object_id(state.image(address, deposed)))
         for address, deposed in state.objects()
-    )
+    }
+
+
+def _object_of(change: StateChange) -> tuple[str, str, str | None]:
+    address = Address.parse(change.address)
+    return address.mode, address.type, object_id(change.image)
 
 
 def _depose(state: State, change: StateChange) -> StateChange | None:

@@ -13,7 +13,7 @@ import itertools
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -58,7 +58,7 @@ class Cadence:
     changes: int = 500
     share: float = 0.1
 
-    def due(self, changes: int, since: float, last_cost: float) -> bool:
+    def is_due(self, changes: int, since: float, last_cost: float) -> bool:
         """Return whether to write the state now.
 
         Args:
@@ -78,7 +78,6 @@ class StateSession:
     changes are then in the state.
 
     Attributes:
-        state: The state to read and change. Every change is noticed here.
         open_intents: The open intents of earlier runs.
         folded: How many changes of a crashed run were added when this session was opened.
         warnings: Warnings for the user about these changes.
@@ -178,7 +177,6 @@ class StateSession:
 
     @property
     def place(self) -> str:
-        """The name of the place of the state."""
         return self._backend.name
 
     @property
@@ -252,7 +250,10 @@ class StateSession:
                 self._journal.check_name()
             self._backend.check_name()
             if noted and self._backend.embeds_journal:
-                await self._embed(noted)
+                async with self._writing:
+                    # The write that held the lock may have embedded the intents.
+                    if noted & (self._intents.keys() - self._embedded):
+                        await self._write_now()
         except Exception as error:
             # The calls wait for this flush, so they are not made, and their outcome is known.
             refusal = self._to_user_error(error)
@@ -265,13 +266,6 @@ class StateSession:
             raise self._refused[refused.pop()]
         self._unsent -= noted
 
-    async def _embed(self, noted: Set[str]) -> None:
-        """Return once the stored state embeds these intents. Callers share a write."""
-        async with self._writing:
-            # The write that held the lock may have embedded the intents.
-            if noted & (self._intents.keys() - self._embedded):
-                await self._write_now()
-
     @property
     def has_unwritten_changes(self) -> bool:
         """Whether the journal holds changes that are not in the state."""
@@ -281,8 +275,8 @@ class StateSession:
         """Return whether a write is due (`Cadence`), or the journal grows too large."""
         since = time.monotonic() - self._wrote_at
         changes = self._since_write + len(self._pending)
-        due = self._cadence.due(changes, since, self._last_cost)
-        return (due or self._is_outgrown()) and not self._writing.locked()
+        is_due = self._cadence.is_due(changes, since, self._last_cost)
+        return (is_due or self._is_outgrown()) and not self._writing.locked()
 
     def _is_outgrown(self) -> bool:
         """Return whether the journal is half as large as it may become."""
@@ -383,11 +377,9 @@ class StateSession:
         self.record()
         kept = (*self.open_intents, *self._intents.values()) if self._backend.embeds_journal else ()
         embedded = frozenset(intent.id for intent in kept)
-        # The document embeds the open intents too. If they changed, the document is written even if
-        # no object changed.
+        # The document embeds the open intents, so it is written if they changed.
         self.state.changed |= embedded != self._embedded
-        # A first run that made nothing stores no state, because a state would show that it was
-        # applied.
+        # A state would show that it was applied: a first run that made nothing stores none.
         was_stored = self.state.serial or not self._base.empty
         shows_nothing = self.state.empty and not kept
         if not self.state.changed or (shows_nothing and not was_stored):
@@ -410,8 +402,7 @@ class StateSession:
                 return
             journal, state = self._open_journal(), snapshot.state
             begun = time.monotonic()
-            # A stored state counts even without objects: its lineage is settled, and a missing file
-            # is noticed.
+            # Not empty even without objects: its lineage counts, and a lost file is noticed.
             base = msgspec.structs.replace(base_of(self._base.run, state), empty=False)
             embedded = encode_records((base, *snapshot.intents)) if snapshot.intents else b""
             try:
@@ -419,8 +410,7 @@ class StateSession:
                 if not self._backed_up:
                     self._backend.back_up()
                     self._backed_up = True
-                # Announce the write before the state is touched: after a crash, only an announced
-                # copy may replace the state.
+                # Announced first: after a crash, only an announced copy may replace the state.
                 journal.append(Writing(state.serial, base.digest))
                 journal.flush_now()
                 data = state.to_bytes()
@@ -429,8 +419,7 @@ class StateSession:
                 self._embedded = frozenset(intent.id for intent in snapshot.intents)
                 self._state_size = max(_SMALL, len(data))
             except Exception:
-                # Nothing was stored under the raised serial, so the next write uses that serial
-                # again.
+                # Nothing was stored under the raised serial, so the next write uses it again.
                 self.state.serial, self.state.changed = snapshot.before, True
                 self._since_write += snapshot.count
                 raise
@@ -486,8 +475,7 @@ class StateSession:
     def _rescue(self) -> Path | None:
         with contextlib.suppress(Exception):
             twin = self.state.copy()
-            # Above every serial that the journal notes, so that the file is never taken for a torn
-            # state.
+            # Above every serial in the journal, so the file never counts as a torn state.
             twin.serial = self.state.serial + 2
             return rescue(twin.to_bytes(), self._backend.journal.parent)
         return None

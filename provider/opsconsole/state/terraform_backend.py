@@ -144,8 +144,7 @@ class TerraformBackend(Backend):
 
     def _run(self, verb: str, stdin: bytes, *arguments: str) -> bytes:
         command = [self._binary, "state", verb, *arguments]
-        # Terraform adds TF_CLI_ARGS to every command, but not every command accepts those
-        # arguments.
+        # Terraform adds TF_CLI_ARGS to every command, also where it does not fit.
         environment = {**os.environ, "TF_IN_AUTOMATION": "1", "TF_INPUT": "0", "TF_CLI_ARGS": ""}
         try:
             done = subprocess.run(
@@ -193,8 +192,7 @@ def read_with_terraform(kind: str, config: Mapping[str, Any], workspace: str) ->
         program = {"terraform": {"backend": {kind: block}}}
         (Path(folder) / "main.tf.json").write_text(json.dumps(program))
         environment = {**os.environ, "TF_WORKSPACE": workspace, "TF_IN_AUTOMATION": "1"}
-        # These variables are for another program: its backend would be read, or the note of its
-        # backend replaced.
+        # These variables are for another program, whose backend they would lead to.
         for name in os.environ:
             if name.startswith(("TF_CLI_ARGS", "TF_DATA_DIR")):
                 del environment[name]

@@ -26,7 +26,7 @@ from opsconsole.errors import (
     TooManyRequests,
     Unauthorized,
     UnexpectedAnswer,
-    shows_no_effect,
+    has_no_effect,
 )
 from opsconsole.text import LONE_SURROGATE, shorten
 from opsconsole.v1.retry import retry_after
@@ -206,7 +206,7 @@ def unexpected_answer(
         remedy,
         operation=str(operation),
         status=reply.status,
-        had_no_effect=shows_no_effect(reply.status, documented=False),
+        had_no_effect=has_no_effect(reply.status, documented=False),
         without_body=200 <= reply.status < 300 and not reply.content,
     )
 

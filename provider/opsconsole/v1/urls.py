@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Never
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from opsconsole.errors import ConfigurationError, UnexpectedAnswer, shows_no_effect
+from opsconsole.errors import ConfigurationError, UnexpectedAnswer, has_no_effect
 
 if TYPE_CHECKING:
     from opsconsole.v1.answers import Reply
@@ -222,7 +222,7 @@ def next_url(operation: Operation, url: str, reply: Reply, redact: Callable[[byt
         remedy,
         operation=str(operation),
         status=reply.status,
-        had_no_effect=shows_no_effect(reply.status, documented=False),
+        had_no_effect=has_no_effect(reply.status, documented=False),
     )
 
 

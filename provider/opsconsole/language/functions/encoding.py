@@ -18,7 +18,8 @@ from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature, Unknowns
 from opsconsole.language.json_body import parse_json, replace_surrogates
 from opsconsole.language.numbers import format_number
-from opsconsole.language.values import DYNAMIC, STRING, Value, list_type, object_type, to_nfc
+from opsconsole.language.values import DYNAMIC, STRING, Value, list_type, object_type
+from opsconsole.text import to_nfc
 
 _ESCAPED = {
     ord("<"): "\\u003c",

@@ -32,9 +32,9 @@ from opsconsole.language.values import (
     clusters,
     is_sequence,
     items_of,
-    to_nfc,
     unknown,
 )
+from opsconsole.text import to_nfc
 from opsconsole.values import UNKNOWN, holds_unknown
 
 _VERB = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from string import ascii_letters, digits
 from typing import Any
 
@@ -48,16 +48,6 @@ def _signum(number: Number) -> Number:
     return int64((value > 0) - (value < 0))
 
 
-@Signature("pow", (NUMBER, NUMBER))
-def _pow(base: Number, exponent: Number) -> Number:
-    return _in_doubles(_power, base, exponent)
-
-
-@Signature("log", (NUMBER, NUMBER))
-def _log(number: Number, base: Number) -> Number:
-    return _in_doubles(_logarithm, number, base)
-
-
 def _in_doubles(compute: Callable[[float, float], float], left: Number, right: Number) -> Number:
     """Compute in double precision, as Terraform does for these two functions."""
     try:
@@ -88,6 +78,10 @@ def _logarithm(number: float, base: float) -> float:
     if number < 0 or base < 0:
         raise ValueError("a number is negative")
     raise UnsupportedExpression("a logarithm of numbers that are no powers of two")
+
+
+Signature("pow", (NUMBER, NUMBER))(partial(_in_doubles, _power))
+Signature("log", (NUMBER, NUMBER))(partial(_in_doubles, _logarithm))
 
 
 _DIGITS = digits + ascii_letters

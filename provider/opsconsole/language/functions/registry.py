@@ -24,10 +24,9 @@ from opsconsole.language.values import (
     Value,
     check_size,
     from_python,
-    to_nfc,
     unknown,
 )
-from opsconsole.text import did_you_mean, plural
+from opsconsole.text import did_you_mean, plural, to_nfc
 from opsconsole.values import UNKNOWN, holds_unknown
 
 Implementation = Callable[..., Any]

@@ -349,7 +349,7 @@ class AgentLifecycle(BaseLifecycle):
                 not_whole = warning(
                     f"Not every plugin of the {self.name(prior)} could be seen",
                     "A plugin that is attached and not declared may stay attached. "
-                    + explain_gap("the agent's plugins", listing).detail,
+                    + explain_gap("the agent's plugins", listing),
                     ("plugin_ids",),
                 )
                 diagnostics.append(not_whole)

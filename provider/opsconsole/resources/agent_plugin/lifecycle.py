@@ -7,6 +7,7 @@ console.
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
@@ -115,6 +116,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         super().__init__(session)
         self._known = session.singleton(KnownAgents)
         self._attaching: dict[str, _AttachQueue] = {}
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     @property
     def answer_fields(self) -> Sequence[Attribute]:
@@ -241,9 +243,11 @@ class AgentPluginLifecycle(BaseLifecycle):
         diagnostics = tuple(self._check_plugin_set(planned))
         if has_error(diagnostics):
             return Outcome(None, diagnostics=diagnostics)
-        await self.session.before_write("create", [request])
         ids = _ids_of(planned)
-        answer = await attach_or_detach(self.session, "attach", *ids) or {}
+        async with self._turns["/".join(ids)]:
+            await self.session.before_write("create", [request])
+            answer = await attach_or_detach(self.session, "attach", *ids) or {}
+            self.session.adopted.add((AGENT_PLUGIN.type_name, "/".join(ids)))
         host_id = answer.get("host_id")
         private_state = PrivateState(
             declared={}, host_id=host_id if isinstance(host_id, str) else self._known_host(planned)
@@ -292,6 +296,15 @@ class AgentPluginLifecycle(BaseLifecycle):
             return Outcome(None)
         if PrivateState.decode(request.private).extra.get(_STAYS):
             return Outcome(None, diagnostics=(_warn_stays_attached(agent_id, plugin_id),))
+        attachment = f"{agent_id}/{plugin_id}"
+        async with self._turns[attachment]:
+            # Another declaration has attached it in this run, or this one before its replacement.
+            if (AGENT_PLUGIN.type_name, attachment) in self.session.adopted:
+                return Outcome(None)
+            return await self._detach(request)
+
+    async def _detach(self, request: DeleteRequest) -> Outcome:
+        agent_id, plugin_id = _ids_of(request.prior)
         await self.session.before_write("delete", [request])
         try:
             answer = await attach_or_detach(self.session, "detach", agent_id, plugin_id)

@@ -25,6 +25,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.missing import (
     explain_gap,
+    gap_reason,
     outcome_of_missing,
     outcome_of_unlisted,
     plan_gone,
@@ -184,7 +185,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         if any(entry["id"] == object_id for entry in listing.entries):
             return True
         if not listing.complete:
-            raise ConsoleError(explain_gap("specialties", listing).reason)
+            raise ConsoleError(gap_reason("specialties", listing))
         return False
 
     def _refuse_carried(self, prior: Values, problem: Conflict) -> Diagnostic:
@@ -268,7 +269,7 @@ async def find_specialty(
         )
     if not listing.complete:
         summary = f"Cannot tell whether there is one specialty with the {asked}"
-        return error(summary, explain_gap("specialties", listing).detail, path)
+        return error(summary, explain_gap("specialties", listing), path)
     near = ""
     for name in ("key", "name"):
         if name in selectors:

@@ -113,10 +113,7 @@ class SharedBackend(Backend, ABC):
 
     `read` and `write` remember the version that was last seen, and a write over another version is
     refused. All methods may be called from any thread, but calls of `read`, `write`, `lock` and
-    `unlock` never overlap.
-
-    Attributes:
-        lockable: Whether the settings name a lock at all.
+    `unlock` never overlap. `lockable` is false if the settings name no lock.
     """
 
     keeps_journal = True

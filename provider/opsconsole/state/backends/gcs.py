@@ -172,8 +172,7 @@ class GcsBackend(ObjectBackend):
             options = {"api_endpoint": f"{parts.scheme}://{parts.netloc}"}
         client = storage.Client(project=project or "none", credentials=made, client_options=options)
         if authorities := trusted_file():
-            # The client requests tokens in its own session, which reads the file from this variable
-            # only.
+            # The client requests tokens in a session that reads only this variable.
             os.environ["REQUESTS_CA_BUNDLE"] = authorities
         return client
 
