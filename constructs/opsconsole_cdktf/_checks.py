@@ -35,7 +35,7 @@ def find_contradictions(tree: Tree, stack: cdktf.TerraformStack) -> list[str]:
             line = f" ({item._place})" if item._place else ""
             cdktf.Annotations.of(item).add_warning(f"{text}{line}")
     problems = [
-        *_addresses(stack, here),
+        *_find_address_clashes(stack, here),
         *_find_duplicates(here),
         *_attachments(tree, here),
         *_jump_hosts(tree, here, False),
@@ -47,10 +47,10 @@ _OUTSIDE_ADDRESSES = re.compile(r"[^A-Za-z0-9_-]")
 """The characters that the framework leaves out of an address."""
 
 
-def _addresses(
+def _find_address_clashes(
     stack: cdktf.TerraformStack, here: Iterable[Resource]
 ) -> Iterator[tuple[Resource, str]]:
-    """Yield each resource without an address of its own: only the last of an address is kept."""
+    """Yield each resource whose address is empty or taken: the framework keeps only the last."""
     seen: dict[tuple[str, str], Resource] = {}
     # The address of a resource further below holds a hash of its path.
     for item in (item for item in here if item._scope is stack):

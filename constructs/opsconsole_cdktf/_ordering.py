@@ -98,19 +98,19 @@ class SpecialtyBase(Resource):
         self._overridden = True
         super().add_override(path, value)
 
-    def stands_alone(self) -> bool:
+    def is_independent(self) -> bool:
         """Return whether it certainly refers to nothing."""
         # An override and most meta-arguments may hold references that no attribute shows.
         return not (
             self._overridden
             or self._meta.keys() - {"provider"}
             or jsii.get(self, "dependsOn")
-            or any(map(_holds_token, self._values.values()))
+            or any(map(_has_token, self._values.values()))
         )
 
 
-def _holds_token(value: Any) -> bool:
-    return any(map(_holds_token, value.values())) if isinstance(value, dict) else is_token(value)
+def _has_token(value: Any) -> bool:
+    return any(map(_has_token, value.values())) if isinstance(value, dict) else is_token(value)
 
 
 def _stack_of(construct: Declared) -> cdktf.TerraformStack:
@@ -178,7 +178,7 @@ class _DependencyMap:
         stacks = {
             _stack_of(specialty)
             for specialty in set[SpecialtyBase]().union(*self._pairs.values())
-            if not specialty.stands_alone()
+            if not specialty.is_independent()
         }
         for agent in self._tree.carriers:
             origins = [

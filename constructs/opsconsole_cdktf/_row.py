@@ -48,12 +48,12 @@ class Row(BaseModel):
         cls, value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
     ) -> Any:
         name = info.field_name or ""
-        several = _holds_list(cls, name)
+        several = _is_list_field(cls, name)
         # A table has no null: an empty cell says nothing.
         if isinstance(value, str) and not value.strip():
             value = None
         # A token is text, even for a value of another type: `handler` would refuse it.
-        if name not in cls.LITERAL and _stands_for_all(value, several):
+        if name not in cls.LITERAL and _is_whole_token(value, several):
             return value.strip() if isinstance(value, str) else value
         if several and isinstance(value, str):
             value = items_of(value)
@@ -72,7 +72,7 @@ class Row(BaseModel):
         return value
 
 
-def _stands_for_all(value: Any, several: bool) -> bool:
+def _is_whole_token(value: Any, several: bool) -> bool:
     """Return whether a token stands for the whole value, and not for one item of a cell."""
     # A cell may hold a token beside other items, and is then taken apart.
     if several and isinstance(value, str):
@@ -85,7 +85,7 @@ def _as_text(item: Any) -> Any:
     return cdktf.Token.as_string(item) if is_token(item) and not isinstance(item, str) else item
 
 
-def _holds_list(row: type[Row], name: str) -> bool:
+def _is_list_field(row: type[Row], name: str) -> bool:
     # The annotation may be `list[str] | None`, of which one part is the list.
     kind = row.model_fields[name].annotation
     return any(str(part).startswith("list[") for part in (kind, *get_args(kind)))

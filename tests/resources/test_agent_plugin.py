@@ -51,7 +51,7 @@ async def test_attachment_is_gone_with_its_deleted_host(steps_of, one_run, conso
     [agent] = console.rows("agents")
     attachments = steps_of("agent_plugin")
     attachments.provider = one_run()
-    attachments.provider.session.singleton(KnownAgents).meet(agent)
+    attachments.provider.session.singleton(KnownAgents).note_agent(agent)
     # No answer about an import names the host, and the agent does. A refresh changes nothing.
     imported = await attachments.read(attachment._replace(private=b""))
     assert "host_id" not in json.loads(imported.private)

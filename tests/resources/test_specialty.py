@@ -195,7 +195,7 @@ async def test_knowledge_of_a_specialty_follows_the_writes_of_a_run(steps_of, co
     ]
     ids = [agent.state["id"] for agent in carriers]
     moved = {"name": "moved", "host_id": host.state["id"]}
-    specialties.provider.session.singleton(KnownAgents).meet(carriers[2].state | moved)
+    specialties.provider.session.singleton(KnownAgents).note_agent(carriers[2].state | moved)
     await hosts.delete(gone)
     console.reset_log()
     assert (await agents.read(carriers[0])).status is ReadStatus.ARCHIVED

@@ -38,17 +38,17 @@ def fleet_rows(items: Iterable[AdoptedObject]) -> list[Row]:
     """The rows of hosts and of agents, by import id."""
     for item in items:
         import_id, type_name = item.import_id, item.type_name
-        if type_name == HOST.type_name and _fits_host(item):
+        if type_name == HOST.type_name and _can_be_host_row(item):
             rows[import_id] = _host_row(item)
             hosts.append(rows[import_id])
             item.expression = f'hosts["{item.name}"]'
-        elif type_name == AGENT.type_name and _fits_agent(item):
+        elif type_name == AGENT.type_name and _can_be_agent_row(item):
             # Owners come before the objects that they own, so the host's row exists already.
             host = item.values["host_id"].item
             rows[import_id] = _agent_row(item)
             rows[host.import_id].setdefault("agents", []).append(rows[import_id])
             item.expression = f'{host.expression}.agents["{item.name}"]'
-        elif type_name == AGENT_PLUGIN.type_name and _fits_attachment(item):
+        elif type_name == AGENT_PLUGIN.type_name and _can_be_attachment_row(item):
             agent = item.values["agent_id"].item
             plugin = {"plugin_id": literal(item.values["plugin_id"]), "import_id": import_id}
             rows[agent.import_id].setdefault("attachments", []).append(plugin)
@@ -56,7 +56,7 @@ def fleet_rows(items: Iterable[AdoptedObject]) -> list[Row]:
     return hosts
 
 
-def _fits_host(item: AdoptedObject) -> bool:
+def _can_be_host_row(item: AdoptedObject) -> bool:
     jumps = item.values.get("jump_host_ids") or []
     return (
         _is_plain(item, "jump_host_ids")
@@ -67,7 +67,7 @@ def _fits_host(item: AdoptedObject) -> bool:
     )
 
 
-def _fits_agent(item: AdoptedObject) -> bool:
+def _can_be_agent_row(item: AdoptedObject) -> bool:
     host, specialty = item.values.get("host_id"), item.values.get("specialty_id")
     # A fleet reads texts with the prefix and templates as ids of specialties, and all others as
     # keys, without the white space around them.
@@ -87,7 +87,7 @@ def _fits_agent(item: AdoptedObject) -> bool:
     )
 
 
-def _fits_attachment(item: AdoptedObject) -> bool:
+def _can_be_attachment_row(item: AdoptedObject) -> bool:
     agent = item.values.get("agent_id")
     return isinstance(agent, ObjectReference) and bool(agent.item.expression) and _is_plain(item)
 

@@ -213,12 +213,10 @@ def _statement(head: str, arguments: Sequence[str], tail: str = "") -> str:
 def hcl_program(
     items: Sequence[AdoptedObject], remarks: Sequence[str], origin: str, *, requires: bool = True
 ) -> str:
-    """Return a program in Terraform's language: resources, each with an import block.
-
-    The other arguments are those of `python_program`.
+    """Return a program in Terraform's language; arguments as in `python_program`.
 
     Args:
-        requires: Whether it says which providers it requires, which a module may say only once.
+        requires: Whether to write `required_providers`, which a module may have only once.
     """
     blocks = [f"# Adopted from {_one_line(origin)}: each resource imports one object."]
     if requires:

@@ -41,7 +41,7 @@ class ConsoleObject:
     """One object of the console.
 
     Attributes:
-        import_id: The import id; that of a read object is its id.
+        import_id: The import id; of a read object, its id.
         values: The values that were read; empty if the object could not be read.
         unread: Names of attributes that were not seen.
         reason: Why the object could not be read, or empty.

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     if not contents.objects:
         sys.stderr.write("There is nothing to import, and no program is written.\n")
         return 0
-    beside = _text_beside(path) if args.hcl else ""
+    beside = _read_module(path) if args.hcl else ""
     declared = declare_objects(contents, taken=_DECLARED.findall(beside))
     if not declared:
         reasons = first_lines([f"  {item.import_id}: {item.reason}" for item in contents.objects])
@@ -145,12 +145,8 @@ def _refuse_second_program(folder: Path, *, hcl: bool) -> None:
         )
 
 
-def _text_beside(path: Path) -> str:
-    """Return the text of the files with which a file in Terraform's language forms one module.
-
-    Raises:
-        UserError: One of them cannot be read.
-    """
+def _read_module(path: Path) -> str:
+    """Return the text of the other files of the module that a file in HCL joins."""
     if str(path) == "-":
         return ""
     patterns = ("*.tf", "*.tofu", "*.tf.json", "*.tofu.json")

@@ -14,7 +14,7 @@ from opsconsole.cli import events, opening, planning
 from opsconsole.cli.events import TICK, ApplyMessages
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.progress import show_progress
-from opsconsole.cli.standard_streams import ask, pen_for, use_colour, write_or_stderr
+from opsconsole.cli.standard_streams import ask, has_colour, pen_for, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.diagnostics import has_error
 from opsconsole.errors import TRY_LATER, ProblemKind, UserError
@@ -58,14 +58,14 @@ def _apply_program(args: argparse.Namespace) -> int:
     with open_state(backend) as session, make_runner() as runner:
         opening.report_folded(session)
         session.begin()
-        planning.check(args, program, variables, session.state)
+        planning.check_program(args, program, variables, session.state)
         stack = planning.open_stack(args, program, variables, session)
         plan = planning.plan_program(runner, args, stack)
         planning.write_reports(args, plan, program.stack)
         if args.json:
             events.emit_plan(plan)
         else:
-            planning.show(args, plan)
+            planning.print_plan(args, plan)
         if has_error(plan.diagnostics):
             return planning.failure_code(plan.diagnostics)
         _check_checksum(args, plan)
@@ -116,7 +116,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
             if args.json:
                 events.emit_diagnostics(diagnostics)
             else:
-                planning.show_diagnostics(args, diagnostics)
+                planning.print_diagnostics(args, diagnostics)
             return planning.failure_code(diagnostics)
         plan = replace(saved.plan, diagnostics=())
         planning.write_reports(args, plan, saved.stack)
@@ -205,7 +205,7 @@ def _apply_and_report(
     display = (
         nullcontext(ApplyMessages(events.emit))
         if args.json
-        else show_progress(title, colour=use_colour(args, sys.stderr))
+        else show_progress(title, colour=has_colour(args, sys.stderr))
     )
     try:
         with display as listener:

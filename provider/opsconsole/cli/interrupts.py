@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from opsconsole.cli.standard_streams import lost_output, output
+from opsconsole.cli.standard_streams import flush_output, lost_output_reason
 from opsconsole.errors import Stopped
 from opsconsole.held_signals import SIGNALS
 
@@ -72,7 +72,7 @@ class Interrupts:
     def lose_output(self) -> None:
         """Stop as after an interrupt, because nobody reads the output any more."""
         # The Ctrl-C that ended the reader may arrive next, so stopping at once takes two more.
-        self._stop(f"Interrupted, because {lost_output()}", "twice")
+        self._stop(f"Interrupted, because {lost_output_reason()}", "twice")
 
     def _stop(self, because: str, presses: str) -> None:
         if self.stopped:
@@ -116,14 +116,14 @@ def run_stoppable(
         KeyboardInterrupt: A second interrupt ended it.
         Stopped: Earlier output did not arrive; nothing is started.
     """
-    if lost := lost_output():
+    if lost := lost_output_reason():
         raise Stopped(f"Nothing was begun, because {lost}.")
     # The result does not go through the runner. The runner asks for the signal handler afterwards,
     # and Python then formats the finished task for an error that nobody sees. The task may hold a
     # plan of fifty thousand changes.
     results: list[Result] = []
     interrupts = Interrupts(promise)
-    stdout = output()
+    stdout = flush_output()
 
     async def run_work() -> None:
         loop = asyncio.get_running_loop()

@@ -12,7 +12,12 @@ from pathlib import Path
 
 from opsconsole.cli.options import is_switched_on
 from opsconsole.cli.parser import build_parser
-from opsconsole.cli.standard_streams import columns, lost_output, output, take_streams
+from opsconsole.cli.standard_streams import (
+    flush_output,
+    lost_output_reason,
+    take_streams,
+    terminal_width,
+)
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.diagnostics import Mistakes
 from opsconsole.errors import TRY_LATER, OpsconsoleError, Stopped, UserError, missing_package
@@ -49,7 +54,7 @@ def run_and_report(run: Callable[[], int], *, debug: bool, again: str) -> int:
         return _exit_code_after_output(run())
     except (KeyboardInterrupt, Stopped):
         ignore_further()
-        lost = lost_output()
+        lost = lost_output_reason()
         sys.stderr.write(f"Interrupted, because {lost}.\n" if lost else "Interrupted.\n")
         return INTERRUPTED
     except Exception as failure:
@@ -61,7 +66,7 @@ def run_and_report(run: Callable[[], int], *, debug: bool, again: str) -> int:
 
 
 def _exit_code_after_output(code: int) -> int:
-    stdout = output()
+    stdout = flush_output()
     if stdout is None or not stdout.failure or code == INTERRUPTED:
         return code
     if stdout.is_unread:
@@ -79,7 +84,7 @@ def _run_command(words: list[str]) -> int:
     if args.command is None:
         parser.print_help()
         return FAILED
-    if args.prints_only and (stdout := output()) is not None:
+    if args.prints_only and (stdout := flush_output()) is not None:
         stdout.ends_work = False
     code: int = args.run(args)
     sys.stdout.flush()
@@ -95,7 +100,9 @@ def _error_text(failure: Exception, debug: bool, again: str) -> str:
         from opsconsole.reports import terminal
         from opsconsole.text import Pen
 
-        return terminal.render_diagnostics(failure.diagnostics, Pen(width=columns(sys.stderr)))
+        return terminal.render_diagnostics(
+            failure.diagnostics, Pen(width=terminal_width(sys.stderr))
+        )
     if isinstance(failure, OpsconsoleError):
         message, remedy = failure.message, failure.remedy
     else:

@@ -83,7 +83,7 @@ def _plan_stack_of_shard(args: argparse.Namespace, output: Path, name: str) -> i
         # An interrupt ends the whole shard, not this stack alone.
         raise
     except OpsconsoleError as failure:
-        planning.show_diagnostics(args, diagnostics_of(failure))
+        planning.print_diagnostics(args, diagnostics_of(failure))
         return TRY_LATER if failure.is_temporary else FAILED
     finally:
         sys.stdout.write("\n")
@@ -97,7 +97,7 @@ def _plan_stack(args: argparse.Namespace, program: Program) -> int:
     backend = opening.open_backend(args, program, "plan")
     with open_state(backend) as session, make_runner() as runner:
         opening.report_folded(session)
-        planning.check(args, program, variables, session.state)
+        planning.check_program(args, program, variables, session.state)
         stack = planning.open_stack(args, program, variables, session)
         # The guard forbids applying, not planning.
         plan = planning.plan_program(runner, args, stack, guard=Severity.WARNING)
@@ -118,9 +118,9 @@ def _show(args: argparse.Namespace, plan: Plan, stack: OpenedStack) -> None:
         events.emit_plan(plan)
     elif args.json:
         sys.stdout.write(planning.as_json(plan, stack.program, shown_variables(stack)))
-        planning.show_diagnostics(args, plan.diagnostics)
+        planning.print_diagnostics(args, plan.diagnostics)
     else:
-        planning.show(args, plan)
+        planning.print_plan(args, plan)
 
 
 def _report_saved(args: argparse.Namespace) -> None:

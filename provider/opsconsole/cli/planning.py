@@ -16,7 +16,7 @@ from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.opening import is_stand_in
 from opsconsole.cli.options import FEWEST_GUARDED
 from opsconsole.cli.progress import show_spinner
-from opsconsole.cli.standard_streams import columns, pen_for, use_colour
+from opsconsole.cli.standard_streams import has_colour, pen_for, terminal_width
 from opsconsole.cli.table import FAILED
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic, Mistakes, Severity, are_temporary, has_error
@@ -77,7 +77,7 @@ def open_stack(
     return OpenedStack(program, variables, session, os.environ, name, make)
 
 
-def check(
+def check_program(
     args: argparse.Namespace, program: Program, variables: dict[str, object], state: State
 ) -> None:
     """Refuse a program with mistakes before any request to a console.
@@ -113,7 +113,7 @@ def plan_program(
     Args:
         guard: The severity of the guard's objection, if the plan must be forced.
     """
-    with show_spinner("Planning…", colour=use_colour(args, sys.stderr)) as shown:
+    with show_spinner("Planning…", colour=has_colour(args, sys.stderr)) as shown:
 
         async def work(interrupts: Interrupts) -> Plan:
             def watch(providers: Providers) -> None:
@@ -135,7 +135,7 @@ def guard_objection_to(args: argparse.Namespace, plan: Plan) -> Diagnostic | Non
     return None if args.force else guard_objection(plan, args.max_destroy, FEWEST_GUARDED)
 
 
-def show(args: argparse.Namespace, plan: Plan) -> None:
+def print_plan(args: argparse.Namespace, plan: Plan) -> None:
     """Print a plan as text, with its checksum."""
     sys.stdout.write(plan_text.render(plan, pen_for(args), _choose_detail(args, plan)))
     if not plan.empty and not has_error(plan.diagnostics):
@@ -153,14 +153,14 @@ def _choose_detail(args: argparse.Namespace, plan: Plan) -> Detail:
     """Return how much of a plan is shown: as requested, or as much as fits."""
     if args.compact:
         return Detail.NAMES
-    is_terminal = columns() > 0
+    is_terminal = terminal_width() > 0
     if args.full or not (is_terminal or is_stand_in(args)):
         return Detail.FULL
     rows = shutil.get_terminal_size().lines - _AROUND if is_terminal else _CLIENT_ROWS
     return plan_text.choose_detail(plan, rows)
 
 
-def show_diagnostics(args: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> None:
+def print_diagnostics(args: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> None:
     sys.stderr.write(terminal.render_diagnostics(diagnostics, pen_for(args, sys.stderr)))
 
 

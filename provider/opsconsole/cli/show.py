@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
         variables = decode(saved.variables)
         sys.stdout.write(planning.as_json(saved.plan, program_of(saved), variables))
     else:
-        planning.show(args, saved.plan)
+        planning.print_plan(args, saved.plan)
     return 0
 
 

@@ -93,7 +93,7 @@ def open_descriptors() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def output() -> OutputStream | None:
+def flush_output() -> OutputStream | None:
     """Flush stdout and return it, if `take_streams` replaced it."""
     raw = _raw(sys.stdout)
     if not isinstance(raw, OutputStream):
@@ -102,16 +102,16 @@ def output() -> OutputStream | None:
     return raw
 
 
-def lost_output() -> str:
+def lost_output_reason() -> str:
     """Return why a command must stop because its output was lost; empty if it need not stop."""
-    stdout = output()
+    stdout = flush_output()
     return stdout.failure if stdout is not None and stdout.ends_work else ""
 
 
 def write_or_stderr(text: str) -> None:
     """Write text that must not be lost to stdout, or to stderr if stdout fails."""
     sys.stdout.write(text)
-    if lost_output():
+    if lost_output_reason():
         sys.stderr.write(text)
 
 
@@ -123,7 +123,7 @@ def ask(question: str) -> str:
     return sys.stdin.readline().strip()
 
 
-def use_colour(args: argparse.Namespace, stream: TextIO | None = None) -> bool:
+def has_colour(args: argparse.Namespace, stream: TextIO | None = None) -> bool:
     """Return whether to print in colour to a stream, stdout by default."""
     is_terminal = (stream or sys.stdout).isatty()
     return is_terminal and not args.no_color and not os.environ.get("NO_COLOR")
@@ -132,10 +132,10 @@ def use_colour(args: argparse.Namespace, stream: TextIO | None = None) -> bool:
 def pen_for(args: argparse.Namespace, stream: TextIO | None = None) -> Pen:
     from opsconsole.text import Pen
 
-    return Pen(use_colour(args, stream), columns(stream))
+    return Pen(has_colour(args, stream), terminal_width(stream))
 
 
-def columns(stream: TextIO | None = None) -> int:
+def terminal_width(stream: TextIO | None = None) -> int:
     """Return the width of a stream's terminal, by default of stdout; 0 without a terminal."""
     import shutil  # the stand-in's `version` needs none of it
 

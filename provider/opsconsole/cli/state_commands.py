@@ -207,7 +207,7 @@ def fold(args: argparse.Namespace) -> int:
     if diagnostics:
         from opsconsole.cli import planning
 
-        planning.show_diagnostics(args, diagnostics)
+        planning.print_diagnostics(args, diagnostics)
     if unsettled:
         sys.stdout.write(
             f"It is not known yet whether {plural(len(unsettled), 'write')} took place:\n"
@@ -279,7 +279,7 @@ def import_object(args: argparse.Namespace) -> int:
             runner,
             lambda interrupts: import_instance(stack, address, args.id, interrupts.on_stop),
         )
-    planning.show_diagnostics(args, diagnostics)
+    planning.print_diagnostics(args, diagnostics)
     if has_error(diagnostics):
         return planning.failure_code(diagnostics)
     sys.stdout.write(f"Imported {args.id} as {address}.\n")

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(json.dumps(_result_json(diagnostics), indent=2) + "\n")
     else:
-        planning.show_diagnostics(args, diagnostics)
+        planning.print_diagnostics(args, diagnostics)
         if not has_error(diagnostics):
             remark = ", with the warnings above" if diagnostics else ""
             sys.stdout.write(f"Success! The configuration is valid{remark}.\n")

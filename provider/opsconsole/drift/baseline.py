@@ -136,14 +136,14 @@ class Entry(BaseModel):
         parts += [part for part in (self.attribute, self.bucket) if part]
         return ", ".join(parts)
 
-    def names(self, finding: Finding) -> bool:
+    def is_about(self, finding: Finding) -> bool:
         return fits(self.address, finding.address) and (
             not self.stack or fits(self.stack, finding.stack)
         )
 
     def accepts(self, finding: Finding, difference: Difference | None) -> bool:
         """Return whether the entry accepts a difference of a resource; with None, its bucket."""
-        if not self.names(finding) or self.bucket not in ("", finding.bucket.value):
+        if not self.is_about(finding) or self.bucket not in ("", finding.bucket.value):
             return False
         if not self.attribute:
             return True
@@ -233,7 +233,7 @@ def _may_be_in_use(
     entry: Entry, findings: Iterable[Finding], listed: bool, counted: Collection[str]
 ) -> bool:
     """Return whether an entry may be in use because its objects were not seen, or do not count."""
-    named = [finding for finding in findings if entry.names(finding)]
+    named = [finding for finding in findings if entry.is_about(finding)]
     beside = entry.bucket in ("", Bucket.UNMANAGED.value) and not entry.attribute
     definition = resource_of_id(entry.address)
     listed = listed and (definition is None or definition.type_name in counted)
@@ -274,14 +274,14 @@ def parse_baseline(data: bytes, path: Path) -> tuple[Entry, ...]:
             raise _refuse(path, f"it has more than {MAX_BYTES:,} bytes")
         # The C loader recurses for each level without a bound, and crashes the process when the
         # stack overflows. Reading its events needs no recursion.
-        if _depth_exceeds(data, MAX_DEPTH):
+        if _is_deeper_than(data, MAX_DEPTH):
             raise _refuse(path, "it is nested too deeply")
         document = yaml.load(data, _Loader)  # a subclass of the safe loader
     except (yaml.YAMLError, ValueError) as problem:
         # PyYAML does not catch the ValueError of a date that does not exist.
         text = " ".join(str(problem).split())
         raise UserError(f"The baseline {path} is not YAML: {text}.") from problem
-    if document is None and not _holds_something(data):
+    if document is None and not _has_content(data):
         return ()
     try:
         return BaselineFile.model_validate(document).accept
@@ -315,7 +315,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         return mapping
 
 
-def _depth_exceeds(data: bytes, limit: int) -> bool:
+def _is_deeper_than(data: bytes, limit: int) -> bool:
     """Return whether YAML is nested beyond `limit`; read no further than necessary."""
     depth = 0
     for event in yaml.parse(data, _Loader):
@@ -328,7 +328,7 @@ def _depth_exceeds(data: bytes, limit: int) -> bool:
     return False
 
 
-def _holds_something(data: bytes) -> bool:
+def _has_content(data: bytes) -> bool:
     """Return whether YAML has more than comments; `null` counts, though it is no baseline."""
     return any(isinstance(event, yaml.NodeEvent) for event in yaml.parse(data, _Loader))
 

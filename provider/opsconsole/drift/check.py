@@ -27,7 +27,7 @@ from opsconsole.drift.model import (
     console_digest,
 )
 from opsconsole.drift.stack import StackState, StackStates, StateObject, report_rewritten
-from opsconsole.drift.unmanaged import find_unmanaged, lists_were_read
+from opsconsole.drift.unmanaged import are_lists_read, find_unmanaged
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
 from opsconsole.reconcile.prior import warn_unsettled
@@ -167,7 +167,7 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
     }
     findings = [*(classify(item, addresses) for item in objects), *unmanaged]
     findings, undetermined = _add_declarations(findings, states.read)
-    listed = not unlisted and lists_were_read(objects)
+    listed = not unlisted and are_lists_read(objects)
     now = utc_now()
     certain = len(states.read) == len(states.stacks) and not options.some_stacks
     findings, problems = apply_baseline(

@@ -283,17 +283,17 @@ class DriftReport:
     @property
     def required_coverage(self) -> float:
         """The percentage of the required resources that were checked."""
-        return _coverage_of(finding for finding in self.findings if self.demands(finding))
+        return _coverage_of(finding for finding in self.findings if self.must_check(finding))
 
     @property
     def may_be_conclusive_later(self) -> bool:
         """Whether it is inconclusive only because the console was too busy."""
         # Another check sees no more of a resource that is unchecked for a lasting cause.
-        demanded = (finding for finding in self.findings if self.demands(finding))
+        demanded = (finding for finding in self.findings if self.must_check(finding))
         possible = _coverage_of(demanded, later=True)
         return are_temporary(self.diagnostics) and possible >= self.min_coverage
 
-    def demands(self, finding: Finding) -> bool:
+    def must_check(self, finding: Finding) -> bool:
         """Return whether a resource must be checked: by its type, or as an unsettled creation."""
         listed = not self.required or finding.type_name in self.required
         # After an unsettled create, only a check shows whether the console has the object.

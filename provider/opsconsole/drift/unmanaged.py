@@ -137,7 +137,7 @@ async def _read_plugins(
     return [error(summary, cause=problems[0].cause)]
 
 
-def lists_were_read(objects: Iterable[StateObject]) -> bool:
+def are_lists_read(objects: Iterable[StateObject]) -> bool:
     """Return whether every list that shows both managed and unmanaged objects was read."""
     lists = {documented_for(item, "list") for item in RESOURCES.values()} - {None}
     types = {name for name, item in RESOURCES.items() if documented_for(item, "read") in lists}

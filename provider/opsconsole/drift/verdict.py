@@ -61,7 +61,10 @@ def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
     if not report.is_conclusive:
         why = "The check met errors"
         if not has_error(report.diagnostics):
-            required, minimum = percent(report.required_coverage), percent(report.min_coverage)
+            required, minimum = (
+                format_percent(report.required_coverage),
+                format_percent(report.min_coverage),
+            )
             why = f"Required coverage is {required}, below the minimum of {minimum}"
         return CheckOutcome.UNDETERMINED, "Could not tell", f"{why}; {seen}."
     accepted = len(report.accepted_findings)
@@ -78,7 +81,7 @@ def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
     return CheckOutcome.CLEAN, "No drift", f"{text}{note}"
 
 
-def percent(value: float) -> str:
+def format_percent(value: float) -> str:
     """Return a percentage that shows 100 only if nothing is missing."""
     shown = f"{value:.1f}".removesuffix(".0")
     return "99.9 %" if shown == "100" and value < 100 else f"{shown} %"

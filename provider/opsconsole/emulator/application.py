@@ -22,7 +22,7 @@ from opsconsole.emulator.bodies import Refusal, license_cap
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole, Rule, get, list_all
 from opsconsole.emulator.control import LOGGER, Control, encode
 from opsconsole.emulator.document import DOCUMENTED, EXTRA
-from opsconsole.emulator.faults import Fault, Faults, bomb, garbage, spoil_answer, without_end
+from opsconsole.emulator.faults import Fault, Faults, bomb, endless_pieces, garbage, spoil_answer
 from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.traffic import LoggedRequest, RateLimit, Traffic
 
@@ -333,7 +333,7 @@ async def _send_endless(
     await send({"type": "http.response.start", "status": status, "headers": headers})
     gone = asyncio.ensure_future(_wait_for_disconnect(receive))
     try:
-        for piece in without_end():
+        for piece in endless_pieces():
             await send({"type": "http.response.body", "body": piece, "more_body": True})
             # Sending to a client that has gone away does not wait, so the loss would never be
             # noticed.

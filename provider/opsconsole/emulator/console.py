@@ -27,7 +27,7 @@ class Caller:
     write_orgs: frozenset[str] | None
     tenant_write: bool
 
-    def sees(self, row: Row) -> bool:
+    def can_see(self, row: Row) -> bool:
         """Return whether the caller may see the row; everyone may see tenant-wide rows."""
         org_id = row.get("org_id")
         return self.read_orgs is None or org_id is None or org_id in self.read_orgs
@@ -88,7 +88,7 @@ class EmulatedConsole:
         """Return the row that the path names; 404 if the caller can see no such row."""
         row_id = request.ids[0]
         row = self.store.tables[KINDS[kind].collection].get(row_id)
-        if row is not None and request.caller.sees(row):
+        if row is not None and request.caller.can_see(row):
             return row
         # The document says 404 for the blacklist, and does not show the status for the others.
         if row is not None and self.profile.hidden_status == 403 and kind != "blacklist":
@@ -205,7 +205,7 @@ def list_all(kind: str) -> Rule:
     """Return the rule that lists the caller's visible objects of a kind, archived ones included."""
 
     def rule(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
-        rows = filter(request.caller.sees, console.store.tables[KINDS[kind].collection])
+        rows = filter(request.caller.can_see, console.store.tables[KINDS[kind].collection])
         return Answer(page(console, kind, list(rows), request.query))
 
     return rule

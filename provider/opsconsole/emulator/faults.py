@@ -306,7 +306,7 @@ def bomb(size: int) -> bytes:
     return head + first + middle * blocks + last + struct.pack("<II", checksum, length)
 
 
-def without_end() -> Iterator[bytes]:
+def endless_pieces() -> Iterator[bytes]:
     """Yield a JSON text that never ends, in pieces."""
     yield b'{"id":"endless","pad":"'
     piece = b"0" * 65_536

@@ -46,7 +46,7 @@ def missing_jump_host(
     """Return the first id in `jump_host_ids` that is not a host this caller can see."""
     for row_id in fields.get("jump_host_ids") or ():
         row = console.store.hosts.get(row_id)
-        if row is None or not request.caller.sees(row):
+        if row is None or not request.caller.can_see(row):
             return str(row_id)
     return None
 
@@ -289,7 +289,7 @@ class Batch:
                 error = _describe_match(fields) if outcome == "failed" else None
                 return ImportedRow(outcome, promised or None, error)
             for row in self._console.store.hosts.find(name, value):
-                if self._request.caller.sees(row):
+                if self._request.caller.can_see(row):
                     return self._match(row, fields)
         return self._create(fields)
 

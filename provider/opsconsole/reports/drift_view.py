@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from opsconsole.drift.model import Bucket, DriftEntry, DriftReport, Finding
-from opsconsole.drift.verdict import CheckOutcome, judge, percent
+from opsconsole.drift.verdict import CheckOutcome, format_percent, judge
 from opsconsole.reports.value_diff import Line, changed_value
 from opsconsole.reports.view import (
     BUCKET_STYLES,
@@ -116,11 +116,14 @@ def _coverage_facts(report: DriftReport) -> Iterator[tuple[str, str]]:
     # 100 % of nothing would look like a complete check.
     if not any(finding.bucket.is_in_state for finding in report.findings):
         return
-    coverage = percent(report.coverage())
-    required, minimum = percent(report.required_coverage), percent(report.min_coverage)
+    coverage = format_percent(report.coverage())
+    required, minimum = (
+        format_percent(report.required_coverage),
+        format_percent(report.min_coverage),
+    )
     attributes = ""
     if any(item.unobserved for item in report.findings if item.bucket is Bucket.IN_SYNC):
-        attributes = f" ({percent(report.attribute_coverage())} of the attributes)"
+        attributes = f" ({format_percent(report.attribute_coverage())} of the attributes)"
     yield ("Coverage", coverage + attributes)
     if required != coverage or report.required_coverage < report.min_coverage:
         yield ("Required coverage", f"{required} (minimum {minimum})")

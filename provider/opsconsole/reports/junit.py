@@ -118,7 +118,7 @@ def _tag(finding: Finding, report: DriftReport) -> str:
     if finding.is_drift:
         return "failure"
     if finding.bucket is Bucket.UNCHECKED:
-        return "error" if report.demands(finding) and report.min_coverage > 0 else "skipped"
+        return "error" if report.must_check(finding) and report.min_coverage > 0 else "skipped"
     return "" if finding.bucket is Bucket.IN_SYNC else "skipped"
 
 

@@ -119,7 +119,7 @@ def apply_summary(counts: ChangeCounts, operation: str, complete: bool = True) -
     return f"{text} {counts.forget} left management." if counts.forget else text
 
 
-def took(seconds: float) -> str:
+def describe_duration(seconds: float) -> str:
     """Return a duration as `5.2 s` or `3 min 20 s`."""
     if seconds < 60:
         return f"{seconds:.1f} s"
@@ -158,7 +158,7 @@ def render_apply(
     summary = apply_summary(applied.counts, operation, applied.complete)
     lines.append(pen.paint(summary, "bold", "green" if applied.complete else "yellow"))
     if applied.seconds:
-        lines.append(f"The run ended in {took(applied.seconds)}.")
+        lines.append(f"The run ended in {describe_duration(applied.seconds)}.")
     if failures:
         # Diagnostics come last, because some clients show only the end of a failure.
         lines.append(pen.paint(f"Failed: {printable(first_items(failures, 1))}", "bold", "red"))

@@ -50,7 +50,7 @@ class ProgramCall:
     def text(self, name: str, default: str = "") -> str:
         return dict(self.flags).get(name, default)
 
-    def on(self, name: str, default: bool = False) -> bool:
+    def is_on(self, name: str, default: bool = False) -> bool:
         return self.text(name, "true" if default else "false") == "true"
 
     def every(self, name: str) -> tuple[str, ...]:

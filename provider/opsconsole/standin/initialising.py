@@ -51,7 +51,7 @@ or empty."""
 
 
 def run(call: ProgramCall) -> int:
-    if not call.on("json"):
+    if not call.is_on("json"):
         return _prepare(Path.cwd(), call, _print_sentence)
     from opsconsole.cli import events
     from opsconsole.reports import messages
@@ -73,7 +73,7 @@ def _prepare(directory: Path, call: ProgramCall, say: Say) -> int:
         say(f"{engine} initialized in an empty directory!", "output_init_empty_message")
         return 0
     program = load_directory(directory, resources)
-    if call.on("backend", True):
+    if call.is_on("backend", True):
         say("Initializing the backend...", "initializing_backend_message")
         wanted = _add_options(declared_backend(program), call.every("backend-config"))
         _set_backend(directory, wanted, call, say)
@@ -122,14 +122,14 @@ def _set_backend(
                 note_backend(directory, replace(noted, block_hash=block_hash))
         return
     choices = ("reconfigure", "migrate-state", "force-copy")
-    if noted is not None and not any(map(call.on, choices)):
+    if noted is not None and not any(map(call.is_on, choices)):
         raise UserError(
             "Backend configuration changed\n\nThe program names another backend than the "
             "one that this directory was initialised with. The state may have to be copied.",
             "`init -migrate-state` copies the state, `init -reconfigure` leaves it where it is.",
         )
     # The state is copied before the backend is noted, so the old note stays valid after a failure.
-    if not call.on("reconfigure"):
+    if not call.is_on("reconfigure"):
         _copy_state(directory, noted, wanted, call, say)
     note_backend(directory, wanted)
     if wanted is None:
@@ -157,7 +157,7 @@ def _copy_state(
     from opsconsole.cli.options import seconds  # loads the definitions
 
     _check_source(directory, source)
-    locking = Locking(call.on("lock", True), seconds(call.text("lock-timeout", "0")))
+    locking = Locking(call.is_on("lock", True), seconds(call.text("lock-timeout", "0")))
     options = RunOptions(directory, "init", locking)
     old, new = (backend_for(backend, options) for backend in (source, target))
     if isinstance(old, LocalBackend) and isinstance(new, LocalBackend) and old.path == new.path:
@@ -211,10 +211,10 @@ def _check_source(directory: Path, source: ConfiguredBackend | None) -> None:
 
 
 def _ask_to_copy(call: ProgramCall, old: Backend, state: State, there: State) -> bool:
-    if call.on("force-copy"):
+    if call.is_on("force-copy"):
         return True
     other = "There is none in the new one." if there.empty else "It would replace another one."
-    if not call.on("input", True):
+    if not call.is_on("input", True):
         raise UserError(
             "The state is to be copied to another backend, and -input=false forbids the question.",
             "Add -force-copy to copy it, or -reconfigure to leave it where it is.",

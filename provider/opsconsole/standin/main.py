@@ -81,7 +81,7 @@ def _run_call(words: list[str]) -> int:
     if call.mistake is not None:
         raise call.mistake
 
-    if call.on("json") and call.name in ("plan", "apply", "destroy", "refresh"):
+    if call.is_on("json") and call.name in ("plan", "apply", "destroy", "refresh"):
         from opsconsole.cli.events import run_with_messages
 
         return run_with_messages(lambda: _run_verb(call, verb, directory))

@@ -33,7 +33,7 @@ def version(call: ProgramCall) -> int:
     selections = dict.fromkeys(_required_providers(Path.cwd()), __version__)
     machine = platform.machine().lower()
     system = f"{platform.system().lower()}_{_MACHINES.get(machine, machine)}"
-    if call.on("json"):
+    if call.is_on("json"):
         document = {
             "terraform_version": TERRAFORM_VERSION,
             "platform": system,
@@ -83,7 +83,7 @@ def providers(call: ProgramCall) -> int:
 
 
 def schema(call: ProgramCall) -> int:
-    if not call.on("json"):
+    if not call.is_on("json"):
         raise UserError("`providers schema` prints JSON only.", "Add -json.")
     from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 

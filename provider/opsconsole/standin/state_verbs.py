@@ -17,7 +17,9 @@ def run(call: ProgramCall, args: argparse.Namespace) -> int:
     address, tainted = Address.parse(call.operands[0]), call.name == "taint"
     with open_state(opening.open_state_backend(args, call.name)) as session:
         opening.report_folded(session)
-        said = _set_mark(session.state, address, tainted, missing_allowed=call.on("allow-missing"))
+        said = _set_mark(
+            session.state, address, tainted, missing_allowed=call.is_on("allow-missing")
+        )
         session.record()
         asyncio.run(session.checkpoint())
     sys.stdout.write(f"{said}\n")

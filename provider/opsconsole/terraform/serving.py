@@ -145,7 +145,7 @@ async def wait_for_shutdown(
 async def _shut_down(shutdown: asyncio.Event, activity: Activity) -> None:
     await shutdown.wait()
     try:
-        await asyncio.wait_for(activity.idle(), _LAST_CALLS)
+        await asyncio.wait_for(activity.wait_until_idle(), _LAST_CALLS)
     except TimeoutError:
         log.warning("shut down with calls in flight")
 
@@ -156,7 +156,7 @@ async def _obey_sigterm(
     """Obey SIGTERM once no answer would be lost; a whole process group may get the signal."""
     await terminated.wait()
     while True:
-        await activity.idle()
+        await activity.wait_until_idle()
         # When the process ends, go-plugin cancels its calls, even calls whose answer has arrived
         # but was not passed on yet. So this waits until the client hangs up, or makes no call for a
         # while.

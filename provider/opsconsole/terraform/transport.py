@@ -72,7 +72,7 @@ class Activity:
         if not self._count:
             self._idle.set()
 
-    async def idle(self) -> None:
+    async def wait_until_idle(self) -> None:
         await self._idle.wait()
 
 

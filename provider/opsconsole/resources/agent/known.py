@@ -63,7 +63,7 @@ class KnownAgents:
         self.shown_plugins: dict[str, str] = {}
         self._session = session
 
-    def meet(self, state: Values, address: str = "") -> KnownAgent:
+    def note_agent(self, state: Values, address: str = "") -> KnownAgent:
         """Note an existing agent, and return its known values."""
         agent = KnownAgent(
             state["id"], state.get("name"), state.get("host_id"), state.get("specialty_id"), address
@@ -183,7 +183,7 @@ def _normalise(text: str) -> str:
     return re.sub(r"[\W_]+", "-", text.casefold()).strip("-")
 
 
-def not_permitted(
+def outcome_of_forbidden(
     lifecycle: BaseLifecycle, request: ReadRequest, problem: Forbidden, reason: str
 ) -> ReadOutcome:
     """Return the outcome of reading an agent or an attachment that this key may not read.

@@ -46,7 +46,7 @@ from opsconsole.resources.agent.known import (
     PLUGINS_NOT_PERMITTED,
     KnownAgents,
     doubt_ids,
-    not_permitted,
+    outcome_of_forbidden,
 )
 from opsconsole.resources.agent.rules import (
     judge_creation,
@@ -56,7 +56,11 @@ from opsconsole.resources.agent.rules import (
     refuse_archived,
     warn_created_archived,
 )
-from opsconsole.resources.agent_plugin.lifecycle import attach_or_detach, attached_ids, listed_after
+from opsconsole.resources.agent_plugin.lifecycle import (
+    attach_or_detach,
+    attached_ids,
+    is_still_listed,
+)
 from opsconsole.resources.host.deletions import HostDeletions
 from opsconsole.resources.host.reading import HostReader
 from opsconsole.v1.console import Listing
@@ -127,7 +131,7 @@ class AgentLifecycle(BaseLifecycle):
 
     def note_existing(self, state: Values, address: str) -> None:
         """Note an agent in state, so that messages about a specialty can name it."""
-        self._known.meet(state, address)
+        self._known.note_agent(state, address)
 
     def update_from_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> ReadOutcome:
         """Update an agent from the answer to an attach or a detach.
@@ -159,9 +163,9 @@ class AgentLifecycle(BaseLifecycle):
             archived = warn_created_archived(self.name(prior, request.address))
             return ReadOutcome(prior, request.private, (archived,), unobserved=self._unread)
         except Forbidden as problem:
-            outcome = not_permitted(self, request, problem, self._why_not_permitted())
+            outcome = outcome_of_forbidden(self, request, problem, self._why_not_permitted())
         if outcome.state is not None:
-            self._known.meet(outcome.state, request.address)
+            self._known.note_agent(outcome.state, request.address)
         return outcome
 
     async def _read_agent(self, request: ReadRequest) -> ReadOutcome:
@@ -238,7 +242,7 @@ class AgentLifecycle(BaseLifecycle):
         body = _without_unset(creation_fields(AGENT, request.config, org_id))
         outcome = await create_once(self, request, body, self._refuse_older_agent)
         if outcome.state is not None and not outcome.unsettled:
-            self._known.meet(outcome.state, request.address)
+            self._known.note_agent(outcome.state, request.address)
             self._note_plugin_set(outcome.state["id"], outcome.state)
         return outcome
 
@@ -266,7 +270,7 @@ class AgentLifecycle(BaseLifecycle):
         for item, entries in zip(creates, possible, strict=True):
             if _is_surely_created(item, entries) and claims[entries[0]["id"]] == 1:
                 outcome = self.outcome_of_write(request_of(item, AGENT), entries[0])
-                self._known.meet(outcome.state or {}, item.address)
+                self._known.note_agent(outcome.state or {}, item.address)
                 settled.append(outcome)
                 continue
             # Only a whole list shows that no agent was created, and only once the request cannot
@@ -373,7 +377,7 @@ class AgentLifecycle(BaseLifecycle):
                 if (
                     verb == "detach"
                     and isinstance(problem, NotFound)
-                    and not await listed_after(self.session, agent_id, plugin_id, problem)
+                    and not await is_still_listed(self.session, agent_id, plugin_id, problem)
                 ):
                     gone = f"The {plugin} was detached already, or is not visible to this key"
                     kept = keep_if_missing(self, gone, BY_404, problem.cause)
@@ -403,7 +407,7 @@ class AgentLifecycle(BaseLifecycle):
             if self.session.stopped:
                 # The deletion of its host, which archives it, is not begun any more.
                 return Outcome(prior, request.private, begun=False)
-            known = self._known.meet(prior, request.address)
+            known = self._known.note_agent(prior, request.address)
             self.session.singleton(HostDeletions).released[known.id] = known
         return Outcome(None, diagnostics=self.unplanned_warnings(request, diagnostics))
 

@@ -43,7 +43,7 @@ from opsconsole.resources.agent.known import (
     PLUGINS_NOT_PERMITTED,
     KnownAgents,
     doubt_plugins,
-    not_permitted,
+    outcome_of_forbidden,
 )
 from opsconsole.resources.agent_plugin.definition import PLUGIN_FIELDS
 from opsconsole.resources.host.reading import HostReader
@@ -79,7 +79,7 @@ async def attach_or_detach(
         session.answers_about_others[AGENT.type_name, agent_id] = answer
         return answer
     except ConsoleError as problem:
-        if await listed_after(session, agent_id, plugin_id, problem) is not attaches:
+        if await is_still_listed(session, agent_id, plugin_id, problem) is not attaches:
             raise
         return None
     finally:
@@ -87,7 +87,7 @@ async def attach_or_detach(
         session.forget_list("plugin_list", agent_id)
 
 
-async def listed_after(
+async def is_still_listed(
     session: ConsoleSession, agent_id: str, plugin_id: str, problem: ConsoleError
 ) -> bool | None:
     """Return whether the list shows a plugin, after a call failed; None if it cannot tell."""
@@ -187,7 +187,7 @@ class AgentPluginLifecycle(BaseLifecycle):
                 self.session.gone[AGENT.name].add(agent_id)
             return outcome
         except Forbidden as problem:
-            return not_permitted(self, request, problem, PLUGINS_NOT_PERMITTED)
+            return outcome_of_forbidden(self, request, problem, PLUGINS_NOT_PERMITTED)
         entry = find_entry(listing, plugin_id)
         if entry is not None:
             return self._outcome_of_entry(request, entry)
@@ -316,7 +316,7 @@ class AgentPluginLifecycle(BaseLifecycle):
             if not isinstance(problem, NotFound):
                 raise
             # The error does not say whether the list showed the plugin, or showed only a part.
-            if await listed_after(self.session, agent_id, plugin_id, problem):
+            if await is_still_listed(self.session, agent_id, plugin_id, problem):
                 raise
             return leave_unreadable(self, request, problem)
         return Outcome(None, diagnostics=_warn_archived(answer or {}))

@@ -31,7 +31,7 @@ from opsconsole.resources.host.verdicts import (
     UNPROTECTED,
     DryRunIgnored,
     GuardedImports,
-    answered_as_dry_run,
+    error_of_dry_run_answer,
     explain_not_created,
     match_verdicts,
     refuse_dry_run_creation,
@@ -132,7 +132,7 @@ class BulkCreate:
                 await self._settle_by_dry_run(rows, problem)
             return
         if result.dry_run:
-            await self._settle_by_dry_run(rows, answered_as_dry_run())
+            await self._settle_by_dry_run(rows, error_of_dry_run_answer())
             return
         _take_verdicts(rows, result)
         await self._report_imported(rows)

@@ -16,7 +16,7 @@ from opsconsole.resources.host.verdicts import (
     NO_VERDICT,
     GuardedImports,
     RowVerdict,
-    answered_as_dry_run,
+    error_of_dry_run_answer,
     match_verdicts,
     may_pass_in_parts,
 )
@@ -159,7 +159,7 @@ class FileImport:
             before = match_verdicts(judged, len(rows.rows))
             done = await rows.send(console, dry_run=False)
             if done.dry_run:
-                raise answered_as_dry_run()
+                raise error_of_dry_run_answer()
             self._take_verdicts(rows, start, done, await self._find_missing_ids(rows, before, done))
         except OpsconsoleError as problem:
             if before and isinstance(problem, ConsoleError) and not problem.had_no_effect:

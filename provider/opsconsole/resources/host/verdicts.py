@@ -112,7 +112,7 @@ def _index_base(results: Sequence[RowResult], rows: int) -> int | None:
     return 1 if high == rows else None
 
 
-def answered_as_dry_run() -> ConsoleError:
+def error_of_dry_run_answer() -> ConsoleError:
     """Return the error for a real import answered as a dry run, whose verdicts mean nothing."""
     return ConsoleError(
         "The console's answer to a real import says dry_run: true, so whether it imported anything "
