@@ -26,12 +26,6 @@ class Unknown:
     def __bool__(self) -> bool:
         raise TypeError("an unknown value is neither true nor false: ask `is UNKNOWN`")
 
-    def __copy__(self) -> Unknown:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Unknown:
-        return self
-
 
 UNKNOWN: Final = Unknown()
 
@@ -50,7 +44,7 @@ def holds_unknown(value: Value) -> bool:
 
 
 def unknown_names(values: Values) -> list[str]:
-    """Return the names of those values that are UNKNOWN or hold it at any depth, in order."""
+    """Return the names of the values that are UNKNOWN or hold it at any depth, in order."""
     return [
         name
         for name, value in values.items()
@@ -87,7 +81,7 @@ def same(left: Value, right: Value) -> bool:
 
 
 def satisfies(kept: Value, asked: Value) -> bool:
-    """Return whether `kept` is what `asked` asks for.
+    """Return whether the value `kept` fulfils `asked`.
 
     A null member of an object in a list asks for nothing.
     """

@@ -61,6 +61,20 @@ def test_what_cannot_be_read_is_a_comment(adopt, native):
     assert "1 could not be read." in ran.err
 
 
+def test_an_attachment_that_is_named_is_looked_up_and_an_object_is_imported_once(adopt, native):
+    agent = native.console.create("agents", name="ops", specialty_id="spc_linux")["id"]
+    native.console.create("attachments", agent_id=agent, plugin_id="plg_disk")
+    ran = adopt(f"{agent}/plg_logs", f"{agent}/plg_disk", agent, "key=linux-server", "spc_linux")
+    assert re.findall(r'import_from\("([^"]+)', ran.out) == [
+        "spc_linux",
+        agent,
+        f"{agent}/plg_disk",
+    ]
+    assert f"# {agent}/plg_logs could not be read: " in ran.out
+    native.apply({"opsconsole_specialty": {"linux": {"key": "linux-server"}}})
+    assert "There is nothing to import" in adopt("key=linux-server").err
+
+
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
 async def test_plugins_of_several_agents_are_listed_together(one_run, console, monkeypatch):
     ids = [console.create("agents", name=name, specialty_id="spc_linux")["id"] for name in "abc"]

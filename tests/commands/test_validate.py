@@ -102,6 +102,7 @@ SAID = (
     'tobool("x")} cannot be evaluated',
     "lifecycle: prevent_destroy: true or false is required",
     "there is no variable none",
+    "var.v: validation: there is no local value lost",
     "specialty_id is needed to create an agent",
     'no resource type "opsconsole_hots"',
     "output.o: value",

@@ -143,6 +143,13 @@ def test_every_stack_of_an_app_is_checked_or_one_and_the_app_runs_only_where_ask
         assert said in stacks.run("drift", *words, expect=1).err
 
 
+def test_the_check_of_one_stack_calls_no_entry_of_the_baseline_unused(stacks):
+    stacks.console.change("hosts", stacks.console.rows("hosts")[0]["id"], tags=["by:hand"])
+    stacks.drift("--accept", "--reason", "known", expect=0)
+    for words in ([], ["--stack", "north"], ["--stack", "south"]):
+        assert stacks.drift(*words, expect=0).document["baseline"] == []
+
+
 def test_a_state_finds_its_stack(stacks):
     found = stacks.drift("terraform.south.tfstate", "--dir", "cdktf.out/stacks/south")
     assert found.of("opsconsole_host.web")["construct_path"] == "south/web"

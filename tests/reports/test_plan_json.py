@@ -172,6 +172,13 @@ def plan_from(found: Mapping[str, Any]) -> Plan:
                 previous_address=item.get("previous_address", ""),
             )
         )
+    shown = (found.get(part, {}) for part in ("prior_state", "planned_values"))
+    types = {
+        name: item["type"]
+        for values in shown
+        for name, item in values.get("values", values).get("outputs", {}).items()
+        if "type" in item
+    }
     outputs = tuple(
         OutputChange(
             name,
@@ -179,6 +186,7 @@ def plan_from(found: Mapping[str, Any]) -> Plan:
             item["before"],
             with_unknown(item.get("after"), item["after_unknown"]),
             item["after_sensitive"],
+            types.get(name),
         )
         for name, item in found.get("output_changes", {}).items()
     )

@@ -179,6 +179,27 @@ async def test_host_that_the_declaration_followed_is_not_replaced(steps_of, cons
     assert any(item.startswith(replacing) for item in warnings(changed))
 
 
+def test_what_was_ignored_is_no_declaration_yet_and_what_was_declared_stays_one(applied, console):
+    """An apply has the declarations that its plan ignored."""
+    declared = {"name": "web", "external_id": "one"}
+
+    def host(*ignored: str, **values: str) -> dict[str, Any]:
+        return program(host={"web": declared | values | {"lifecycle": {"ignore_changes": ignored}}})
+
+    engine = applied(host("external_id"), console)
+    [row] = console.rows("hosts")
+    console.change("hosts", row["id"], external_id="theirs")
+    engine.apply(program=host("external_id", knowledge="of one change"))
+    plan = engine.plan(program=host(knowledge="of one change"))
+    assert plan.actions == {}
+    assert plan.run.warned("The console itself changed external_id of the host")
+
+    declared["external_id"] = "two"
+    engine.apply(program=host("external_id", knowledge="of another change"))
+    plan = engine.plan(program=host(knowledge="of another change"))
+    assert plan.actions == {"opsconsole_host.web": ["delete", "create"]}
+
+
 UNREADABLE = Profile(name="unreadable", summary="Refuses the empty update.", empty_update="refused")
 BY_ADDRESS = Profile(
     name="by_address", summary="Knows hosts by their address.", match_by=("public_ip",)
@@ -365,7 +386,7 @@ async def test_a_host_that_moves_within_a_run_of_terraform_is_told_and_not_delet
     hosts.provider = beside
     left = await hosts.delete(web)
     assert (left.state, warnings(left)) == (None, [f'The host "web" ({host_id}) is not deleted'])
-    assert hosts.provider.session.learned(HostDeletions).ended == {host_id}, "nobody waits for it"
+    assert hosts.provider.session.singleton(HostDeletions).ended == {host_id}, "nobody waits for it"
     assert len(console.rows("hosts")) == 1
 
 

@@ -16,6 +16,7 @@ def test_the_configuration_is_the_one_that_terraform_prints(
     ours = standin(PROGRAM, console).plan().json
     theirs = installed_terraform(PROGRAM, console).plan().json
     assert ours["configuration"] == theirs["configuration"]
+    assert ours["planned_values"]["outputs"] == theirs["planned_values"]["outputs"]
     relevant = [sorted(found["relevant_attributes"], key=str) for found in (ours, theirs)]
     assert len(relevant[1]) > 4
     assert relevant[0] == relevant[1]

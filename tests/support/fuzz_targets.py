@@ -253,7 +253,7 @@ def show_plan(data: bytes) -> None:
     """Read `data` as what a plan file holds packed, and as such a file itself; show the plan."""
     file = _FOLDER / "plan"
     for content in (zlib.compress(data, 1), data):
-        file.write_bytes(b"opsconsole plan 2\n" + content)
+        file.write_bytes(b"opsconsole plan 3\n" + content)
         with _refused_by(OpsconsoleError):
             plan = read_plan(file).plan
             plan_text.render(plan)
@@ -271,7 +271,7 @@ def _plans() -> list[bytes]:
         outputs=(OutputChange("o", Action.CREATE, None, [1]),),
         planned_at=datetime(2026, 1, 1, tzinfo=UTC),
     )
-    write_plan(file, SavedPlan(plan, {"cdk.tf.json": "{}"}, "/x", "s", {"v": 1}, "d"))
+    write_plan(file, SavedPlan(plan, {"cdk.tf.json": "{}"}, "/x", "s", '{"v": 1}', "d"))
     packed = zlib.decompress(file.read_bytes().partition(b"\n")[2])
     return [packed, json.dumps(json.loads(packed)).encode()]
 

@@ -21,16 +21,9 @@ _TOKEN_SIGNS: Final = re.compile(
 
 _REFERENCES: Final = ("jump_host_ids", "host_id", "specialty_id")
 _AGENT_COLUMNS: Final = frozenset(
-    {
-        "org_id",
-        "name",
-        "main_engine",
-        "secondary_engine",
-        "remote_execution",
-        "accessible_credential_ids",
-        "host_id",
-        "specialty_id",
-    }
+    item.name
+    for item in AGENT.settable
+    if not (item.local or item.kind.is_nested or item.name == "plugin_ids")
 )
 """Attributes of an agent that a row can have."""
 
@@ -76,8 +69,13 @@ def _fits_host(item: AdoptedObject) -> bool:
 
 def _fits_agent(item: AdoptedObject) -> bool:
     host, specialty = item.values.get("host_id"), item.values.get("specialty_id")
-    # A fleet reads texts with the prefix as ids of specialties, and all others as keys.
-    by_key = isinstance(specialty, Lookup) and not specialty.key.startswith("spc_")
+    # A fleet reads texts with the prefix and templates as ids of specialties, and all others as
+    # keys, without the white space around them.
+    by_key = (
+        isinstance(specialty, Lookup)
+        and not specialty.key.startswith("spc_")
+        and literal(specialty.key) == specialty.key.strip() != ""
+    )
     by_id = isinstance(specialty, str) and specialty.startswith("spc_")
     return (
         isinstance(host, ObjectReference)
@@ -95,7 +93,7 @@ def _fits_attachment(item: AdoptedObject) -> bool:
 
 
 def _is_plain(item: AdoptedObject, *apart: str) -> bool:
-    """Return whether a row keeps all values, except those of `apart`, as they are."""
+    """Return whether a row keeps all values as they are, except the attributes in `apart`."""
     texts = [
         text
         for name, value in item.values.items()
@@ -106,7 +104,7 @@ def _is_plain(item: AdoptedObject, *apart: str) -> bool:
     return not item.comments and all(text and text == text.strip() for text in texts)
 
 
-def _row(item: AdoptedObject, **own: Any) -> Row:
+def _make_row(item: AdoptedObject, **own: Any) -> Row:
     """Return the row of a host or an agent; `own` are its columns in place of references."""
     values = {
         name: literal(value) for name, value in item.values.items() if name not in _REFERENCES
@@ -115,11 +113,11 @@ def _row(item: AdoptedObject, **own: Any) -> Row:
 
 
 def _host_row(item: AdoptedObject) -> Row:
-    keys = [_key(jump) for jump in item.values.get("jump_host_ids") or []]
-    return _row(item) | ({"jump_hosts": keys} if keys else {})
+    keys = [_jump_key(jump) for jump in item.values.get("jump_host_ids") or []]
+    return _make_row(item) | ({"jump_hosts": keys} if keys else {})
 
 
-def _key(jump: Any) -> str:
+def _jump_key(jump: Any) -> str:
     if not isinstance(jump, ObjectReference):
         return str(jump)
     return jump.item.name if jump.item.expression else jump.item.import_id
@@ -128,7 +126,7 @@ def _key(jump: Any) -> str:
 def _agent_row(item: AdoptedObject) -> Row:
     specialty = item.values["specialty_id"]
     by_key = isinstance(specialty, Lookup)
-    return _row(item, specialty=literal(specialty.key) if by_key else specialty)
+    return _make_row(item, specialty=specialty.key if by_key else specialty)
 
 
 def literal(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The verdict of a drift report, which decides the exit code. Pure."""
+"""The verdict of a drift report, which decides the exit code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _EXIT_CODES: Final = {
 
 
 class Verdict(NamedTuple):
-    """The outcome, a headline, a sentence that explains it, and the exit code of the command."""
+    """The outcome, a headline, its explanation, and the exit code of the command."""
 
     outcome: CheckOutcome
     headline: str
@@ -48,7 +48,7 @@ def judge(report: DriftReport) -> Verdict:
             "`opsconsole drift merge` has the reports of all shards."
         )
     # A console that was only too busy is no error, and another check may see enough.
-    is_temporary = report.may_tell_later and not report.drifted_findings
+    is_temporary = report.may_be_conclusive_later and not report.drifted_findings
     code = TRY_LATER if is_temporary else _EXIT_CODES[outcome]
     return Verdict(outcome, headline, explanation, code)
 
@@ -58,7 +58,7 @@ def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
     seen = f"{plural(drifted, 'resource')} drifted" if drifted else "no drift was seen"
     # This comes before drift, so that a check of half a fleet never looks like a check of the whole
     # fleet.
-    if not report.could_tell:
+    if not report.is_conclusive:
         why = "The check met errors"
         if not has_error(report.diagnostics):
             required, minimum = percent(report.required_coverage), percent(report.min_coverage)

@@ -1,4 +1,4 @@
-"""Dependencies between the blocks of a program, and the order that follows from them.
+"""Dependencies between the blocks of a program, and their order.
 
 A block depends on the references in its arguments, directly or through local values. It also
 depends on the blocks that `depends_on` and `replace_triggered_by` name, and on the references in
@@ -57,7 +57,6 @@ def is_foreign(reference: Reference) -> bool:
 
 
 def foreign_name_error(reference: Reference, where: str) -> OnlyTerraform:
-    """Return the error about a foreign reference at `where`."""
     named = f"{where}: the name {reference.source_text()}"
     return OnlyTerraform(f"{named} is not known to the native engine.", named)
 
@@ -144,10 +143,7 @@ class Graph:
     imports: tuple[str, ...] = ()
 
     def ancestors(self, address: str) -> tuple[str, ...]:
-        """Return all direct and indirect dependencies of a block, sorted.
-
-        Terraform's state lists these as `dependencies`.
-        """
+        """Return all dependencies of a block, indirect ones too, sorted as in Terraform's state."""
         return tuple(sorted(self._ancestors[address]))
 
     @cached_property
@@ -174,7 +170,7 @@ def build_graph(program: Program) -> Graph:
 
 
 def find_reference_mistakes(program: Program) -> Iterable[tuple[UserError, Block | None]]:
-    """Return what `build_graph` would raise: each problem, and the block that has it, if any."""
+    """Return the problems that `build_graph` raises, each with its block, if any."""
     finder = _Finder(program)
     finder.of_program()
     return finder.problems.values()
@@ -191,10 +187,6 @@ def check_support(program: Program) -> None:
     """
     finder = _Finder(program, checks_calls=True)
     finder.of_program()
-    for variable in program.variables.values():
-        for rule in variable.validations:
-            rules = [rule.condition, rule.error_message]
-            finder.of_values(f"var.{variable.name}", {"validation": rules})
     problems = (problem for problem, _ in finder.problems.values())
     raise_any([problem for problem in problems if isinstance(problem, OnlyTerraform)])
     for block in program.imports:
@@ -207,7 +199,6 @@ def check_support(program: Program) -> None:
 
 
 def _check_calls(trees: Iterable[Node]) -> None:
-    """Refuse unknown functions anywhere in trees."""
     for node in trees:
         if isinstance(node, Call):
             from opsconsole.language import functions  # most programs call none
@@ -238,7 +229,7 @@ class _Finder:
 
     Attributes:
         problems: References that lead nowhere, and cycles, by their text, each with its block;
-            also calls of unknown functions, if those are checked.
+            also calls of unknown functions, if `checks_calls`.
     """
 
     def __init__(self, program: Program, *, checks_calls: bool = False) -> None:
@@ -264,6 +255,10 @@ class _Finder:
             )
             for name, output in program.outputs.items()
         }
+        for variable in program.variables.values():
+            for rule in variable.validations:
+                title = variable.origin.title(f"var.{variable.name}")
+                self.of_values(title, {"validation": [rule.condition, rule.error_message]})
         for item in program.imports:
             self._check_provider(item.provider)
         imports = dict.fromkeys(
@@ -411,7 +406,7 @@ def _bare_references(text: str) -> list[Reference]:
 
 
 def _order(program: Program, named: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return all declarations, each after those that it names.
+    """Return all declarations, each after its dependencies.
 
     Raises:
         UserError: Declarations refer to each other in a cycle.

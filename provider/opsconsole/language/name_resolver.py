@@ -38,7 +38,7 @@ from opsconsole.language.nodes import (
     Scope,
     Step,
     Work,
-    element,
+    get_element,
     get_path,
     make_object,
 )
@@ -52,19 +52,18 @@ from opsconsole.language.values import (
     STRING,
     Marked,
     Value,
+    from_python,
     items_of,
     members_of,
-    object_of,
     object_type,
-    of_python,
+    object_value,
     pack,
-    to_nfc,
-    tuple_of,
+    tuple_value,
     unknown,
     unpack,
 )
 from opsconsole.state import InstanceKey, print_key, workspace_of
-from opsconsole.text import did_you_mean
+from opsconsole.text import did_you_mean, to_nfc
 from opsconsole.values import UNKNOWN, Values
 
 Lookup = Callable[[str], Any]
@@ -75,7 +74,7 @@ PresentKeys = Callable[[Block], Iterable[InstanceKey] | None]
 _WHOLE: Final = re.compile(r"[0-9]{1,400}")
 """A whole number in text, of no more digits than `int` takes."""
 _NEEDS: Final = {"each": "for_each", "count": "count", "self": "a provisioner"}
-"""What a block needs so that its expressions may use a name."""
+"""The argument of a block that gives its expressions a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,6 @@ class Instance:
     """One instance of a block.
 
     Attributes:
-        address: Full address, key included.
         key: An int with count, a str with for_each, else None.
         each: The value of `each.value`.
     """
@@ -100,17 +98,11 @@ class Instance:
             return each_names(self.key, self.each)
         if self.key is None:
             return {}
-        return {"count": object_of({"index": Value(NUMBER, int64(self.key))})}
+        return {"count": object_value({"index": Value(NUMBER, int64(self.key))})}
 
 
 class NameResolver(Names):
-    """The names of one program in one phase, and the instances of its blocks.
-
-    Attributes:
-        root: The directory of the program, which is the base of relative file paths.
-        applying: Whether this is an apply.
-        planned_at: The time of the plan.
-    """
+    """The names of one program in one phase, and the instances of its blocks."""
 
     def __init__(
         self,
@@ -153,8 +145,8 @@ class NameResolver(Names):
         self._checking = checking
         workspace = workspace_of(program.root) if workspace is None else workspace
         self._settings: Mapping[str, Value] = {
-            "path": of_python({"module": ".", "root": ".", "cwd": str(program.root)}),
-            "terraform": of_python({"workspace": workspace}),
+            "path": from_python({"module": ".", "root": ".", "cwd": str(program.root)}),
+            "terraform": from_python({"workspace": workspace}),
         }
         self._expanded: dict[str, Mapping[InstanceKey, Instance]] = {}
         self._sensitive: dict[str, tuple[AttributePath, ...]] = {}
@@ -200,11 +192,7 @@ class NameResolver(Names):
         return functions.call(name, arguments, self)
 
     def _absent_value(self, message: str) -> Value:
-        """Return the placeholder for a missing name while the program is checked for mistakes.
-
-        Raises:
-            EvaluationError: The program is not being checked.
-        """
+        """Return an unknown value while the program is checked for mistakes, else raise."""
         if not self._checking:
             raise EvaluationError(message)
         return unknown()
@@ -240,7 +228,7 @@ class NameResolver(Names):
         block, rest = self._block_at(reference.steps)
         plain = key.data
         if block is None or rest or not block.has_keys or plain is UNKNOWN or plain is None:
-            return element(self.resolve(reference), key)
+            return get_element(self.resolve(reference), key)
         plain = Quoted(plain) if isinstance(plain, str) else plain
         return self._of_block(block, (plain,)).mark(key.marks)
 
@@ -265,8 +253,7 @@ class NameResolver(Names):
                 f"there is no local value {name}. {did_you_mean(name, self.program.locals)}"
             )
         if name in self._provisional_locals:
-            # The value may depend on an unknown value, so a local value that uses it must not be
-            # kept either.
+            # It may depend on an unknown value: a local value that uses it must not be kept.
             self._unknown_lookups += 1
         found = self._locals[name] if name in self._locals else self._evaluate_locals(name)
         if isinstance(found, ExpressionFailure):
@@ -378,7 +365,7 @@ class NameResolver(Names):
                 attribute.name: self._attribute(address, values, attribute)
                 for attribute in block.definition.attributes
             }
-            found = (values, object_of(whole))
+            found = (values, object_value(whole))
             self._objects[address] = found
         return found[1]
 
@@ -397,9 +384,9 @@ class NameResolver(Names):
             instances = _instances_at(block, keys)
         values = {key: self._of_instance(instance, ()) for key, instance in instances.items()}
         if block.counted:
-            result = tuple_of(values.values())
+            result = tuple_value(values.values())
         else:
-            result = object_of({str(key): item for key, item in values.items()})
+            result = object_value({str(key): item for key, item in values.items()})
         # During an apply, the instances become known one after another.
         if not any(value.data is UNKNOWN for value in values.values()):
             self._all_instances[block.address] = result
@@ -416,18 +403,18 @@ def _instances_at(block: Block, keys: Iterable[InstanceKey]) -> dict[InstanceKey
 
 
 def each_names(key: str, value: Value) -> dict[str, Value]:
-    """Return the name `each` for one entry of a `for_each`."""
-    return {"each": object_of({"key": Value(STRING, key), "value": value})}
+    return {"each": object_value({"key": Value(STRING, key), "value": value})}
 
 
 def count_entries(value: Value) -> dict[InstanceKey, Value]:
     """Return the keys of the instances that `count = value` makes.
 
     Raises:
-        EvaluationError: The value is unknown, null or sensitive, or not a whole number of at least
+        EvaluationError: The value is unknown, null or ephemeral, or not a whole number of at least
             0.
     """
-    _check_known(value)
+    # As in core, a sensitive number is no secret: the number of instances shows it.
+    _check_known(value.unmark() if value.marks == IS_SENSITIVE else value)
     number = convert(value, NUMBER).data
     if isinstance(number, Fraction) or number < 0:
         raise EvaluationError("it must be a whole number from 0 on")
@@ -526,7 +513,6 @@ def _mark_nested(data: Any, attribute: Attribute) -> Any:
 
 
 def is_literal(value: Any) -> bool:
-    """Return whether a JSON value holds no template sequence."""
     if isinstance(value, str):
         return "{" not in value
     if isinstance(value, list | Mapping):
@@ -541,18 +527,16 @@ def evaluate_json(value: Any, scope: Scope) -> Value:
         EvaluationError: A template in it cannot be evaluated.
         UnsupportedExpression: A template uses something that only Terraform has.
     """
-    if isinstance(value, str):
-        # Every template sequence, even an escaped one, contains a brace.
-        if "{" not in value:
-            return Value(STRING, to_nfc(value))
+    # Every template sequence, even an escaped one, contains a brace.
+    if isinstance(value, str) and "{" in value:
         return _evaluate_template(value, scope)
     if isinstance(value, list):
-        return tuple_of(evaluate_json(item, scope) for item in value)
+        return tuple_value(evaluate_json(item, scope) for item in value)
     if isinstance(value, dict):
         members = value.pairs if isinstance(value, DuplicateKeys) else value.items()
         pairs = ((evaluate_json(name, scope), evaluate_json(raw, scope)) for name, raw in members)
         return make_object(pairs, 'the key "{}" is declared twice')
-    return of_python(value)
+    return from_python(value)
 
 
 def _evaluate_template(text: str, scope: Scope) -> Value:

@@ -1,4 +1,4 @@
-"""Reads the `*.tf.json` files of a directory, and refuses what only Terraform can run."""
+"""Reads the `*.tf.json` files of a directory, and refuses programs that only Terraform can run."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from opsconsole.definition import Kind
 from opsconsole.diagnostics import AttributePath, Mistakes, diagnostics_of
 from opsconsole.errors import UserError
 from opsconsole.language.constraints import parse_constraint
+from opsconsole.language.conversion import to_wire
 from opsconsole.language.failures import (
     ExpressionFailure,
     OnlyTerraform,
@@ -123,10 +124,7 @@ def load_directory(directory: Path, schemas: Schemas, stack: str = "") -> Progra
 
 
 def readable_part(load: Callable[[], Program]) -> Program | None:
-    """Return the readable part of a program, for commands that need only its state.
-
-    Args:
-        load: Loads the program.
+    """Return the program that `load` loads, for commands that need only its state.
 
     Returns:
         The program, or its readable part if only Terraform or OpenTofu can run it. None if nothing
@@ -134,7 +132,7 @@ def readable_part(load: Callable[[], Program]) -> Program | None:
         the place of the state.
 
     Raises:
-        OnlyTerraform: Only Terraform or OpenTofu knows where the state is, or how it is kept.
+        OnlyTerraform: Only Terraform or OpenTofu knows the place or the form of the state.
         UserError: The program has mistakes.
     """
     try:
@@ -149,8 +147,7 @@ def readable_part(load: Callable[[], Program]) -> Program | None:
 
 def refuse_hcl(directory: Path, overriding: Sequence[str]) -> None:
     """Refuse a directory with files that this engine does not read, or that override others."""
-    # OpenTofu reads `x.tofu.json` instead of `x.tf.json`, Terraform does not. So the program
-    # depends on the engine.
+    # OpenTofu reads `x.tofu.json` instead of `x.tf.json`: the program depends on the engine.
     native = sorted(
         path.name for path in directory.iterdir() if path.name.endswith((".tf", *OF_OPENTOFU))
     )
@@ -249,7 +246,7 @@ class _Reader:
             raise UserError(f"{body.where}: there must be one backend.", "Keep one of them.")
         names, settings = backends[0]
         self.program.backend = ConfiguredBackend(
-            names[0] if names else "cloud", settings.arguments()
+            names[0] if names else "cloud", to_wire(settings.arguments())
         )
 
     def _require_providers(self, body: Body) -> None:
@@ -423,7 +420,6 @@ def _read_lifecycle_block(body: Body, mode: str, definition: BlockDefinition) ->
 
 
 def _ignored_paths(body: Body, definition: BlockDefinition) -> tuple[AttributePath, ...]:
-    """Return the paths of attributes in `ignore_changes`."""
     where = f"{body.where}: ignore_changes"
     paths: list[AttributePath] = []
     for text in body.expressions("ignore_changes"):
@@ -443,7 +439,6 @@ def _ignored_paths(body: Body, definition: BlockDefinition) -> tuple[AttributePa
 
 
 def _read_depends_on(body: Body) -> tuple[str, ...]:
-    """Return the addresses that `depends_on` lists, without keys."""
     where = f"{body.where}: depends_on"
     addresses = []
     for text in body.expressions("depends_on"):
@@ -477,7 +472,6 @@ def _provider_key(body: Body) -> str:
 
 
 def _address(body: Body, name: str) -> Address:
-    """Return the address in the argument `name` of a moved or a removed block."""
     text = body.expression(name)
     try:
         address = Address.parse(text)
@@ -507,8 +501,7 @@ def _read_variable(name: str, body: Body) -> Variable:
         sensitive=body.bool("sensitive", False),
         ephemeral=body.bool("ephemeral", False),
         nullable=body.bool("nullable", True),
-        # Without a type, Terraform takes a text literally; with type `any`, it parses an
-        # expression.
+        # Terraform takes a text literally without a type, and as an expression with `any`.
         textual="type" not in body or constraint.type in PRIMITIVES,
         description=_description(body),
         validations=tuple(map(_read_validation, body.blocks("validation"))),
@@ -563,7 +556,6 @@ _BLOCKS: Final[Mapping[str, tuple[int, Callable[..., None]]]] = {
 
 
 def _declare(declared: dict[str, T], name: str, declaration: T, body: Body) -> None:
-    """Add a declaration to those of the program."""
     if name in declared:
         raise UserError(
             f"{body.where} is declared twice.", f"It is in {declared[name].origin.file} already."
@@ -581,7 +573,6 @@ def _check_name(name: str, where: str) -> None:
 
 
 def _check_versions(text: str, where: str) -> None:
-    """Refuse a text that is not a list of version constraints."""
     if not all(_VERSION.fullmatch(part) for part in text.split(",")):
         raise UserError(
             f"{where}: {text!r} is not a version constraint.", 'Write one, such as ">= 1.5, < 2".'

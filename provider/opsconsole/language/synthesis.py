@@ -65,11 +65,7 @@ def load_program(
 
 
 def find_output(directory: Path, *, run_app: bool = True) -> Path:
-    """Return the directory to which synthesis writes an app's stacks; arguments as `load_program`.
-
-    Raises:
-        UserError: There is no program. Also raises the errors of `synthesise`.
-    """
+    """Return the directory to which synthesis writes an app's stacks; raises as `load_program`."""
     config = directory / "cdktf.json"
     output = directory / "cdktf.out"
     if config.exists():
@@ -154,7 +150,6 @@ class App:
 
     Attributes:
         directory: The directory of the file, in which the app runs.
-        command: The shell command that synthesises the app.
         output: The directory to which synthesis writes.
         context: Values that constructs can read, including feature flags.
     """
@@ -166,7 +161,7 @@ class App:
 
 
 def read_app(path: Path) -> App:
-    """Return the settings in the cdktf.json at `path`.
+    """Return the settings in a cdktf.json.
 
     Raises:
         UserError: The file cannot be read, or does not describe an app.

@@ -1,13 +1,14 @@
 """A state as text in Terraform's syntax, sensitive values masked, and as Terraform's JSON.
 
-The JSON is what `terraform show -json` prints:
 https://developer.hashicorp.com/terraform/internals/json-format
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from opsconsole.diagnostics import leading_names
@@ -24,21 +25,25 @@ _INDENT = 4
 
 
 def render_text(state: State, pen: Pen = PLAIN) -> str:
-    """Return everything that a state holds, its outputs last."""
     if state.empty:
         return "The state is empty. Nothing is managed yet.\n"
-    parts = [instance(state, address, pen) for address in state.addresses()]
+    groups = groupby(state.objects(), itemgetter(0))
+    parts = [_instance(state, address, (key for _, key in keys), pen) for address, keys in groups]
     outputs = terminal.outputs_text(state.outputs, pen)
     return "\n".join([*parts, *([outputs] if outputs else [])])
 
 
 def instance(state: State, address: Address, pen: Pen) -> str:
     """Return one instance, followed by its objects that wait for deletion."""
+    return _instance(state, address, ("", *state.deposed_keys(address)), pen)
+
+
+def _instance(state: State, address: Address, keys: Iterable[str], pen: Pen) -> str:
     lines: list[str] = []
-    for deposed in ("", *state.deposed_keys(address)):
+    for deposed in keys:
         item = state.get(address, deposed)
         if item is not None:
-            lines += _object(address, item, _remark(item, deposed), pen)
+            lines += _object_lines(address, item, _remark(item, deposed), pen)
     return "\n".join([*lines, ""])
 
 
@@ -50,7 +55,7 @@ def _remark(item: InstanceObject, deposed: str) -> str:
     return " (tainted)" if item.tainted else ""
 
 
-def _object(address: Address, item: InstanceObject, remark: str, pen: Pen) -> Iterator[str]:
+def _object_lines(address: Address, item: InstanceObject, remark: str, pen: Pen) -> Iterator[str]:
     text = str(address)
     hidden = sensitive_of(text, address.type, leading_names(item.sensitive_paths))
     shown = {name: value for name, value in item.attributes.items() if value is not None}
@@ -73,9 +78,8 @@ def render_json(state: State) -> str:
     document: dict[str, Any] = {"format_version": STATE_FORMAT_VERSION}
     if not state.empty:
         resources = (
-            _resource(address, deposed, item)
-            for address in state.addresses()
-            for deposed in ("", *state.deposed_keys(address))
+            _resource_json(address, deposed, item)
+            for address, deposed in state.objects()
             if (item := state.get(address, deposed)) is not None
         )
         document |= without_empty({"terraform_version": state.terraform_version})
@@ -84,14 +88,13 @@ def render_json(state: State) -> str:
 
 
 def outputs_json(outputs: dict[str, StateOutput]) -> dict[str, Any]:
-    """Return outputs by name, each with `sensitive`, `type` and `value`."""
     return {
         name: {"sensitive": item.sensitive, "type": item.type, "value": item.value}
         for name, item in outputs.items()
     }
 
 
-def _resource(address: Address, deposed: str, item: InstanceObject) -> dict[str, Any]:
+def _resource_json(address: Address, deposed: str, item: InstanceObject) -> dict[str, Any]:
     text = str(address)
     names = sensitive_of(text, address.type, leading_names(item.sensitive_paths))
     facts = {

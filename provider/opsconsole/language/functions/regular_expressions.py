@@ -19,7 +19,7 @@ from opsconsole.language.values import (
     Value,
     check_length,
     check_size,
-    list_of,
+    list_type,
     object_type,
     tuple_type,
 )
@@ -50,7 +50,7 @@ def _matches(pattern: Any, text: bytes) -> Iterator[list[tuple[int, int]]]:
 
 @lru_cache(maxsize=128)
 def compile_pattern(pattern: str) -> Any:
-    """Compile a regular expression with RE2; its `groups` and `groupindex` are as those of `re`.
+    """Compile a regular expression with RE2; `groups` and `groupindex` are as in `re`.
 
     Raises:
         EvaluationError: `pattern` is not a regular expression.
@@ -123,7 +123,7 @@ def _regexall(pattern: str, text: str) -> Value:
         element = object_type(dict.fromkeys(expression.groupindex, STRING))
     elif expression.groups:
         element = tuple_type([STRING] * expression.groups)
-    return Value(list_of(element), results)
+    return Value(list_type(element), results)
 
 
 def replace_all(text: str, pattern: str, replacement: str) -> str:
