@@ -109,9 +109,10 @@ def test_modules_make_a_tree():
     assert grandchild["resources"][0]["index"] == 1
 
 
-def test_an_errored_plan_is_not_applyable(plan, failure):
+def test_an_errored_plan_is_not_applyable_and_a_part_is_not_complete(plan, failure):
     found = plan_json.document(replace(plan, diagnostics=(failure,)))
-    assert (found["errored"], found["applyable"]) == (True, False)
+    assert (found["errored"], found["applyable"], found["complete"]) == (True, False, False)
+    assert plan_json.document(replace(plan, targeted=True))["complete"] is False
     assert plan_json.document(Plan(()))["applyable"] is False
 
 

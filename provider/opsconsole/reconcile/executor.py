@@ -300,7 +300,9 @@ class Executor:
 
     def _save_if_due(self) -> None:
         if self._saving is not None and self._saving.done():
-            self._problem = self._problem or self._saving.exception()
+            # Taken even after another problem: asyncio logs an exception that nobody takes.
+            problem = self._saving.exception()
+            self._problem = self._problem or problem
             self._saving = None
         state_session = self._worker.state_session
         if self._saving is None and state_session.is_due():

@@ -66,7 +66,7 @@ def document(
             **({} if program is None else _program_json(program, changes, outputs)),
             "timestamp": timestamp,
             "applyable": not errored and not plan.empty,
-            "complete": not plan.targeted,
+            "complete": not errored and not plan.targeted,
             "errored": errored,
         }
     )
