@@ -19,7 +19,7 @@ from opsconsole.errors import UnexpectedAnswer
 from opsconsole.text import shorten
 from opsconsole.v1.answers import WrongShape
 from opsconsole.v1.operations import documented_for
-from opsconsole.values import Value, Values, normalise_set, same, satisfies
+from opsconsole.values import Value, Values, is_shown, normalise_set, same
 
 if TYPE_CHECKING:
     from opsconsole.v1.bodies import DeleteResult
@@ -330,13 +330,14 @@ def merge_answer(
         elif name in values:
             value = values[name]
             # Values that the console set by itself inside a declared object are no difference.
-            if name not in state or not (value is state[name] or satisfies(value, state[name])):
+            if name not in state or not (value is state[name] or is_shown(state[name], value)):
                 state[name] = value
         elif not whole:
             unseen.append(name)
             continue
         elif name in private_state.observed:
-            state[name] = None
+            if not is_shown(state.get(name), None):
+                state[name] = None
         elif state.get(name) is not None or private_state.declared is None:
             # Exception: state holds null for a resource that was created here, so both agree on
             # null.
