@@ -97,11 +97,19 @@ def _entry_satisfies(kept: Value, asked: Value) -> bool:
     return all(value is None or is_same(value, kept.get(name)) for name, value in asked.items())
 
 
+def is_shown(asked: Value, shown: Value) -> bool:
+    """Return whether an answer with the value `shown` shows what was asked for.
+
+    A console may show an empty array as unset.
+    """
+    return satisfies(shown, asked) or (shown is None and asked == [])
+
+
 def unsatisfied_fields(
-    asked: Mapping[str, Value], kept: Mapping[str, Value], names: Iterable[str]
+    asked: Mapping[str, Value], shown: Mapping[str, Value], names: Iterable[str]
 ) -> list[str]:
-    """Return the `names` whose value in `kept` does not satisfy `asked`, in order."""
-    return [name for name in names if not satisfies(kept.get(name), asked.get(name))]
+    """Return the `names` whose value in an answer is not what was asked for, in order."""
+    return [name for name in names if not is_shown(asked.get(name), shown.get(name))]
 
 
 def changed_fields(

@@ -141,6 +141,28 @@ def test_trimmed_value_is_reported(project, console):
     assert "' spaced '" in error["detail"] and "'spaced'" in error["detail"]
 
 
+@pytest.mark.parametrize("profile", ["sparse", "fickle"], indirect=True)
+def test_an_empty_array_may_be_shown_as_unset(applied, console):
+    """It is no difference, and no reason to replace an agent."""
+    console.create("hosts", id="hst_gate", name="gate")
+    host: dict[str, Any] = {"name": "web", "tags": ["env:prod"], "jump_host_ids": ["hst_gate"]}
+    engine = applied(program(host={"web": host}), console)
+    host |= {"tags": [], "jump_host_ids": []}
+    agent: dict[str, Any] = {
+        "host_id": "${opsconsole_host.web.id}",
+        "specialty_id": "spc_linux",
+        "name": "a",
+    }
+    attached = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
+    declared = program(host={"web": host}, agent={"a": agent}, agent_plugin={"disk": attached})
+    for arrays in ({}, {"credential_config": [], "accessible_credential_ids": []}):
+        agent |= arrays
+        assert engine.apply(program=declared).errors == []
+        engine.plan_run(expect={0})
+    assert console.rows("hosts")[-1].get("tags", []) == []
+    assert len(console.rows("agents")) == 1
+
+
 def test_a_description_can_be_made_null_and_a_tag_may_have_no_value(applied, console):
     host = {"name": "web", "tags": ["retired:", "env:prod"]}
     row = {"id": "blk_format", "no_description": True}

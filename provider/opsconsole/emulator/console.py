@@ -155,6 +155,7 @@ class Rendering:
         self._order = profile.order
         self._alternates = profile.unset == "alternating"
         self._leaves_out = profile.unset == "absent"
+        self._unsets_empty = profile.unset_lists == "unset"
         self._nulls: dict[str, dict[str, Any]] = {}
         self._absents: dict[str, dict[str, Any]] = {}
         for kind, names in FIELDS.items():
@@ -177,7 +178,8 @@ class Rendering:
         return [self._body(kind, row, leaving_out) for row in rows]
 
     def _body(self, kind: str, row: Row, leaving_out: bool) -> dict[str, Any]:
-        body = {**(self._absents if leaving_out else self._nulls)[kind], **row}
+        shown = {n: v for n, v in row.items() if v != []} if self._unsets_empty else row
+        body = {**(self._absents if leaving_out else self._nulls)[kind], **shown}
         if kind == "host" and self._order != "as_sent":
             for name in HOST_SETS:
                 if values := body.get(name):

@@ -19,7 +19,7 @@ from opsconsole.errors import UnexpectedAnswer
 from opsconsole.text import shorten, to_nfc
 from opsconsole.v1.answers import WrongShape
 from opsconsole.v1.operations import documented_for
-from opsconsole.values import Value, Values, is_same, normalise_set, satisfies
+from opsconsole.values import Value, Values, is_same, is_shown, normalise_set
 
 if TYPE_CHECKING:
     from opsconsole.v1.bodies import DeleteResult
@@ -319,13 +319,14 @@ def merge_answer(
         elif name in values:
             value = values[name]
             # Values that the console set by itself inside a declared object are no difference.
-            if name not in state or not (value is state[name] or satisfies(value, state[name])):
+            if name not in state or not (value is state[name] or is_shown(state[name], value)):
                 state[name] = value
         elif not whole:
             unseen.append(name)
             continue
         elif name in private_state.observed:
-            state[name] = None
+            if not is_shown(state.get(name), None):
+                state[name] = None
         elif state.get(name) is not None or private_state.declared is None:
             # Not if state holds null for a resource created here: both agree on null.
             unseen.append(name)

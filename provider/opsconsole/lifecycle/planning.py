@@ -142,8 +142,9 @@ def _classify(
         proposal.unverified.append(name)
     if change is ChangeRule.UPDATE:
         proposal.sent.append(name)
-    elif unseen:
-        # It is not known whether the console holds another value, so nothing is replaced.
+    elif unseen or (prior is None and declared == []):
+        # Nothing is replaced: it is not known whether the console holds another value, or an unset
+        # array is to be empty.
         return
     elif change is ChangeRule.REFUSE:
         # A value that is not known yet is judged once it is.
