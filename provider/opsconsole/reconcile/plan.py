@@ -160,6 +160,7 @@ class DataRead:
     type_name: str
     provider: str
     value: Values
+    sensitive_paths: frozenset[AttributePath]
 
 
 @dataclass(frozen=True, slots=True)

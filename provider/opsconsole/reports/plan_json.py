@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from opsconsole.address import FULL_ADDRESS
-from opsconsole.diagnostics import has_error
+from opsconsole.diagnostics import has_error, leading_names
 from opsconsole.language import Program
 from opsconsole.reconcile.plan import (
     Action,
@@ -203,7 +203,7 @@ def _output(value: Any, marked: bool) -> dict[str, Any]:
 
 
 def _resource(item: Change | DataRead, values: Values, provider: str) -> dict[str, Any]:
-    marked = item.sensitive if isinstance(item, Change) else frozenset()
+    marked = item.sensitive if isinstance(item, Change) else leading_names(item.sensitive_paths)
     names = sensitive_of(item.address, item.type_name, marked)
     return (
         _instance_json(item, provider)
