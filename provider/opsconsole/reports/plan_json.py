@@ -223,6 +223,9 @@ def _prior_state(
     for change in changes:
         if change.before is not None and not change.import_id:
             resource = _resource(change, change.before, provider)
+            # Terraform's values have another name for it than its changes.
+            if "deposed" in resource:
+                resource["deposed_key"] = resource.pop("deposed")
             if change.depends_on:
                 resource["depends_on"] = sorted(
                     {parse_address(a).config for a in change.depends_on}
