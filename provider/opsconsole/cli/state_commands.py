@@ -86,13 +86,15 @@ def _is_unsettled(state: State, address: Address) -> bool:
 def move(args: argparse.Namespace) -> int:
     with open_state(opening.open_state_backend(args, "state mv")) as session:
         opening.report_folded(session)
-        pairs = _pairs(session.state, args.source, Address.parse(args.target))
-        # All are checked first, so that a refusal moves none.
-        taken = {*session.state.addresses()}
-        for old, new in pairs:
-            if new in taken:
+        target = Address.parse(args.target)
+        pairs = _pairs(session.state, args.source, target)
+        # All are checked first, so that a refusal moves none. As in Terraform, a whole resource
+        # joins no other.
+        new_addresses, whole = {new for _, new in pairs}, len(pairs) > 1
+        for taken in session.state.addresses():
+            if taken in new_addresses or (whole and taken.resource == target):
                 raise UserError(
-                    f"{new} is in the state already, so {old} cannot move there.",
+                    f"{taken} is in the state already, so {args.source} cannot move there.",
                     "Nothing was moved.",
                 )
         if not args.dry_run:

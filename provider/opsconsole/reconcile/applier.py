@@ -22,7 +22,13 @@ from opsconsole.reconcile.providers import (
 )
 from opsconsole.reconcile.step_worker import StepWorker
 from opsconsole.resources import RESOURCES
-from opsconsole.state import InstanceObject, State, deposed_name, instance_and_key
+from opsconsole.state import (
+    InstanceObject,
+    State,
+    deposed_name,
+    instance_and_key,
+    paths_to_state,
+)
 
 
 async def apply_plan(
@@ -91,7 +97,8 @@ def _catch_up(stack: OpenedStack, plan: Plan, providers: Providers) -> None:
             _keep_declaration(state, change, providers)
     for data in plan.data:
         provider = provider_in_state(stack.program, data.provider)
-        state.put(data.address, InstanceObject(provider, data.value))
+        paths = paths_to_state(data.sensitive_paths)
+        state.put(data.address, InstanceObject(provider, data.value, sensitive_attributes=paths))
     for address in plan.dropped:
         state.remove(address)
     stack.state_session.record()

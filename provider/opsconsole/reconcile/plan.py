@@ -154,6 +154,7 @@ class DataRead:
     type_name: str
     provider: str
     value: Values
+    sensitive_paths: frozenset[AttributePath]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from functools import cached_property
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
-from opsconsole.diagnostics import Diagnostic, has_error
-from opsconsole.language import Block, Evaluator, Graph, Instance, named_resources
+from opsconsole.diagnostics import Diagnostic, has_error, leading_names
+from opsconsole.language import Block, Evaluated, Evaluator, Graph, Instance, named_resources
 from opsconsole.reconcile.decisions import PlanInput, decide_changes, is_triggered
 from opsconsole.reconcile.plan import Action, Change, DataRead
 from opsconsole.reconcile.prior import PriorInstance
@@ -239,13 +239,14 @@ class Walk:
     async def _read(self, instance: Instance) -> None:
         """Read a data source, or defer the read until its inputs are known."""
         block, address = instance.block, instance.address
-        values = self.evaluator.config(instance).values
+        evaluated = self.evaluator.config(instance)
+        values = evaluated.values
         if unknown_names(values):
-            self._defer_read(block, address, values, "read_because_config_unknown")
+            self._defer_read(block, address, evaluated, "read_because_config_unknown")
             return
         # As in core: a change in this plan may change the answer of the data source.
         if any(map(self._is_pending, named_resources(block))):
-            self._defer_read(block, address, values, "read_because_dependency_pending")
+            self._defer_read(block, address, evaluated, "read_because_dependency_pending")
             return
         if address in self.data_for_imports:
             value = self.data_for_imports[address]
@@ -257,7 +258,11 @@ class Walk:
             self._failed.add(block.address)
         else:
             self.values[address] = value
-            self.data.append(DataRead(address, block.type_name, block.provider, value))
+            self.data.append(
+                DataRead(
+                    address, block.type_name, block.provider, value, frozenset(evaluated.sensitive)
+                )
+            )
 
     def _is_pending(self, resource: str) -> bool:
         if any(change.action is not Action.NO_OP for change in self._of_block.get(resource, ())):
@@ -277,7 +282,8 @@ class Walk:
             prior.setdefault(config_address(item.address), []).append(item)
         return prior
 
-    def _defer_read(self, block: Block, address: str, values: Values, reason: str) -> None:
+    def _defer_read(self, block: Block, address: str, evaluated: Evaluated, reason: str) -> None:
+        values = evaluated.values
         after = {
             attribute.name: UNKNOWN
             if attribute.computed and values[attribute.name] is None
@@ -293,6 +299,8 @@ class Walk:
             after,
             config=values,
             reason=reason,
+            sensitive=leading_names(evaluated.sensitive),
+            sensitive_paths=frozenset(evaluated.sensitive),
             construct_path=block.origin.path,
             provider=block.provider,
             depends_on=self.graph.ancestors(block.address),

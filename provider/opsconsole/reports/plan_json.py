@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from opsconsole.address import FULL_ADDRESS
-from opsconsole.diagnostics import has_error
+from opsconsole.diagnostics import has_error, leading_names
 from opsconsole.language import Program
 from opsconsole.reconcile.plan import Action, Change, DataRead, Drift, OutputChange, Plan
 from opsconsole.reconcile.providers import full_source
@@ -189,7 +189,7 @@ def _output_json(output: OutputChange, value: Value) -> dict[str, Any]:
 
 
 def _resource_json(item: Change | DataRead, values: Values, provider: str) -> dict[str, Any]:
-    marked = item.sensitive if isinstance(item, Change) else frozenset()
+    marked = item.sensitive if isinstance(item, Change) else leading_names(item.sensitive_paths)
     names = sensitive_of(item.address, item.type_name, marked)
     return (
         _instance_json(item, provider)
@@ -209,6 +209,9 @@ def _prior_state(
     for change in changes:
         if change.before is not None and not change.import_id:
             resource = _resource_json(change, change.before, provider)
+            # Terraform's values have another name for it than its changes.
+            if "deposed" in resource:
+                resource["deposed_key"] = resource.pop("deposed")
             if change.depends_on:
                 resource["depends_on"] = sorted(
                     {parse_address(a).config for a in change.depends_on}

@@ -134,7 +134,7 @@ def call(name: str, arguments: Sequence[Value], resolver: NameResolver) -> Value
         result = Value(signature.returns, made) if typed else from_python(made)
         check_size(result.size)
         if isinstance(result.data, str):
-            result = Value(STRING, to_nfc(result.data))
+            result = Value(STRING, to_nfc(result.data), result.marks)
         return result.mark(marks)
     except (EvaluationError, ValueError, ArithmeticError) as error:
         raise EvaluationError(f"{name}: {error}") from error
