@@ -58,6 +58,14 @@ class MetaArguments(DataMetaArguments, total=False):
 
 load()
 
+_UNSEEN_TOKENS = {
+    "blurred number": "cdktf does not see a number of another construct directly beside a digit, "
+    "'-', '+', '.', '|' or 'e'. Write cdktf.Token.as_string(NUMBER) in its place.",
+    "list in parts": "a list of another construct is known to Terraform only. Write "
+    "cdktf.Fn.concat([LIST, …]) to add to it, and cdktf.Fn.element(LIST, 0) for an item.",
+}
+"""What `_elements.js` says of a token that the framework would not see, with the remedy."""
+
 _OURS = Path(__file__).parent
 _PACKAGE = __name__.partition(".")[0]
 
@@ -150,6 +158,8 @@ class Declared:
     def _declare(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
         if not isinstance(scope, Construct):
             raise TypeError(f"{id_}: scope: expected a construct, got {type(scope).__name__}")
+        if not isinstance(id_, str):
+            raise TypeError(f"{scope.node.path}: id: expected a string, got {type(id_).__name__}")
         self._scope = scope
         self._id = id_
         self._tokens = {}
@@ -194,13 +204,10 @@ class Declared:
     def _explain_failure(self, failure: RuntimeError, id_: str | None = None) -> Exception:
         """Return the error for a text that `_elements.js` refuses; any other failure as it is."""
         # jsii makes a RuntimeError of every error in Node: only the text tells them apart.
-        _, blurred, name = str(failure).partition("blurred number: ")
-        if blurred:
-            return ValueError(
-                f"{self._where(id_)}: {name.strip()}: cdktf does not see a number of another "
-                "construct directly beside a digit, '-', '+', '.', '|' or 'e'. Write "
-                "cdktf.Token.as_string(NUMBER) in its place."
-            )
+        for problem, remedy in _UNSEEN_TOKENS.items():
+            _, found, name = str(failure).partition(f"{problem}: ")
+            if found:
+                return ValueError(f"{self._where(id_)}: {name.strip()}: {remedy}")
         _, refused, text = str(failure).partition("no token: ")
         if not refused:
             return failure
@@ -243,7 +250,13 @@ def _text(value: Any) -> str:
 
 
 def _meta_arguments(meta: dict[str, Any]) -> cdktf.TerraformMetaArguments | None:
-    return cdktf.TerraformMetaArguments(**meta) if meta else None
+    if not meta:
+        return None
+    # jsii knows no tuples.
+    given: dict[str, Any] = {
+        name: list(item) if isinstance(item, tuple) else item for name, item in meta.items()
+    }
+    return cdktf.TerraformMetaArguments(**given)
 
 
 class Resource(

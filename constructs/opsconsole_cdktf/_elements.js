@@ -63,12 +63,30 @@ function isBlurred(text) {
   );
 }
 
+// Whether a list of this program stands anywhere but alone: it is a list of one such text.
+function isListInParts(text, list) {
+  const [token] = text.match(LIST_TOKEN) ?? [];
+  if (token === undefined || (list?.length === 1 && token === text)) {
+    return false;
+  }
+  try {
+    const found = Tokenization.reverseList([token]);
+    return found !== undefined && !(found instanceof Decoy);
+  } catch {
+    return false;
+  }
+}
+
 // Throws where a text in `value` looks like a token and is none of this program, or holds a number
-// that the framework does not see as it is: it would put another value in its place, or fail.
+// or a list that the framework does not see as it is: it would put another value in its place, or
+// fail.
 function checkTexts(name, value, list) {
   if (typeof value === "string") {
     if (isBlurred(value)) {
       throw new Error(`blurred number: ${name}`);
+    }
+    if (isListInParts(value, list)) {
+      throw new Error(`list in parts: ${name}`);
     }
     if (MAP_TOKENS.includes(value) || isForeign(value, list)) {
       throw new Error(`no token: ${name}: ${JSON.stringify(value)}`);

@@ -9,6 +9,7 @@ import pytest
 from opsconsole.adopt.declarations import AdoptedObject, ObjectReference
 from opsconsole.adopt.fleet_rows import fleet_rows
 from opsconsole.adopt.reading import ObjectId, read_objects
+from opsconsole.emulator import serve
 from patience import PATIENCE
 
 
@@ -73,6 +74,20 @@ def test_an_attachment_that_is_named_is_looked_up_and_an_object_is_imported_once
     assert f"# {agent}/plg_logs could not be read: " in ran.out
     native.apply({"opsconsole_specialty": {"linux": {"key": "linux-server"}}})
     assert "There is nothing to import" in adopt("key=linux-server").err
+
+
+def test_an_object_of_another_console_is_not_managed_because_of_its_id(adopt, native):
+    native.settings["base_url"] = native.console.base_url
+    native.console.create("hosts", id="17", name="here")
+    native.apply(
+        {"opsconsole_host": {"web": {"name": "here"}}},
+        **{"import": [{"to": "opsconsole_host.web", "id": "17"}]},
+    )
+    assert "There is nothing to import" in adopt("host=17").err
+    with serve() as other:
+        other.create("hosts", id="17", name="there")
+        native.monkeypatch.setenv("OPSCONSOLE_BASE_URL", other.base_url)
+        assert 'name="there"' in adopt("--environment", "host=17").out
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)

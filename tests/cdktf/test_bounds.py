@@ -64,6 +64,8 @@ def test_what_is_needed_is_demanded_and_what_is_misspelt_is_named(stack, synth):
         Agent(stack, "it", name="x")
     with pytest.raises(TypeError, match="it: scope: expected a construct, got NoneType"):
         Host(None, "it", name="x")
+    with pytest.raises(TypeError, match="stack: id: expected a string, got int"):
+        Host(stack, 1, name="x")
     with pytest.raises(TypeError, match=r"argument 'nmae'\. Did you mean \"name\"\?"):
         Host(stack, "it", nmae="x")
     with pytest.raises(TypeError, match=r"'spec_id'\. Did you mean \"specialty_id\"\?"):

@@ -102,6 +102,12 @@ def test_a_policy_names_what_is_declared_twice(stack):
             "other",
             rules={name: BlacklistRule(pattern=name, id="blk_1") for name in ("a", "b")},
         )
+    for name, rule, problem in (
+        ("third", 7, "got 7"),
+        ("fourth", {"regex": "rm"}, "unexpected keyword argument 'regex'"),
+    ):
+        with pytest.raises(TypeError, match=f"stack/{name}: it: .*{problem}"):
+            BlacklistPolicy(stack, name, rules={"it": rule})
 
 
 def test_a_pattern_that_another_one_covers_is_a_warning(stack, synth):

@@ -105,6 +105,20 @@ def test_a_number_that_the_framework_would_not_see_is_refused(text, stack, synth
     assert names == [text.format(reference, reference), f"port {reference}/tcp"]
 
 
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda tags: {"name": "b", "tags": [*tags, "a:b"]},
+        lambda tags: {"name": tags[0]},
+        lambda tags: {"name": f"b {tags}"},
+    ],
+)
+def test_a_list_that_python_takes_apart_is_refused_with_the_remedy(declare, stack):
+    tags = Host(stack, "a", name="a").tags
+    with pytest.raises(ValueError, match=r"stack/b: \w+: a list of .*Fn\.concat\(\[LIST, …\]\)"):
+        Host(stack, "b", **declare(tags))
+
+
 def test_a_token_of_the_program_in_a_file_is_refused(stack, tmp_path):
     jump = Host(stack, "jump", name="jump")
     for name, text in (

@@ -87,3 +87,8 @@ def test_plugins_of_agents_that_are_read_by_another_operation_count(native_on):
     found = native.drift(expect=1)
     assert "The plugins of 1 agent were not read" in found.told
     assert found.document["scope"]["listed"] == []
+    # As for what is in state, a lower coverage takes a refusal, and no other error.
+    assert "1 agent were not read" in native.drift("--min-coverage", "99", expect=0).told
+    native.console.clear_faults()
+    native.console.fault(operation="plugin_list", times=None, status=404)
+    native.drift("--min-coverage", "99", expect=1)

@@ -31,6 +31,7 @@ from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.drift.stack import state_objects
 from opsconsole.errors import UserError
 from opsconsole.named_files import check_writable, write_named
+from opsconsole.reconcile.providers import provider_key_of
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.host.file_import import Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
@@ -61,8 +62,8 @@ def run(args: argparse.Namespace) -> int:
         parse_object_id(text) for text in (*args.ids, *(_read_ids(args.file) if args.file else ()))
     ]
     rows = read_rows(args.inventory) if args.inventory else None
-    managed = _managed_objects(args)
     settings, _ = opening.read_settings(args)
+    managed = _managed_objects(args, settings.base_url)
     if rows is not None and settings.org_id:
         rows = rows.of_org(settings.org_id)
     with make_runner() as runner:
@@ -240,10 +241,18 @@ def _read_ids(path: Path) -> list[str]:
     return ids
 
 
-def _managed_objects(args: argparse.Namespace) -> set[tuple[str, str]]:
-    """Return type and id of every object in the state of this program."""
-    place = opening.has_program(args) or args.state or Path("terraform.tfstate").exists()
-    if not place:
+def _managed_objects(args: argparse.Namespace, base_url: str) -> set[tuple[str, str]]:
+    """Return the type and the id of every object of a console in the state of this program."""
+    has_program = opening.has_program(args)
+    if not (has_program or args.state or Path("terraform.tfstate").exists()):
         return set()
     objects, _ = state_objects("", opening.load_state(args, "adopt"))
-    return {(item.instance.type_name, str(item.instance.before.get("id"))) for item in objects}
+    keys = [provider_key_of(item.instance.stored.provider) for item in objects]
+    providers = opening.providers_of(args) if has_program else None
+    consoles = {key: providers.console_of(key) for key in set(keys)} if providers else {}
+    return {
+        (item.instance.type_name, str(item.instance.before.get("id")))
+        for item, key in zip(objects, keys, strict=True)
+        # An object whose console is not known may belong to this one.
+        if consoles.get(key, key) in (base_url, key)
+    }

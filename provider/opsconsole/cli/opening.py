@@ -43,6 +43,7 @@ from opsconsole.state import (
 from opsconsole.text import plural
 
 if TYPE_CHECKING:
+    from opsconsole.reconcile.providers import Providers
     from opsconsole.v1.settings import Settings
 
 
@@ -152,8 +153,7 @@ def read_settings(args: argparse.Namespace) -> tuple[Settings, str]:
 
     They come from the program's provider block; without a program, from the environment alone.
     """
-    from opsconsole.reconcile.providers import Providers  # loads the client
-    from opsconsole.v1.settings import Settings
+    from opsconsole.v1.settings import Settings  # loads the client
 
     if args.environment or not has_program(args):
         if args.provider:
@@ -164,12 +164,23 @@ def read_settings(args: argparse.Namespace) -> tuple[Settings, str]:
                 "Leave --provider out for the settings of the environment.",
             )
         return Settings.from_values({}, os.environ), "the environment"
+    providers = providers_of(args)
+    key = f"{LOCAL_NAME}.{args.provider}" if args.provider else LOCAL_NAME
+    stack = f" of stack {providers.program.stack}" if providers.program.stack else ""
+    return providers.settings(key), f"provider {key}{stack}, and the environment"
+
+
+def providers_of(args: argparse.Namespace) -> Providers:
+    """Return the providers of the program, for settings that need no state.
+
+    Raises:
+        UserError: The program cannot be read.
+    """
+    from opsconsole.reconcile.providers import Providers  # loads the client
+
     program = open_program(args, run_app=False)
     evaluator = Evaluator(program, read_variables(args, program), lambda address: None)
-    key = f"{LOCAL_NAME}.{args.provider}" if args.provider else LOCAL_NAME
-    stack = f" of stack {program.stack}" if program.stack else ""
-    settings = Providers(program, evaluator, os.environ).settings(key)
-    return settings, f"provider {key}{stack}, and the environment"
+    return Providers(program, evaluator, os.environ)
 
 
 def open_backend(

@@ -158,7 +158,10 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
     counted_types = sorted(unmanaged_kinds()[kind] for kind in options.count_unmanaged)
     objects = await _read_objects(states.read, pool)
     shard = options.shard
-    unmanaged, unlisted = await find_unmanaged(objects, counted_types, sharded=shard is not None)
+    tolerant = options.min_coverage < 100.0
+    unmanaged, unlisted = await find_unmanaged(
+        objects, counted_types, sharded=shard is not None, tolerant=tolerant
+    )
     # Otherwise the report would call everything unchecked that was not read before the stop.
     if pool.stopped:
         raise Stopped("The check was stopped.")
@@ -197,7 +200,7 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
             # is slow.
             *(item for state in states.read if drifted for item in report_rewritten(state)),
             *(item for outcome in read_whole for item in outcome.diagnostics),
-            *explain_unread(objects, tolerant=options.min_coverage < 100.0),
+            *explain_unread(objects, tolerant=tolerant),
         ),
         # Another shard may use an entry that this shard does not use. The merge of all shards
         # decides.

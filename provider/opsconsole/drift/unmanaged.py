@@ -17,7 +17,7 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.drift.buckets import text_of
 from opsconsole.drift.model import Bucket, Finding, console_digest
 from opsconsole.drift.stack import StateObject
-from opsconsole.errors import ConsoleError
+from opsconsole.errors import ConsoleError, Forbidden
 from opsconsole.lifecycle.interface import ReadStatus
 from opsconsole.lifecycle.missing import explain_gap
 from opsconsole.lifecycle.session import ConsoleSession, map_limited
@@ -76,9 +76,12 @@ async def read_inventory(
 
 
 async def find_unmanaged(
-    objects: Sequence[StateObject], counted_types: Collection[str], *, sharded: bool
+    objects: Sequence[StateObject], counted_types: Collection[str], *, sharded: bool, tolerant: bool
 ) -> tuple[list[Finding], list[Diagnostic]]:
     """Read the lists of the counted types, of each console that has at least one object.
+
+    Args:
+        tolerant: Whether a 403 for the plugins of an agent is no error.
 
     Returns:
         The objects that no state manages, and diagnostics of incomplete or unread lists.
@@ -94,7 +97,7 @@ async def find_unmanaged(
         managed = [item for item in objects if item.base_url in (base_url, "")]
         on_console = [item for item in objects if item.provider is provider]
         if AGENT_PLUGIN.type_name in counted_types:
-            unlisted += await _read_plugins(on_console, session)
+            unlisted += await _read_plugins(on_console, session, tolerant)
         incomplete += _report_incomplete_lists(session, counted_types, listed)
         where = console_digest(base_url) if sharded else ""
         for finding in _find_on_console(on_console, managed, session, counted_types, listed):
@@ -105,7 +108,7 @@ async def find_unmanaged(
 
 
 async def _read_plugins(
-    objects: Sequence[StateObject], session: ConsoleSession
+    objects: Sequence[StateObject], session: ConsoleSession, tolerant: bool
 ) -> list[Diagnostic]:
     """Read the plugins of the agents that were read by another operation.
 
@@ -134,7 +137,8 @@ async def _read_plugins(
         return []
     whose = plural(len(problems), AGENT.title)
     summary = f"The plugins of {whose} were not read, so unmanaged ones are not reported"
-    return [error(summary, cause=problems[0].cause)]
+    is_limit = tolerant and all(isinstance(problem, Forbidden) for problem in problems)
+    return [(warning if is_limit else error)(summary, cause=problems[0].cause)]
 
 
 def are_lists_read(objects: Iterable[StateObject]) -> bool:

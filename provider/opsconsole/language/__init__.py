@@ -12,7 +12,7 @@ packages import the names of this package, not its modules.
 from __future__ import annotations
 
 from opsconsole.language.conversion import to_wire
-from opsconsole.language.evaluator import Evaluator, find_mistakes
+from opsconsole.language.evaluator import Evaluated, Evaluator, find_mistakes
 from opsconsole.language.failures import OnlyTerraform
 from opsconsole.language.graph import (
     Graph,
@@ -57,6 +57,7 @@ from opsconsole.language.variables import (
 
 __all__ = [
     "Block",
+    "Evaluated",
     "Evaluator",
     "Graph",
     "Instance",

@@ -12,7 +12,15 @@ from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, Outpu
 from opsconsole.reports.value_diff import TO_NULL, Line, changed_value, diff_lines, lines_of_value
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address, instance_and_key, instance_of
-from opsconsole.text import SENSITIVE, format_scalar, join_words, natural_order, plural, printable
+from opsconsole.text import (
+    SENSITIVE,
+    first_items,
+    format_scalar,
+    join_words,
+    natural_order,
+    plural,
+    printable,
+)
 from opsconsole.values import UNKNOWN
 
 _SYMBOLS = {
@@ -130,6 +138,9 @@ def describe_no_changes(plan: Plan) -> str:
         sentence = "There is nothing to destroy."
     elif plan.mode == "refresh-only":
         sentence = "State matches what was read of the console."
+        if plan.moved:
+            moves = [f"{printable(old)} has moved to {printable(new)}" for old, new in plan.moved]
+            sentences.append(f"An apply records that {first_items(moves, 3)}.")
     elif plan.unread or plan.partly_shown:
         sentence = "State matches the program."
         if plan.unread:
