@@ -264,13 +264,13 @@ def test_a_defect_ends_the_run_and_what_was_done_is_saved(native, fleet, monkeyp
 
 
 def test_state_is_written_while_changes_go_on(native, fleet, monkeypatch, caplog):
-    monkeypatch.setattr("opsconsole.state.session.Cadence.due", lambda *_: True)
+    monkeypatch.setattr("opsconsole.state.session.Cadence.is_due", lambda *_: True)
     native.settings["max_concurrency"] = 1
     native.apply(fleet(4))
     assert native.state["serial"] > 3
     # It is asked again and again while the one agent is created.
     asked = iter([False] * 9)
-    monkeypatch.setattr("opsconsole.state.session.Cadence.due", lambda *_: next(asked, True))
+    monkeypatch.setattr("opsconsole.state.session.Cadence.is_due", lambda *_: next(asked, True))
     monkeypatch.setattr("opsconsole.reconcile.executor._SAVE_PAUSE", 0.001)
     # The write at the end of the run succeeds.
     fail = AsyncMock(side_effect=[*[OverflowError("anything")] * 3, *[None] * 999])
