@@ -1,7 +1,7 @@
-"""What every construct of this package has in common: values, tokens and synthesis.
+"""Values, tokens and synthesis of all constructs.
 
-Making a construct costs a single jsii call, which takes its attributes to Node, see
-`_elements.js`; Python keeps them too, to check declarations together.
+Making a construct costs a single jsii call, which takes its attributes to Node (`_elements.js`);
+Python keeps them too, to check declarations together.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Connection: TypeAlias = cdktf.SSHProvisionerConnection | cdktf.WinrmProvisionerC
 """How provisioners reach a machine."""
 
 Count: TypeAlias = int | float | cdktf.TerraformCount
-"""How many of a construct there are."""
+"""The number of instances of a construct."""
 
 Lifecycle: TypeAlias = cdktf.TerraformResourceLifecycle | dict[str, Any]
 """Terraform's `lifecycle` block."""
@@ -36,7 +36,7 @@ Lifecycle: TypeAlias = cdktf.TerraformResourceLifecycle | dict[str, Any]
 Provisioners: TypeAlias = Sequence[
     cdktf.FileProvisioner | cdktf.LocalExecProvisioner | cdktf.RemoteExecProvisioner
 ]
-"""What runs when a resource is made."""
+"""Actions to run when a resource is made."""
 
 
 class DataMetaArguments(TypedDict, total=False):
@@ -71,7 +71,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def _no_such_attribute(construct: Declared, name: str) -> str:
-    from difflib import get_close_matches  # only what is wrong needs it
+    from difflib import get_close_matches  # needed for mistakes only
 
     close = get_close_matches(name, construct._arguments, n=1)
     hint = f", did you mean {close[0]}?" if close else ""
@@ -80,7 +80,7 @@ def _no_such_attribute(construct: Declared, name: str) -> str:
 
 
 def _refuse_unknown(kind: type[Declared]) -> Callable[..., None]:
-    """Return the constructor of `kind`; it names the argument which a misspelt one is like."""
+    """Return the constructor of `kind` with a check for misspelt arguments."""
     construct: Callable[..., None] = kind.__init__
     known = [*kind._arguments, *kind._META]
 
@@ -97,7 +97,7 @@ def _refuse_unknown(kind: type[Declared]) -> Callable[..., None]:
 
 
 def _place() -> str | None:
-    """Return FILE:LINE of the innermost caller under the working directory; None: there is none.
+    """Return FILE:LINE of the innermost caller under the working directory, or None.
 
     Files of this package and of installed ones do not count.
     """
@@ -127,11 +127,11 @@ def _relative(file: str, folder: str) -> str | None:
 
 
 class Declared:
-    """A construct's declared values and the tokens that were handed out.
+    """A construct's declared values and tokens.
 
-    Stands behind jsii's classes in the order of resolution, as the attributes of each construct
-    do: jsii looks through every member that stands before its own classes whenever a construct is
-    made, which would take longer than the rest of it.
+    Stands behind jsii's classes in the order of resolution, as the attributes of each construct do:
+    whenever a construct is made, jsii looks through every member before its own classes, which
+    would take longer than the rest.
     """
 
     _META: ClassVar[Collection[str]]
@@ -245,7 +245,7 @@ class Declared:
 
 
 def _text(value: Any) -> str:
-    """Return a value as JSON. An object that JSON cannot hold is a token, written as its text."""
+    """Return a value as JSON; an object that JSON cannot hold is a token, written as its text."""
     return json.dumps(value, default=cdktf.Token.as_string)
 
 
@@ -287,7 +287,7 @@ class Resource(
         self._tree.add(self, scope)
 
     def _with_nulls(self) -> dict[str, Any]:
-        """Return the declared values, and a null that is written out where one must be given."""
+        """Return the declared values, and a null for each missing argument that must be given."""
         # The framework leaves out a None, and a required argument that is left out of a program
         # would be taken for forgotten.
         nulls = {name: "${null}" for name in self.NEEDED if name not in self._values}
@@ -320,7 +320,7 @@ class DataSource(
     metaclass=jsii.JSIIMeta,
     jsii_type=f"{NPM_PACKAGE}.DataSource",
 ):
-    """Something that the console is asked for. Arguments and errors are as in `Resource`."""
+    """A query to the console. Arguments and errors are as in `Resource`."""
 
     _META = DataMetaArguments.__annotations__
     TF_RESOURCE_TYPE: ClassVar[str]
@@ -338,9 +338,7 @@ class DataSource(
 class Provider(
     cdktf.TerraformProvider, Declared, metaclass=jsii.JSIIMeta, jsii_type=f"{NPM_PACKAGE}.Provider"
 ):
-    """The provider of a stack; further ones carry an alias. Arguments and errors are as in
-    `Resource`.
-    """
+    """The provider of a stack; further ones carry an alias. Arguments as in `Resource`."""
 
     _META = ("alias",)
     TF_RESOURCE_TYPE: ClassVar[str]

@@ -1,7 +1,7 @@
-"""Checks of an argument's value when a construct is made; no jsii call is made here.
+"""Checks of an argument's value when a construct is made, without a jsii call.
 
-Tokens pass every rule: what they stand for is known to Terraform only. The bounds themselves are
-checked by the provider at plan time too.
+Tokens pass every rule: only Terraform knows their values. The provider checks the bounds at plan
+time too.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ _MEANT = {
     Kind.STRING_SET: "a list of .id",
     Kind.STRING_LIST: "a list of .id",
 }
-"""What is meant where a resource is given instead of a value."""
+"""The probable intention if a resource is given instead of a value."""
 
 
 TOKEN = re.compile(r"[$#]\{TfToken\[[\w:.-]+\]\}")
-"""What the framework takes for one of its tokens, wherever in a text it stands."""
+"""A text that the framework takes for one of its tokens, at any place."""
 
 
 def is_token(value: Any) -> bool:
@@ -82,14 +82,14 @@ def check_value(kind: Kind, bounds: Bounds, value: Any) -> Any:
         return _text_map(value)
     if not _is_literal(kind, value):
         raise wrong_type(kind, value)
-    if bounds is not UNBOUNDED and (broken := bounds.check(value)):
-        hint = f", did you mean {broken.closest!r}?" if broken.closest else ""
-        raise ValueError(f"{broken.found}: {broken.wanted}{hint}")
+    if bounds is not UNBOUNDED and (violation := bounds.check(value)):
+        hint = f", did you mean {violation.suggestion!r}?" if violation.suggestion else ""
+        raise ValueError(f"{violation.problem}: {violation.expected}{hint}")
     return int(value) if kind is Kind.INTEGER else value
 
 
 def wrong_type(kind: Kind, value: Any) -> TypeError:
-    """Return the error for a literal that is not of `kind`, with what may have been meant."""
+    """Return the error for a literal that is not of `kind`, with a guess at the intended value."""
     is_no_number = isinstance(value, float) and not math.isfinite(value)
     got = f"got {value if is_no_number else type(value).__name__}"
     if isinstance(value, cdktf.TerraformVariable):

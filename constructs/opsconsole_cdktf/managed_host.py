@@ -96,7 +96,7 @@ class ManagedHost(Host):
         """Declare an agent on this host.
 
         Args:
-            id_: Its name inside this host; `agent`, `agent-2` and so on where none is given.
+            id_: Its name inside this host; by default `agent`, `agent-2` and so on.
             specialty: The specialty that it carries, or its id.
             plugins: Ids of all its plugins; None leaves its plugins alone.
             credentials: The credentials that it uses.

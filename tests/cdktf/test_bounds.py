@@ -160,7 +160,7 @@ def test_one_end_of_a_range_is_enough():
         (Bounds(minimum=1), 0, "it must be at least 1"),
     ):
         broken = bounds.check(value)
-        assert broken is not None and broken.wanted == wanted
+        assert broken is not None and broken.expected == wanted
 
 
 def test_a_whole_number_is_synthesised_without_a_fraction(stack, synth):

@@ -95,7 +95,7 @@ def test_an_unmanaged_object_of_any_id_is_declared_nowhere(native, world):
 
 
 @pytest.mark.parametrize(
-    ("trace", "place"),
+    ("trace", "location"),
     [
         (("new Host (/app/main.py:12:5)", "/app/lib.py:3"), "main.py:12"),
         (("/app/stacks/web.py:7",), "stacks/web.py:7"),
@@ -107,8 +107,8 @@ def test_an_unmanaged_object_of_any_id_is_declared_nowhere(native, world):
         ((), ""),
     ],
 )
-def test_declared_place_of_a_resource(trace, place):
-    assert Origin("cdk.tf.json", "fleet/web", trace).place(Path("/app")) == place
+def test_declared_location_of_a_resource(trace, location):
+    assert Origin("cdk.tf.json", "fleet/web", trace).location(Path("/app")) == location
 
 
 @pytest.fixture

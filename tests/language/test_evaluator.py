@@ -263,10 +263,16 @@ def test_an_index_finds_what_it_names(start, expression, value):
 
 @pytest.mark.parametrize(*ROWS["test_instances_that_cannot_be_determined_are_refused"])
 def test_instances_that_cannot_be_determined_are_refused(start, meta, message):
-    run = start(hosts(z={"name": "z"}, a={"name": "a", **meta}))
+    brief = {"variable": {"brief": {"ephemeral": True, "default": 1}}}
+    run = start({**brief, **hosts(z={"name": "z"}, a={"name": "a", **meta})})
     with pytest.raises(UserError, match=message) as caught:
         run.evaluator.instances(run.program.blocks["opsconsole_host.a"])
     assert str(caught.value).startswith(f"opsconsole_host.a: {next(iter(meta))} cannot be ")
+
+
+def test_the_number_of_instances_may_be_sensitive(start):
+    run = start(hosts(a={"count": "${sensitive(2)}", "name": "a"}))
+    assert [*run.evaluator.instances(run.program.blocks["opsconsole_host.a"])] == [0, 1]
 
 
 def test_an_index_of_thousands_of_digits_names_nothing(start):

@@ -17,36 +17,7 @@ from opsconsole.reports import plan_json
 from opsconsole.values import UNKNOWN
 
 BUILTIN = "terraform.io/builtin/terraform"
-PROGRAM = """
-variable "step" { default = 1 }
-resource "terraform_data" "one" {
-  input = {
-    list = ["a", "b${var.step}"], nothing = null, empty = [], none = {}, port = 22, on = true,
-    objects = [{ a = 1 }, { a = 2 }], text = "x\\ny"
-  }
-}
-resource "terraform_data" "keyed" {
-  for_each         = var.step == 1 ? { x = 1, y = 2 } : { x = 1 }
-  input            = terraform_data.one.id
-  triggers_replace = ["t${var.step}"]
-}
-resource "terraform_data" "counted" {
-  count = var.step == 1 ? 2 : 1
-  input = "same"
-}
-resource "terraform_data" "first" {
-  triggers_replace = ["t${var.step}"]
-  lifecycle { create_before_destroy = true }
-}
-resource "terraform_data" "newer" { input = "moves" }
-output "id" { value = terraform_data.one.id }
-output "keyed" { value = [for item in terraform_data.keyed : item.id] }
-output "plain" { value = { a = 1, b = ["x${var.step}"] } }
-output "secret" {
-  value     = "hush"
-  sensitive = true
-}
-"""
+PROGRAM = Path(__file__).with_suffix(".tf").read_text()
 MOVED = """
 moved {
   from = terraform_data.older
@@ -138,9 +109,10 @@ def test_modules_make_a_tree():
     assert grandchild["resources"][0]["index"] == 1
 
 
-def test_an_errored_plan_is_not_applyable(plan, failure):
+def test_an_errored_plan_is_not_applyable_and_a_part_is_not_complete(plan, failure):
     found = plan_json.document(replace(plan, diagnostics=(failure,)))
-    assert (found["errored"], found["applyable"]) == (True, False)
+    assert (found["errored"], found["applyable"], found["complete"]) == (True, False, False)
+    assert plan_json.document(replace(plan, targeted=True))["complete"] is False
     assert plan_json.document(Plan(()))["applyable"] is False
 
 
@@ -201,6 +173,13 @@ def plan_from(found: Mapping[str, Any]) -> Plan:
                 previous_address=item.get("previous_address", ""),
             )
         )
+    shown = (found.get(part, {}) for part in ("prior_state", "planned_values"))
+    types = {
+        name: item["type"]
+        for values in shown
+        for name, item in values.get("values", values).get("outputs", {}).items()
+        if "type" in item
+    }
     outputs = tuple(
         OutputChange(
             name,
@@ -208,6 +187,7 @@ def plan_from(found: Mapping[str, Any]) -> Plan:
             item["before"],
             with_unknown(item.get("after"), item["after_unknown"]),
             item["after_sensitive"],
+            types.get(name),
         )
         for name, item in found.get("output_changes", {}).items()
     )

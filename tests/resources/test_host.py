@@ -141,6 +141,28 @@ def test_trimmed_value_is_reported(project, console):
     assert "' spaced '" in error["detail"] and "'spaced'" in error["detail"]
 
 
+@pytest.mark.parametrize("profile", ["sparse", "fickle"], indirect=True)
+def test_an_empty_array_may_be_shown_as_unset(applied, console):
+    """It is no difference, and no reason to replace an agent."""
+    console.create("hosts", id="hst_gate", name="gate")
+    host: dict[str, Any] = {"name": "web", "tags": ["env:prod"], "jump_host_ids": ["hst_gate"]}
+    engine = applied(program(host={"web": host}), console)
+    host |= {"tags": [], "jump_host_ids": []}
+    agent: dict[str, Any] = {
+        "host_id": "${opsconsole_host.web.id}",
+        "specialty_id": "spc_linux",
+        "name": "a",
+    }
+    attached = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
+    declared = program(host={"web": host}, agent={"a": agent}, agent_plugin={"disk": attached})
+    for arrays in ({}, {"credential_config": [], "accessible_credential_ids": []}):
+        agent |= arrays
+        assert engine.apply(program=declared).errors == []
+        engine.plan_run(expect={0})
+    assert console.rows("hosts")[-1].get("tags", []) == []
+    assert len(console.rows("agents")) == 1
+
+
 def test_a_description_can_be_made_null_and_a_tag_may_have_no_value(applied, console):
     host = {"name": "web", "tags": ["retired:", "env:prod"]}
     row = {"id": "blk_format", "no_description": True}
@@ -177,6 +199,27 @@ async def test_host_that_the_declaration_followed_is_not_replaced(steps_of, cons
     assert changed.replace == ("external_id",)
     replacing = f'Replacing the host "web" ({created.state["id"]}) archives every agent'
     assert any(item.startswith(replacing) for item in warnings(changed))
+
+
+def test_what_was_ignored_is_no_declaration_yet_and_what_was_declared_stays_one(applied, console):
+    """An apply has the declarations that its plan ignored."""
+    declared = {"name": "web", "external_id": "one"}
+
+    def host(*ignored: str, **values: str) -> dict[str, Any]:
+        return program(host={"web": declared | values | {"lifecycle": {"ignore_changes": ignored}}})
+
+    engine = applied(host("external_id"), console)
+    [row] = console.rows("hosts")
+    console.change("hosts", row["id"], external_id="theirs")
+    engine.apply(program=host("external_id", knowledge="of one change"))
+    plan = engine.plan(program=host(knowledge="of one change"))
+    assert plan.actions == {}
+    assert plan.run.warned("The console itself changed external_id of the host")
+
+    declared["external_id"] = "two"
+    engine.apply(program=host("external_id", knowledge="of another change"))
+    plan = engine.plan(program=host(knowledge="of another change"))
+    assert plan.actions == {"opsconsole_host.web": ["delete", "create"]}
 
 
 UNREADABLE = Profile(name="unreadable", summary="Refuses the empty update.", empty_update="refused")
@@ -365,7 +408,7 @@ async def test_a_host_that_moves_within_a_run_of_terraform_is_told_and_not_delet
     hosts.provider = beside
     left = await hosts.delete(web)
     assert (left.state, warnings(left)) == (None, [f'The host "web" ({host_id}) is not deleted'])
-    assert hosts.provider.session.learned(HostDeletions).ended == {host_id}, "nobody waits for it"
+    assert hosts.provider.session.singleton(HostDeletions).ended == {host_id}, "nobody waits for it"
     assert len(console.rows("hosts")) == 1
 
 

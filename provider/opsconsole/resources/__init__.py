@@ -1,7 +1,7 @@
-"""The definitions of everything that can be declared or read, and their registry.
+"""The registry of all definitions.
 
-The order is that of reports: a resource comes after its references. The steps of each resource are
-beside its definition, and are imported on first use (`lifecycles`).
+In the order of reports: a resource comes after its references. The lifecycle of each resource is
+beside its definition, and is imported on first use (`lifecycles`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def owner_of(definition: ResourceDefinition) -> ResourceDefinition | None:
 
 @cache
 def owners_above(definition: ResourceDefinition) -> tuple[ResourceDefinition, ...]:
-    """Return the owner of a resource, the owner of that, and so on."""
+    """Return the owner of a resource, its owner, and so on."""
     above = owner_of(definition)
     return () if above is None else (above, *owners_above(above))
 
@@ -72,7 +72,7 @@ def resource_of_id(text: str) -> ResourceDefinition | None:
 
 
 def blockers_of(definition: ResourceDefinition) -> list[tuple[ResourceDefinition, str]]:
-    """Return the resources that block a resource's deletion, each with the attribute that does."""
+    """Return the resources that block a resource's deletion, each with the attribute."""
     return [
         (other, attribute.name)
         for other in RESOURCES.values()
