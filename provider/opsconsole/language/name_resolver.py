@@ -466,9 +466,11 @@ def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instan
     if block.counted and isinstance(key, str) and _WHOLE.fullmatch(key):
         key = int(key)
     elif block.repeated and isinstance(key, int):
-        key = str(key)
-    # True is not an index, although Python treats it as an int.
-    fitting = isinstance(key, str | int) and not isinstance(key, bool)
+        key = Quoted(key)
+    # True is not an index, although Python treats it as an int. A name that is not quoted is an
+    # attribute, which the instances have and not their collection.
+    is_attribute = block.repeated and isinstance(key, str) and not isinstance(key, Quoted)
+    fitting = isinstance(key, str | int) and not isinstance(key, bool) and not is_attribute
     instance = instances.get(key) if fitting else None
     if instance is not None:
         return instance
@@ -476,6 +478,8 @@ def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instan
         raise EvaluationError(f"{block.address} has no instances")
     example = next(iter(instances.values())).address
     meta = "count" if block.counted else "for_each"
+    if is_attribute:
+        raise EvaluationError(f"{block.address} has for_each: name an instance, such as {example}")
     raise EvaluationError(
         f"{block.address} has {meta}, and no instance {key!r}: name one, such as {example}"
     )
