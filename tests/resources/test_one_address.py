@@ -68,6 +68,23 @@ def test_two_declarations_that_adopt_one_object(native):
     assert "opsconsole_blacklisted_command.a" in result.text
 
 
+def test_what_is_only_released_may_be_taken_by_another_address_of_the_same_plan(native):
+    specialty, command = "opsconsole_specialty", "opsconsole_blacklisted_command"
+    row = {"id": "blk_format"}
+    native.apply({specialty: {"a": {"key": "linux-server"}}, command: {"a": row}})
+    taken = {specialty: {"b": {"key": "linux-server"}}, command: {"b": row}}
+    native.write(taken)
+    refused = native.run("apply", "-auto-approve", f"-target={specialty}.b", expect=1).text
+    assert f"{specialty}.a and {specialty}.b are the same" in refused
+    native.apply(taken)
+    assert native.addresses() == [f"{command}.b", f"{specialty}.b"]
+    assert native.actions() == {}
+
+    deleted = {"key": "linux-server", "deletion_policy": "delete"}
+    native.apply({specialty: {"b": deleted}})
+    assert "are the same" in native.run_plan({specialty: {"c": deleted}}, expect=1).text
+
+
 def test_a_specialty_whose_key_is_known_late_and_that_another_address_holds(native):
     result = native.apply(
         {

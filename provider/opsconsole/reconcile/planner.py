@@ -410,14 +410,10 @@ def _refuse_shared_objects(
 ) -> Iterator[Diagnostic]:
     """Yield an error for each object that has several addresses, in state or in a plan."""
     addresses: dict[Identity, list[str]] = {}
-    # An attachment of these ids is made again: its id is none that the console made up.
-    detached = {
-        change.address
-        for change in changes
-        if change.action is Action.DELETE and RESOURCES[change.type_name]["id"].local
-    }
+    changes = list(changes)
+    leaving = {item.address for item in changes if _leaves_id_to_another(item, providers)}
     for item in known:
-        if not item.unsettled and item.address not in detached:
+        if not item.unsettled and item.address not in leaving:
             addresses.setdefault(providers.identity_of(item), []).append(item.address)
     for change in changes:
         # A known id in the plan of another creation is that of an object which is adopted.
@@ -436,6 +432,17 @@ def _refuse_shared_objects(
                 "ADDRESS` forgets it without a change to the console. If it is only declared or "
                 "imported, take it out of the program, or move it with a `moved` block.",
             ).about(several[-1])
+
+
+def _leaves_id_to_another(change: Change, providers: Providers) -> bool:
+    """Return whether another address may take the object of an instance that this plan removes."""
+    if change.action is not Action.DELETE:
+        return False
+    # An attachment is made again: its id is none that the console made up.
+    if RESOURCES[change.type_name]["id"].local:
+        return True
+    lifecycle = providers.of(change.provider).resources[change.type_name]
+    return bool(lifecycle.warn_staying(change.before or {}))
 
 
 async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
