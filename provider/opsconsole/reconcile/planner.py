@@ -409,18 +409,22 @@ def _refuse_shared_objects(
     known: Iterable[PriorInstance], changes: Iterable[Change], providers: Providers
 ) -> Iterator[Diagnostic]:
     """Yield an error for each object that has several addresses, in state or in a plan."""
-    addresses: dict[Identity, list[str]] = {}
     changes = list(changes)
+    forgotten = {item.address for item in changes if item.action is Action.FORGET}
     leaving = {item.address for item in changes if _leaves_id_to_another(item, providers)}
+    addresses: dict[Identity, list[str]] = {}
     for item in known:
-        if not item.unsettled and item.address not in leaving:
+        if not item.unsettled and item.address not in forgotten:
             addresses.setdefault(providers.identity_of(item), []).append(item.address)
     for change in changes:
-        # A known id in the plan of another creation is that of an object which is adopted.
+        # A known id in the plan of a creation is that of an object which is adopted, or attached.
         object_id = (change.after or {}).get("id")
         if change.action in (Action.CREATE, Action.ADOPT) and isinstance(object_id, str):
             identity = providers.console_of(change.provider), change.type_name, object_id
-            addresses.setdefault(identity, []).append(change.address)
+            several = addresses.setdefault(identity, [])
+            if leaving.issuperset(several):
+                several.clear()
+            several.append(change.address)
     for (_, type_name, object_id), several in addresses.items():
         # An object that was gone and is created again under its id has the same address twice.
         distinct = list(dict.fromkeys(several))
