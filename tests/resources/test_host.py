@@ -412,7 +412,7 @@ async def test_a_host_that_moves_within_a_run_of_terraform_is_told_and_not_delet
     twins = [hosts.config(name=name) for name in (UNKNOWN, UNKNOWN, "twin", "twin")]
     told = [item for twin in twins for item in (await hosts.plan(None, twin)).diagnostics]
     assert [item.summary for item in told] == ['Two new hosts are named "twin"']
-    hosts.provider.session.plans_whole = True
+    hosts.provider.session.sees_whole_plan = True
     assert warnings(await hosts.plan(None, config)) == warnings(await hosts.plan(web, None)) == []
 
     assert (await hosts.create(name="web")).state["id"] == host_id

@@ -265,7 +265,7 @@ async def test_a_specialty_that_a_refresh_found_gone_forbids_no_destroy(console,
     [made] = await created(specialties.provider.resources["opsconsole_specialty"], [request])
     assert made.failed and made.state is None
     assert (await specialties.plan(None, specialties.config(key="never-there"))).failed
-    specialties.provider.session.plans_whole = True
+    specialties.provider.session.sees_whole_plan = True
     assert (await specialties.plan(None, specialties.config(key="linux-server"))).failed
 
 

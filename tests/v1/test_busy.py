@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from opsconsole.errors import AnswerLost, NotSent, Stopped, TooManyRequests
-from opsconsole.v1.retry import REST, NotReachable
+from opsconsole.v1.retry import COOL_DOWN, NotReachable
 
 ERROR = {"code": "SLOW_DOWN", "message": "no", "request_id": "req_1"}
 GOOD = {"id": "one"}
@@ -35,7 +35,7 @@ async def test_patience_ends(server, connect, clock, answer, call):
     with pytest.raises(TooManyRequests, match="rate_limit_patience"):
         await call(console)
     assert client.calls.total() == sent, "the next call has nothing better to expect"
-    clock.now += REST
+    clock.now += COOL_DOWN
     server.otherwise = lambda request: answer(body=GOOD)
     assert await call(console) == GOOD
 

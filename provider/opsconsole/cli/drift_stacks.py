@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from opsconsole import resources
-from opsconsole.cli.opening import is_synthesised, program_form, read_variables, warn_of_files
+from opsconsole.cli.opening import (
+    is_synthesised,
+    print_warning_of_files,
+    program_form,
+    read_variables,
+)
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift.stack import Stack
 from opsconsole.errors import UserError
@@ -63,7 +68,7 @@ def _find_programs(args: argparse.Namespace) -> list[Program]:
     if not directory.is_dir():
         raise UserError(
             f"There is no directory {directory}, where a program was expected.",
-            "Name it as --program=DIR; states come before --program, or behind `--`.",
+            "Name it as --program=DIR; states come before --program, or after `--`.",
         )
     form = program_form(directory)
     if form != "app":
@@ -71,7 +76,7 @@ def _find_programs(args: argparse.Namespace) -> list[Program]:
         must_be = form == "files" or args.program is not None
         return _load_readable(lambda: load_directory(directory, resources)) if must_be else []
     if not args.stack:
-        warn_of_files(directory)
+        print_warning_of_files(directory)
     run_app = args.program is not None or not is_synthesised(directory)
     output = find_output(directory, run_app=run_app)
     names = sorted({*args.stack}) or stacks_of(output)

@@ -87,11 +87,11 @@ def _parse_json(path: Path, text: str, on_error: str | None) -> Rows:
         raise UserError(f'{path}: on_error is "stop" or "continue", not {in_file!r}.')
     if not isinstance(dry_run, bool | None):
         raise UserError(f"{path}: dry_run is true or false, not {dry_run!r}.")
-    warn_of_override(path, "on_error", in_file, on_error)
+    print_warning_of_override(path, "on_error", in_file, on_error)
     return Rows(rows, on_error or in_file, dry_run)
 
 
-def warn_of_override(path: Path, name: str, in_file: Any, given: Any) -> None:
+def print_warning_of_override(path: Path, name: str, in_file: Any, given: Any) -> None:
     """Warn that an option overrides a different value in the file."""
     if None not in (in_file, given) and in_file != given:
         option = f"--{name.replace('_', '-')}={json.dumps(given)}".replace('"', "")

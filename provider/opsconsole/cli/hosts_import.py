@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opsconsole.cli import opening
-from opsconsole.cli.host_rows import read_rows, warn_of_override
+from opsconsole.cli.host_rows import print_warning_of_override, read_rows
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.standard_streams import pen_for, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
             f"--on-error-parameter is for CSV, and {args.file} is JSON, whose body has `on_error`.",
             "Leave it out.",
         )
-    warn_of_override(args.file, "dry_run", rows.dry_run, args.dry_run)
+    print_warning_of_override(args.file, "dry_run", rows.dry_run, args.dry_run)
     if args.dry_run is None:
         args.dry_run = bool(rows.dry_run)
     settings, _ = opening.read_settings(args)

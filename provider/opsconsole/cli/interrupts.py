@@ -134,7 +134,7 @@ def run_stoppable(
             task.cancel()
 
         interrupts.on_abandon(cancel)
-        if stdout is not None and stdout.ends_work:
+        if stdout is not None and stdout.stops_when_unread:
             # Another thread may have written, such as the one that draws progress.
             stdout.on_failure = partial(loop.call_soon_threadsafe, interrupts.lose_output)
         for number in SIGNALS:

@@ -72,7 +72,7 @@ def _exit_code_after_output(code: int) -> int:
     if stdout.is_unread:
         # A reader that takes a few lines only (`| head`) knows that there may be more. A command
         # that does more than print fails, because nobody read what it did.
-        return FAILED if stdout.ends_work else code
+        return FAILED if stdout.stops_when_unread else code
     _write_safely(f"Error: The output is incomplete, because {stdout.failure}.\n")
     return FAILED
 
@@ -85,7 +85,7 @@ def _run_command(words: list[str]) -> int:
         parser.print_help()
         return FAILED
     if args.prints_only and (stdout := flush_output()) is not None:
-        stdout.ends_work = False
+        stdout.stops_when_unread = False
     code: int = args.run(args)
     sys.stdout.flush()
     return code

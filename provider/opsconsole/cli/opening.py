@@ -85,7 +85,7 @@ def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
             )
         return load_directory(directory, resources)
     if not args.stack:
-        warn_of_files(directory)
+        print_warning_of_files(directory)
     run_app = run_app or not is_synthesised(directory)
     return load_program(directory, resources, args.stack, run_app=run_app)
 
@@ -99,7 +99,7 @@ def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
     return [argparse.Namespace(**{**vars(args), "stack": name}) for name in names] or [args]
 
 
-def warn_of_files(directory: Path) -> None:
+def print_warning_of_files(directory: Path) -> None:
     """Warn on stderr that the app is used, if the directory also has `*.tf.json` files."""
     files = ", ".join(sorted(path.name for path in directory.glob("*.tf.json")))
     # In such a directory, `terraform` and the stand-in use the files.
@@ -256,10 +256,10 @@ def report_folded(session: StateSession) -> None:
         sys.stderr.write(
             f"Added {plural(session.folded, 'change')} of an interrupted run to the state.\n"
         )
-    warn_of_recovery(session)
+    print_warning_of_recovery(session)
 
 
-def warn_of_recovery(session: StateSession) -> None:
+def print_warning_of_recovery(session: StateSession) -> None:
     """Warn on stderr of objects that an interrupted run made beside others in state."""
     sys.stderr.writelines(f"Warning: {warning}\n" for warning in session.warnings)
 

@@ -26,16 +26,18 @@ class OutputStream(io.FileIO):
 
     Args:
         drawn_on: Whether it may be a terminal.
-        ends_work: Whether a command stops, and fails, if nobody can read its output.
+        stops_when_unread: Whether a command stops, and fails, if nobody can read its output.
 
     Attributes:
         problem: The error of the first write that failed.
         on_failure: A function to call at that moment, if set.
     """
 
-    def __init__(self, descriptor: int, *, drawn_on: bool = True, ends_work: bool = False) -> None:
+    def __init__(
+        self, descriptor: int, *, drawn_on: bool = True, stops_when_unread: bool = False
+    ) -> None:
         super().__init__(descriptor, "w", closefd=False)
-        self.ends_work = ends_work
+        self.stops_when_unread = stops_when_unread
         self.problem: OSError | None = None
         self.on_failure: Callable[[], object] | None = None
         self._drawn_on = drawn_on
@@ -77,7 +79,7 @@ def take_streams() -> None:
         sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
     # A test may have installed its own streams.
     if sys.stdout is None or _is_plain(sys.stdout, 1):
-        sys.stdout = text_stream(OutputStream(1, ends_work=True), like=sys.stdout)
+        sys.stdout = text_stream(OutputStream(1, stops_when_unread=True), like=sys.stdout)
     if sys.stderr is None or _is_plain(sys.stderr, 2):
         sys.stderr = text_stream(OutputStream(2), like=sys.stderr)
 
@@ -105,7 +107,7 @@ def flush_output() -> OutputStream | None:
 def lost_output_reason() -> str:
     """Return why a command must stop because its output was lost; empty if it need not stop."""
     stdout = flush_output()
-    return stdout.failure if stdout is not None and stdout.ends_work else ""
+    return stdout.failure if stdout is not None and stdout.stops_when_unread else ""
 
 
 def write_or_stderr(text: str) -> None:

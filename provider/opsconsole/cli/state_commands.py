@@ -148,7 +148,7 @@ def push(args: argparse.Namespace) -> int:
         )
     pushed = State.parse(data, args.file)
     with open_state(opening.open_state_backend(args, "state push")) as session:
-        opening.warn_of_recovery(session)
+        opening.print_warning_of_recovery(session)
         changes = session.name_lost_changes(pushed)
         if changes and not args.force:
             # Another try is refused too, until the user folds the changes or gives --force.
@@ -198,7 +198,7 @@ def _check_succession(stored: State, pushed: State) -> None:
 
 def fold(args: argparse.Namespace) -> int:
     with open_state(opening.open_state_backend(args, "state fold")) as session:
-        opening.warn_of_recovery(session)
+        opening.print_warning_of_recovery(session)
         folded = session.folded
         diagnostics = _settle_intents(args, session) if session.open_intents else []
         unsettled = list(session.open_intents)

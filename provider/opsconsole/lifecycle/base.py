@@ -154,7 +154,7 @@ class BaseLifecycle:
                 return Outcome(None)
             return Outcome(prior, request.private, (refuse_replacement(self, request),))
         # Terraform replaces a tainted object by itself, and no plan of this was judged.
-        if not self.session.plans_whole:
+        if not self.session.sees_whole_plan:
             name = self.name(prior, request.address)
             refusal = self.session.singleton(DeletionCount).count_deletion(
                 self.definition, prior, name
@@ -251,7 +251,7 @@ class BaseLifecycle:
         except Exception as problem:
             diagnostics = diagnose(problem, f"plan the {name}", self.definition)
             return PlanOutcome(prior, diagnostics=diagnostics)
-        if self.session.plans_whole or outcome.failed:
+        if self.session.sees_whole_plan or outcome.failed:
             return outcome
         count = self.session.singleton(DeletionCount)
         refusal = count.count_plan(self.definition, request, outcome, name)

@@ -103,7 +103,7 @@ def plan_gone(
         why: Why it cannot be adopted.
     """
     # The native engine makes no such plan before it destroys.
-    if session.plans_whole:
+    if session.sees_whole_plan:
         return PlanOutcome(planned, diagnostics=(why,))
     gone = session.gone_adopted.get(str(key))
     if gone is None:

@@ -77,7 +77,7 @@ class ConsoleSession:
         gone_adopted: The values in state of each object that this run found gone and that can only
             be adopted, once by its key and once by its id.
         command_run: The identity of this run of the command; empty if not known.
-        plans_whole: Whether the engine judges and orders a plan as a whole, after reading
+        sees_whole_plan: Whether the engine judges and orders a plan as a whole, after reading
             everything in state (unless the user asks for no reading). Terraform reads, plans and
             applies one resource a call, in no order.
         answers_about_others: The last answer about each object that came with a write of another
@@ -100,7 +100,7 @@ class ConsoleSession:
     before_write: BeforeWrite = _note_nothing
     command: str = "terraform"
     command_run: str = ""
-    plans_whole: bool = False
+    sees_whole_plan: bool = False
     gone_adopted: dict[str, Values] = field(default_factory=dict)
     deletes_begun: int = 0
     woken: asyncio.Event = field(default_factory=asyncio.Event)

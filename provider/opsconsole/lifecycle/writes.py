@@ -141,7 +141,7 @@ def unsettled_outcome(
     diagnostic = error(
         f"It is not known whether the {name} was created",
         "The create was sent, and no answer shows whether it took place. It is not sent again, so "
-        f"that nothing is created twice. {asked if lifecycle.session.plans_whole else ''}"
+        f"that nothing is created twice. {asked if lifecycle.session.sees_whole_plan else ''}"
         + remedy(lifecycle.definition, request.address, lifecycle.session.command),
         cause=problem.cause,
     )

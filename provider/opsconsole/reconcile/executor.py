@@ -31,7 +31,7 @@ class ApplyListener(Protocol):
     """Observes an apply, such as a progress bar or an event stream."""
 
     def begin(self, steps: int) -> None:
-        """An apply of so many steps begins."""
+        """An apply of this many steps begins."""
 
     def begin_step(self, step: Step) -> None:
         """A step begins."""
@@ -228,7 +228,7 @@ class Executor:
             outcome = self._worker.carry_out_without_request(step)
             if outcome is not None:
                 self._note_start(step)
-                self._record_outcome(step, outcome)
+                self._note_outcome(step, outcome)
                 continue
             key = (step.change.provider, step.change.type_name, step.kind)
             self._waiting.setdefault(key, deque()).append(step)
@@ -275,11 +275,11 @@ class Executor:
 
     def _end_step(self, step: Step, outcome: Outcome) -> None:
         """Record the outcome of a step, and queue the steps that it makes ready."""
-        self._record_outcome(step, outcome)
+        self._note_outcome(step, outcome)
         # They share a record of the journal, so no crash separates them from the step.
         self._queue_ready_steps()
 
-    def _record_outcome(self, step: Step, outcome: Outcome) -> None:
+    def _note_outcome(self, step: Step, outcome: Outcome) -> None:
         begun = self._begun.pop(step.number)
         # The run was stopped before this step, which stays among the steps that were not started.
         if not outcome.begun:

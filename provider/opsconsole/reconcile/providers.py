@@ -106,7 +106,7 @@ class Providers(OpenedProviders):
         if key not in self.by_key:
             made = self.make_provider(self.settings(key))
             session = made.session
-            session.command, session.plans_whole = "opsconsole", True
+            session.command, session.sees_whole_plan = "opsconsole", True
             # Two configurations may lead to one console.
             for other in self.opened:
                 if other.session.settings.base_url == session.settings.base_url:

@@ -81,7 +81,7 @@ async def _settle_state(state_session: StateSession, providers: Providers) -> li
 
 
 @dataclass(frozen=True, slots=True)
-class _Unsettled:
+class _CreateToSettle:
     """A create to settle.
 
     Attributes:
@@ -98,21 +98,21 @@ class _Unsettled:
         return self.instance.provider, instance_of(self.create.address).type
 
 
-def _from_intent(intent: Intent) -> _Unsettled:
+def _from_intent(intent: Intent) -> _CreateToSettle:
     details = intent.details
     planned, needed = details.get("planned"), details.get("dependencies")
     planned = dict(planned) if isinstance(planned, dict) else {}
     create = recall_create(planned, intent.address, details, intent.at)
     dependencies = tuple(map(str, needed)) if isinstance(needed, Iterable) else ()
     instance = InstanceObject(_provider(intent), {}, dependencies=dependencies)
-    return _Unsettled(create, instance, intent)
+    return _CreateToSettle(create, instance, intent)
 
 
-def _from_state(item: PriorInstance) -> _Unsettled:
+def _from_state(item: PriorInstance) -> _CreateToSettle:
     facts = PrivateState.decode(item.stored.private).extra
     # No console knows a sentinel id.
     planned = {name: value for name, value in item.before.items() if name != "id"}
-    return _Unsettled(recall_create(planned, item.address, facts), item.stored, None)
+    return _CreateToSettle(recall_create(planned, item.address, facts), item.stored, None)
 
 
 def _provider(intent: Intent) -> str:
@@ -120,14 +120,14 @@ def _provider(intent: Intent) -> str:
 
 
 async def _ask_console(
-    state_session: StateSession, providers: Providers, creates: Iterable[_Unsettled]
-) -> AsyncIterator[tuple[_Unsettled, Outcome]]:
+    state_session: StateSession, providers: Providers, creates: Iterable[_CreateToSettle]
+) -> AsyncIterator[tuple[_CreateToSettle, Outcome]]:
     """Settle creates, with one request for each provider and type; yield their outcomes.
 
     Raises:
         UserError: The console cannot be asked about an open intent.
     """
-    groups: dict[tuple[str, str], list[_Unsettled]] = {}
+    groups: dict[tuple[str, str], list[_CreateToSettle]] = {}
     for item in creates:
         groups.setdefault(item.kind, []).append(item)
     for (provider, type_name), group in groups.items():
@@ -177,7 +177,7 @@ def _has_replaced_object(state_session: StateSession, intent: Intent) -> bool:
 
 
 def _keep_settled(
-    state_session: StateSession, item: _Unsettled, outcome: Outcome
+    state_session: StateSession, item: _CreateToSettle, outcome: Outcome
 ) -> list[Diagnostic]:
     """Put the outcome of a create into state; return diagnostics."""
     create, intent = item.create, item.intent

@@ -88,7 +88,7 @@ def make_view(report: DriftReport, *, title: str = "") -> View:
         kind="Drift report",
         title=title or (stacks[0] if len(stacks) == 1 else ""),
         headline=verdict.headline,
-        lede=" ".join(filter(None, (verdict.explanation, since_text(report)))),
+        subline=" ".join(filter(None, (verdict.explanation, since_text(report)))),
         style=style,
         mark=mark,
         facts=tuple(_facts(report, stacks)),

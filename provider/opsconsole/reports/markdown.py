@@ -125,7 +125,7 @@ def render(view: View, *, limit: int = LIMIT) -> str:
     table = f"|  | Resources |  |\n|---|--:|---|\n{counts}".rstrip() if counts else ""
     facts = " · ".join(plain(f"{name} {value}") for name, value in view.facts)
     head = f"## {view.mark} {view.headline}"
-    parts = (head, plain(view.lede), table, facts, plain(view.method))
+    parts = (head, plain(view.subline), table, facts, plain(view.method))
     return fit("\n\n".join(filter(None, parts)) + "\n", list(_sections(view)), limit)
 
 
@@ -181,6 +181,6 @@ def _render_row(row: Row, reason: str) -> str:
         parts.append(fence(diff_texts(fold_unknown(row.diff))))
     if row.children:
         count = plural(len(row.children), "resource")
-        parts.append(f"{row.fate.capitalize()} with it, without a call: {count}")
+        parts.append(f"{row.children_effect.capitalize()} with it, without a call: {count}")
         parts.append("".join(f"- {code(address)}\n" for address, _ in row.children))
     return fold(headline, "\n\n".join(filter(None, parts)))

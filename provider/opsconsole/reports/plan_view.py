@@ -60,12 +60,12 @@ def make_view(plan: Plan, *, title: str = "", timestamp: str = "") -> View:
     outputs = [output for output in plan.outputs if output.action is not Action.NO_OP]
     width = max((len(output.name) for output in outputs), default=0)
     lines = [line for output in outputs for line in output_lines(output, width)]
-    mark, style, headline, lede = _headline(plan)
+    mark, style, headline, subline = _headline(plan)
     return View(
         kind="Plan",
         title=title,
         headline=headline,
-        lede=lede,
+        subline=subline,
         style=style,
         mark=mark,
         facts=tuple(_facts(plan, timestamp)),
@@ -83,10 +83,10 @@ def _style_of(change: Change) -> Style:
 
 
 def _headline(plan: Plan) -> tuple[str, Style, str, str]:
-    """Return mark, style, headline and lede."""
+    """Return mark, style, headline and subline."""
     if has_error(plan.diagnostics):
-        lede = "The changes below were planned before the error."
-        return "❌", PLAN_STYLES[Action.DELETE], "Planning failed", lede
+        subline = "The changes below were planned before the error."
+        return "❌", PLAN_STYLES[Action.DELETE], "Planning failed", subline
     if plan.mode == "refresh-only":
         objects = plural(len(plan.drift), "object")
         headline = f"{objects} differ{'s' if len(plan.drift) == 1 else ''} from state"
@@ -96,8 +96,8 @@ def _headline(plan: Plan) -> tuple[str, Style, str, str]:
     first, _, rest = plan_summary(plan.counts, plan.changes).partition(". ")
     styles = map(_style_of, plan.changes)
     gravest = min(styles, key=lambda style: style.rank, default=SAME)
-    lede = " ".join(filter(None, (rest, describe_no_requests(plan))))
-    return "⚠️" if plan.counts.destroy else "📋", gravest, first.removesuffix("."), lede
+    subline = " ".join(filter(None, (rest, describe_no_requests(plan))))
+    return "⚠️" if plan.counts.destroy else "📋", gravest, first.removesuffix("."), subline
 
 
 def _facts(plan: Plan, timestamp: str) -> Iterator[tuple[str, str]]:
@@ -149,7 +149,7 @@ def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> Row:
         remarks=tuple(remarks_on(change)),
         diff=tuple(diff_of(change)),
         children=tuple((printable(item.address), label_of(item)) for item in cascaded),
-        fate=cascade_effect(*(item.type_name for item in cascaded)),
+        children_effect=cascade_effect(*(item.type_name for item in cascaded)),
     )
 
 

@@ -230,7 +230,7 @@ def _remark_lines(text: str, pen: Pen) -> Iterator[str]:
 
 def _end_lines(view: View, pen: Pen) -> Iterator[str]:
     headline = f"{view.headline}."
-    first, *rest = pen.wrap(f"{headline} {view.lede}")
+    first, *rest = pen.wrap(f"{headline} {view.subline}")
     yield pen.paint(headline, "bold", view.style.colour) + first.removeprefix(headline)
     yield from rest
     # The verdict has the number of accepted resources, and of all resources that are in sync.

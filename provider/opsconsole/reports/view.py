@@ -117,7 +117,7 @@ class Row:
         diff: The attributes that differ, as lines.
         differences: The same attributes in a drift report, state and console side by side.
         children: Address and label of the resources that go with it.
-        fate: The words for the fate of the children, such as `archived`.
+        children_effect: The words for the children_effect of the children, such as `archived`.
         alike: Rows with an equal value share a reason, which is shown once; None for a single row.
     """
 
@@ -133,7 +133,7 @@ class Row:
     diff: tuple[Line, ...] = ()
     differences: tuple[Difference, ...] = ()
     children: tuple[tuple[str, str], ...] = ()
-    fate: str = ""
+    children_effect: str = ""
     alike: Hashable = None
 
     @property
@@ -202,7 +202,7 @@ class View:
     Attributes:
         kind: `Plan` or `Drift report`.
         headline: The most important fact.
-        lede: A sentence or two beneath it.
+        subline: A sentence or two beneath it.
         mark: The sign before the headline in formats without styles.
         facts: Names and values.
         extra: Titled diffs beside the sections, such as outputs.
@@ -214,7 +214,7 @@ class View:
     kind: str
     title: str
     headline: str
-    lede: str
+    subline: str
     style: Style
     mark: str
     facts: tuple[tuple[str, str], ...]

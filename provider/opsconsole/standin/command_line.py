@@ -53,7 +53,7 @@ class ProgramCall:
     def is_on(self, name: str, default: bool = False) -> bool:
         return self.text(name, "true" if default else "false") == "true"
 
-    def every(self, name: str) -> tuple[str, ...]:
+    def values_of(self, name: str) -> tuple[str, ...]:
         return tuple(value for key, value in self.flags if key == name)
 
 

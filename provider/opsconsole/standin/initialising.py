@@ -75,7 +75,7 @@ def _prepare(directory: Path, call: ProgramCall, say: Say) -> int:
     program = load_directory(directory, resources)
     if call.is_on("backend", True):
         say("Initializing the backend...", "initializing_backend_message")
-        wanted = _add_options(declared_backend(program), call.every("backend-config"))
+        wanted = _add_options(declared_backend(program), call.values_of("backend-config"))
         _set_backend(directory, wanted, call, say)
     say("Initializing provider plugins...", "initializing_provider_plugin_message")
     say("- the native engine needs none", "provider_already_installed_message")
@@ -111,7 +111,7 @@ def _set_backend(
     noted = noted_backend(directory)
     unchanged = is_same_backend(wanted, noted)
     # The hash of a block, by which backends may be equal, does not include `-backend-config`.
-    if unchanged and wanted and noted and call.every("backend-config"):
+    if unchanged and wanted and noted and call.values_of("backend-config"):
         unchanged = has_same_settings(wanted, noted)
     if unchanged:
         if wanted and noted:

@@ -147,7 +147,7 @@ def decode_lines(data: bytes, source: str) -> tuple[list[Record], int]:
         # A later line counts these bytes as durable, so they are damaged, not torn.
         if decoded is not None and decoded[0] > good:
             raise UserError(
-                f"The journal {source} is damaged at byte {good}, with good records behind it.",
+                f"The journal {source} is damaged at byte {good}, with good records after it.",
                 "Restore it, or remove it and bring what it held into state by import.",
             )
     return records, good

@@ -162,8 +162,8 @@ def decode_object(
     """Decode the JSON object of a 2xx answer.
 
     Raises:
-        ApiError: the console answered with an error.
-        UnexpectedAnswer: the body is not a JSON object.
+        ApiError: The console answered with an error.
+        UnexpectedAnswer: The body is not a JSON object.
     """
     # The document shows the success status of two operations only, so every 2xx means success.
     if not 200 <= reply.status < 300:

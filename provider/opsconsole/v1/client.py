@@ -19,8 +19,8 @@ from opsconsole.v1.answers import Reply, WrongShape, decode_object, unexpected_a
 from opsconsole.v1.limiter import HeldBack, LargeAnswerSlot, Limiter, shared_limiter
 from opsconsole.v1.operations import Operation
 from opsconsole.v1.retry import (
+    COOL_DOWN,
     LONGEST_OBEYED,
-    REST,
     CircuitBreaker,
     NotReachable,
     OutOfTime,
@@ -118,12 +118,12 @@ class Client:
             idempotent: Whether a second call does no harm; by default as the operation says.
 
         Raises:
-            ApiError: the console answered with an error (Errors).
-            NotSent: nothing was sent, in no try.
-            Stopped: the client was stopped before the call had an effect.
-            AnswerLost: no whole answer came, in no try.
-            UnexpectedAnswer: the answer is not a JSON object, or of another shape.
-            UserError: an id cannot be part of a path, a text is not Unicode, or the run is read
+            ApiError: The console answered with an error (Errors).
+            NotSent: Nothing was sent, in no try.
+            Stopped: The client was stopped before the call had an effect.
+            AnswerLost: No whole answer came, in no try.
+            UnexpectedAnswer: The answer is not a JSON object, or of another shape.
+            UserError: An id cannot be part of a path, a text is not Unicode, or the run is read
                 only and the operation is not a GET.
         """
         url = self._settings.base_url + operation.path_of(ids)
@@ -140,7 +140,7 @@ class Client:
         if idempotent is None:
             idempotent = operation.idempotent
         tried = 0
-        doubt: ConsoleError | None = None
+        unknown_outcome: ConsoleError | None = None
         while True:
             slot = LargeAnswerSlot(self._shared_limiter().large_answers)
             try:
@@ -152,14 +152,14 @@ class Client:
                 failed = problem.with_traceback(None)
             finally:
                 slot.end()
-            if doubt is not None:
+            if unknown_outcome is not None:
                 # A stop of this try does not show the effect of an earlier try.
                 if isinstance(failed, Stopped):
-                    raise doubt
+                    raise unknown_outcome
                 # A refusal of this try does not undo the effect of an earlier try.
                 failed.had_no_effect = False
             if not failed.had_no_effect:
-                doubt = failed
+                unknown_outcome = failed
             if isinstance(failed, Unauthorized):
                 raise failed
             if not isinstance(failed, TooManyRequests):
@@ -212,7 +212,7 @@ class Client:
             f", and rate_limit_patience is {patience:g}. Run it again later, or raise "
             "rate_limit_patience."
         )
-        self._refuse_further_calls(problem, max(asked, REST))
+        self._refuse_further_calls(problem, max(asked, COOL_DOWN))
         return False
 
     def _refuse_further_calls(
@@ -227,9 +227,9 @@ class Client:
         """Return what `shape` makes of the JSON object in an answer.
 
         Raises:
-            Unauthorized: it is a 401; no further call is made.
-            ApiError: it is another error (Errors).
-            UnexpectedAnswer: it is not a JSON object, or of another shape.
+            Unauthorized: It is a 401; no further call is made.
+            ApiError: It is another error (Errors).
+            UnexpectedAnswer: It is not a JSON object, or of another shape.
         """
         try:
             answer = decode_object(reply, operation, self._redact)

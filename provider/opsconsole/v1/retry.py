@@ -64,7 +64,7 @@ def _timestamp(value: str) -> float | None:
         return None
 
 
-REST = 10.0
+COOL_DOWN = 10.0
 """Seconds in which no call is made, after calls ran into their time limit, or after the console
 refused every call for too long."""
 
@@ -86,7 +86,7 @@ class CircuitBreaker:
         self._timeout = timeout
         self._clock = clock
         self._refusal: Unauthorized | TooManyRequests | None = None
-        self._refused_until = self._rest_until = 0.0
+        self._refused_until = self._cool_until = 0.0
         self._silent = False
         self._silent_since: float | None = None
 
@@ -94,16 +94,16 @@ class CircuitBreaker:
         """Raise if a call would fail for the same reason as earlier calls.
 
         Raises:
-            Unauthorized: the credentials were refused before; `already_reported` is true.
-            TooManyRequests: the console refuses every call, for longer than a call may wait.
-            NotSent: calls have just run into their time limit; thousands more would take hours.
+            Unauthorized: The credentials were refused before; `already_reported` is true.
+            TooManyRequests: The console refuses every call, for longer than a call may wait.
+            NotSent: Calls have just run into their time limit; thousands more would take hours.
         """
         refusal, now = self._refusal, self._clock()
         if refusal is not None and now < self._refused_until:
             again = type(refusal)(refusal.problem, str(operation), refusal.remedy)
             again.already_reported = True
             raise again
-        if self._silent and now < self._rest_until:
+        if self._silent and now < self._cool_until:
             raise NotSent(
                 "The console gave no answer to the calls before; no call was made.",
                 "Check base_url, the network, and whether the console is up.",
@@ -151,7 +151,7 @@ class CircuitBreaker:
             if delay is None and unanswered:
                 self._silent = tried > self._retries
         if delay is None and out_of_time:
-            self._rest_until = now + REST
+            self._cool_until = now + COOL_DOWN
         return delay
 
     def _delay(self, problem: ConsoleError, tried: int, *, idempotent: bool) -> float | None:

@@ -110,7 +110,7 @@ class Settings:
                 where `values` hold none.
 
         Raises:
-            ConfigurationError: a setting is missing or wrong; its message never shows a secret.
+            ConfigurationError: A setting is missing or wrong; its message never shows a secret.
         """
         for name in values:
             if name not in PROVIDER.by_name:

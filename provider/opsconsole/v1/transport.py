@@ -64,9 +64,9 @@ class Transport:
         `slot` is taken if the answer is large.
 
         Raises:
-            NotSent: nothing left this machine.
-            AnswerLost: it was sent, but no whole answer came.
-            UnexpectedAnswer: the answer is not HTTP, or too long.
+            NotSent: Nothing left this machine.
+            AnswerLost: It was sent, but no whole answer came.
+            UnexpectedAnswer: The answer is not HTTP, or too long.
         """
         headers = {}
         data: bytes | AsyncIterator[bytes] | None = content
@@ -213,8 +213,8 @@ async def whole_body(
         slot: Taken once the body is large; the caller ends it after decoding.
 
     Raises:
-        TooLong: it has more than `most` bytes.
-        WrongCoding: it cannot be decompressed.
+        TooLong: It has more than `most` bytes.
+        WrongCoding: It cannot be decompressed.
     """
     expand = _expander(coding)
     # One block grows, as the memory of many small blocks is not returned to the system at once.

@@ -47,7 +47,7 @@ def base_address(text: str | None, *, allow_http: bool) -> str:
     loopback, unless `allow_http`.
 
     Raises:
-        ConfigurationError: it is missing, malformed, or http where https is required.
+        ConfigurationError: It is missing, malformed, or http where https is required.
     """
     if not text:
         _wrong(
@@ -196,7 +196,7 @@ def next_url(operation: Operation, url: str, reply: Reply, redact: Callable[[byt
     """Return the target of a redirect (the document shows none).
 
     Raises:
-        UnexpectedAnswer: it is another origin, which would get the key, or must not be followed.
+        UnexpectedAnswer: It is another origin, which would get the key, or must not be followed.
     """
     # 307 and 308 keep method and body, and the request was not carried out. After the others this
     # is uncertain for any method but GET.

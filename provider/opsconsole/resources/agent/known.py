@@ -88,7 +88,7 @@ class KnownAgents:
         return listing
 
 
-def doubt_ids(
+def warn_of_unlisted_ids(
     session: ConsoleSession, config: Values, prior: Values | None = None
 ) -> list[Diagnostic]:
     """Warn of ids that an agent is about to take on and that no list of the run shows."""
@@ -120,7 +120,7 @@ def doubt_plugins(
         near = near_ids(plugin_id, names)
         # When Terraform plans, further lists may still be read, and an incomplete list proves
         # nothing. In these cases only an id that is similar to a listed one is doubted.
-        if not near and not (whole and session.plans_whole):
+        if not near and not (whole and session.sees_whole_plan):
             continue
         advice = f"Did you mean {near}?" if near else f"They have {first_items(sorted(shown))}."
         summary = (

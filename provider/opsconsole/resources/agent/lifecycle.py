@@ -45,8 +45,8 @@ from opsconsole.resources import AGENT, HOST
 from opsconsole.resources.agent.known import (
     PLUGINS_NOT_PERMITTED,
     KnownAgents,
-    doubt_ids,
     outcome_of_forbidden,
+    warn_of_unlisted_ids,
 )
 from opsconsole.resources.agent.rules import (
     judge_creation,
@@ -86,7 +86,7 @@ class AgentLifecycle(BaseLifecycle):
         # Core plans a replacement as a creation that still carries the prior private bytes.
         replacing = bool(request.private)
         diagnostics = judge_creation(self.name(config, request.address), config, replacing)
-        diagnostics += doubt_ids(self.session, config)
+        diagnostics += warn_of_unlisted_ids(self.session, config)
         planned = propose_creation(self.definition, config)
         return PlanOutcome(planned, diagnostics=tuple(diagnostics))
 
@@ -110,7 +110,7 @@ class AgentLifecycle(BaseLifecycle):
     def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         self._note_plugin_set(request.prior["id"], proposal.planned)
         name = self.name(request.prior, request.address)
-        diagnostics = doubt_ids(self.session, request.config, request.prior)
+        diagnostics = warn_of_unlisted_ids(self.session, request.config, request.prior)
         if proposal.replaced:
             diagnostics += judge_replacement(
                 name, request, proposal, deletable=self.has_operation("delete")

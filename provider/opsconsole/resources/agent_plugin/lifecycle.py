@@ -68,7 +68,7 @@ async def attach_or_detach(
     """Attach or detach; return the agent in the console's answer, if any.
 
     Raises:
-        ConsoleError: the change was not made, or nothing shows whether it was made.
+        ConsoleError: The change was not made, or nothing shows whether it was made.
     """
     console, attaches = session.console, verb == "attach"
     try:

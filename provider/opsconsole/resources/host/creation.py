@@ -99,7 +99,7 @@ class BulkCreate:
             await self._report_reason(passing, _NOTHING_MORE_SENT)
         elif passing and not self._rehearsal:
             await self._send_import(passing)
-        if not self._session.plans_whole:
+        if not self._session.sees_whole_plan:
             await map_limited(refused, partial(self._create_in_place, ended=ended), len(refused))
 
     async def _judge(self, row: ImportRow) -> None:
@@ -107,7 +107,7 @@ class BulkCreate:
         row.dry_run_status = row.verdict.status
         # Natively, a host in the place of a new one is deleted before. Terraform may delete it
         # while other rows are imported.
-        if self._session.plans_whole and not row.verdict.created:
+        if self._session.sees_whole_plan and not row.verdict.created:
             await self._adopt_or_refuse(row)
 
     async def _create_in_place(self, row: ImportRow, ended: Collection[str]) -> None:
@@ -261,7 +261,7 @@ class BulkCreate:
             twin=next(twins, ""),
             replaces=f"{row.request.address} in state" in holders.values(),
         )
-        if self._session.plans_whole or not self._session.deletes_begun:
+        if self._session.sees_whole_plan or not self._session.deletes_begun:
             return diagnostic
         again = "If it is a host that this run deletes, apply again: it is gone by then."
         return replace(diagnostic, detail=f"{diagnostic.detail} {again}")

@@ -32,7 +32,7 @@ class HostDeletions:
         self.ended: set[str] = set()
         self.released: dict[str, KnownAgent] = {}
         self._session = session
-        # By the number of deletions that had begun: the next deletion begins to count anew.
+        # By the number of deletions that had begun: the next deletion starts a new count.
         self._quiet_seconds: Counter[int] = Counter()
 
     def end(self, host_id: str) -> None:

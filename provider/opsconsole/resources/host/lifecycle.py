@@ -127,7 +127,7 @@ class HostLifecycle(BaseLifecycle):
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
         plan = await super()._plan_creation(request)
         # With private bytes it is the second half of a replacement.
-        if self.session.plans_whole or request.private:
+        if self.session.sees_whole_plan or request.private:
             return plan
         return plan._replace(diagnostics=self._planned_names.add_creation(plan.planned or {}))
 
@@ -149,7 +149,7 @@ class HostLifecycle(BaseLifecycle):
 
     def _diagnose_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         staying = super()._diagnose_removal(request)
-        if staying or self.session.plans_whole:
+        if staying or self.session.sees_whole_plan:
             return staying
         return self._planned_names.add_deletion(request.prior)
 

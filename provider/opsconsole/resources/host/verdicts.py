@@ -146,7 +146,7 @@ class GuardedImports:
         """Send a dry run, and note by its result's `dry_run` whether it was honoured.
 
         Raises:
-            DryRunIgnored: an earlier one was not honoured, so this one was not sent.
+            DryRunIgnored: An earlier one was not honoured, so this one was not sent.
             ConsoleError: `send` raised it.
         """
         # Until an answer shows that dry runs are honoured, they go one by one: a console that

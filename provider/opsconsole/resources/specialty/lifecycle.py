@@ -73,7 +73,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         proposal = propose_adoption(self.definition, config, specialty, has)
         name = self.name(values, request.address)
         diagnostics = refuse_changes(self.definition, proposal, values, name)
-        if not diagnostics and not self.session.plans_whole:
+        if not diagnostics and not self.session.sees_whole_plan:
             # Terraform's plan can only say "will be created".
             diagnostics.append(
                 warning(f"This takes the {name} under management; nothing is created")
