@@ -166,9 +166,9 @@ class Attribute:
     def problems(self, value: Value, path: AttributePath = ()) -> Iterator[Diagnostic]:
         """Yield the problems of its value in a declaration.
 
-        A null or unknown value passes; a null element of a list or a set of strings is an error. Of
-        the rest, only bounds that the document attributes to a field are errors; a probable slip is
-        a warning.
+        A null or unknown value passes; a null element of a list or a set is an error. Of the rest,
+        only bounds that the document attributes to a field are errors, and a probable slip is a
+        warning.
 
         Args:
             path: The path of the object that holds the attribute.
@@ -178,7 +178,9 @@ class Attribute:
         here = (*path, self.name)
         if self.attributes:
             for index, entry in enumerate(value if isinstance(value, list) else [value]):
-                if isinstance(entry, dict):
+                if entry is None:
+                    yield error(f"{self.name} holds a null element", "Remove it.", here)
+                elif isinstance(entry, dict):
                     at = (*here, index) if self.kind is Kind.OBJECT_LIST else here
                     for nested in self.attributes:
                         yield from nested.problems(entry.get(nested.name), at)

@@ -98,7 +98,7 @@ def _entry_satisfies(kept: Value, asked: Value) -> bool:
 
 
 def is_shown(asked: Value, shown: Value) -> bool:
-    """Return whether an answer with the value `shown` shows what was asked for.
+    """Return whether the value `shown` in an answer fulfils the request.
 
     A console may show an empty array as unset.
     """
@@ -108,7 +108,7 @@ def is_shown(asked: Value, shown: Value) -> bool:
 def unsatisfied_fields(
     asked: Mapping[str, Value], shown: Mapping[str, Value], names: Iterable[str]
 ) -> list[str]:
-    """Return the `names` whose value in an answer is not what was asked for, in order."""
+    """Return the `names` whose value in an answer does not fulfil the request, in order."""
     return [name for name in names if not is_shown(asked.get(name), shown.get(name))]
 
 

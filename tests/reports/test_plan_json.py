@@ -61,10 +61,13 @@ def test_replacement(plan):
 
 
 def test_import_move_cascade_and_index(plan):
-    changes = {item["address"]: item for item in plan_json.document(plan)["resource_changes"]}
+    document = plan_json.document(plan)
+    changes = {item["address"]: item for item in document["resource_changes"]}
     imported = changes["opsconsole_blacklisted_command.row[0]"]
     assert imported["change"]["importing"] == {"id": "blk_0"}
     assert imported["index"] == 0
+    refreshed = document["prior_state"]["values"]["root_module"]["resources"]
+    assert imported["address"] in [item["address"] for item in refreshed]
     moved = changes["opsconsole_blacklisted_command.row[1]"]
     assert moved["previous_address"] == "opsconsole_blacklisted_command.old"
     assert moved["change"]["actions"] == ["no-op"]

@@ -45,6 +45,8 @@ def wrong_values(attribute: Attribute) -> Iterator[Any]:
         yield "x" * (attribute.bounds.max_length + 1)
     if attribute.bounds.pattern is not None:
         yield ["fine:tag", "no tag"] if attribute.name == "tags" else "no match"
+    if attribute.kind is Kind.OBJECT_LIST and attribute.settable:
+        yield [None]
     for nested in attribute.attributes:
         for item in wrong_values(nested):
             yield {nested.name: item}

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, TypeVar
 
-from opsconsole.language.failures import MAX_NESTING, BeyondBounds, EvaluationError
+from opsconsole.language.failures import (
+    MAX_NESTING,
+    BeyondBounds,
+    EvaluationError,
+    ExpressionFailure,
+)
 from opsconsole.language.nodes import (
     ITEM,
     Binary,
@@ -121,6 +126,15 @@ def plain_reference(text: str) -> Reference | None:
             for step in _STEP.finditer(match[1])
         )
     )
+
+
+def bare_reference(text: str) -> Reference | None:
+    """Return the reference if `text` is an expression that is one reference, else None."""
+    try:
+        node = parse_expression(text)
+    except ExpressionFailure:
+        return None
+    return node if isinstance(node, Reference) else None
 
 
 def _parse(read: Callable[[], T]) -> T:

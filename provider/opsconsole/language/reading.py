@@ -46,7 +46,7 @@ from opsconsole.language.model import (
     Variable,
 )
 from opsconsole.language.nodes import Quoted, is_name
-from opsconsole.language.parser import plain_reference
+from opsconsole.language.parser import bare_reference
 from opsconsole.language.values import PRIMITIVES
 from opsconsole.state import Address, ConfiguredBackend
 from opsconsole.terraform_binary import OF_OPENTOFU, engine_of
@@ -423,7 +423,7 @@ def _read_ignore_changes(body: Body, definition: BlockDefinition) -> tuple[Attri
     where = f"{body.where}: ignore_changes"
     paths: list[AttributePath] = []
     for text in body.expressions("ignore_changes"):
-        reference = plain_reference(text)
+        reference = bare_reference(text)
         if reference is None:
             raise UserError(f"{where}: {text!r} names no attribute.")
         name, *rest = reference.steps
@@ -442,7 +442,7 @@ def _read_depends_on(body: Body) -> tuple[str, ...]:
     where = f"{body.where}: depends_on"
     addresses = []
     for text in body.expressions("depends_on"):
-        reference = plain_reference(text)
+        reference = bare_reference(text)
         if reference is not None and is_foreign(reference):
             raise foreign_name_error(reference, where)
         address = None if reference is None else block_address(reference.steps)

@@ -436,12 +436,14 @@ class BaseLifecycle:
         )
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
-        prior = request.prior
-        if staying := self.warn_staying(prior):
+        object_id, holders = request.prior["id"], self.session.holders[self.definition.type_name]
+        if staying := self.warn_staying(request.prior):
+            holders.pop(object_id, None)
             return Outcome(None, diagnostics=self.unplanned_warnings(request, staying))
         outcome = await delete_once(self, request)
         if outcome.state is None:
-            self.session.gone[self.definition.name].add(prior["id"])
+            self.session.gone[self.definition.name].add(object_id)
+            holders.pop(object_id, None)
         return outcome
 
     async def send_delete(self, prior: Values) -> Mapping[str, Any]:

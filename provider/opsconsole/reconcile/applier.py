@@ -132,6 +132,11 @@ async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) ->
         providers.of(key).session.before_write = worker.note_intents
     # This precedes every creation, as no creation may get an object that is in state.
     _introduce_state(worker)
+    for change in plan.changes:
+        # Another address may take what this plan forgets.
+        opened = providers.by_key.get(change.provider)
+        if change.action is Action.FORGET and opened is not None and change.before is not None:
+            opened.session.holders[change.type_name].pop(change.before["id"], None)
     limits = (item.session.settings.max_concurrency for item in providers.opened)
     ordered = order_steps(plan.changes, providers.console_of)
     applied = await Executor(ordered, worker, listener, min(limits, default=1)).run()

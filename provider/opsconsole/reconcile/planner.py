@@ -414,22 +414,25 @@ def _refuse_shared_objects(
     prior: Iterable[PriorInstance], changes: Iterable[Change], providers: Providers
 ) -> Iterator[Diagnostic]:
     """Yield an error for each object with several addresses, in state or in a plan."""
+    changes = list(changes)
+    forgotten = {item.address for item in changes if item.action is Action.FORGET}
+    removed = {item.address: item for item in changes if item.action is Action.DELETE}
     addresses: dict[Identity, list[str]] = {}
-    # An attachment of these ids is made again: its id is none that the console made up.
-    detached = {
-        change.address
-        for change in changes
-        if change.action is Action.DELETE and RESOURCES[change.type_name]["id"].local
-    }
     for item in prior:
-        if not item.unsettled and item.address not in detached:
+        if not item.unsettled and item.address not in forgotten:
             addresses.setdefault(providers.identity_of(item), []).append(item.address)
     for change in changes:
-        # A known id in the plan of another creation is that of an object which is adopted.
+        # A known id in the plan of a creation is that of an object which is adopted, or attached.
         object_id = (change.after or {}).get("id")
         if change.action in (Action.CREATE, Action.ADOPT) and isinstance(object_id, str):
             identity = providers.console_of(change.provider), change.type_name, object_id
-            addresses.setdefault(identity, []).append(change.address)
+            several = addresses.setdefault(identity, [])
+            if all(
+                address in removed and _leaves_id_to_another(removed[address], providers)
+                for address in several
+            ):
+                several.clear()
+            several.append(change.address)
     for (_, type_name, object_id), several in addresses.items():
         # An object that was gone and is created again under its id has the same address twice.
         distinct = list(dict.fromkeys(several))
@@ -441,6 +444,15 @@ def _refuse_shared_objects(
                 "ADDRESS` forgets it without a change to the console. If it is only declared or "
                 "imported, take it out of the program, or move it with a `moved` block.",
             ).about(several[-1])
+
+
+def _leaves_id_to_another(change: Change, providers: Providers) -> bool:
+    """Return whether another address may take the object of an instance that is removed."""
+    # An attachment is made again: its id is none that the console made up.
+    if RESOURCES[change.type_name]["id"].local:
+        return True
+    lifecycle = providers.of(change.provider).resources[change.type_name]
+    return bool(lifecycle.warn_staying(change.before or {}))
 
 
 async def _with_preflight(plan: Plan, providers: Providers) -> Plan:

@@ -42,7 +42,7 @@ async def remove_undeclared(walk: Walk, *, destroy: bool) -> list[Change]:
         else item
         for item in walk.changes.values()
     ]
-    # Nothing is known yet of what depends on a block that could not be planned.
+    # The dependents of a block that could not be planned are not known yet.
     judged = [item for item in prior.values() if not walk.is_skipped(item.address)]
     walk.diagnostics += _refuse_taking_along(changes, cascade, judged)
     walk.diagnostics += _refuse_carried(changes, judged, providers)

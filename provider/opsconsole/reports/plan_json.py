@@ -207,7 +207,7 @@ def _prior_state(
 ) -> dict[str, Any]:
     resources = [_resource_json(item, item.value, provider) for item in data]
     for change in changes:
-        if change.before is not None and not change.import_id:
+        if change.before is not None:
             resource = _resource_json(change, change.before, provider)
             # Terraform's values have another name for it than its changes.
             if "deposed" in resource:

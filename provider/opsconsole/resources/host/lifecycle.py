@@ -222,7 +222,6 @@ class HostLifecycle(BaseLifecycle):
         try:
             outcome = await super()._delete(request)
             if outcome.state is None:
-                self.session.holders[HOST.type_name].pop(host_id, None)
                 return outcome
         finally:
             # Also after an error, or if the host stays: others wait for the end of this step.
