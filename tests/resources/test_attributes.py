@@ -81,6 +81,25 @@ def test_each_bound_is_checked_before_any_call(project):
     assert report["error_count"] == len(expected)
 
 
+@ON_TERRAFORM
+def test_a_null_that_turns_out_late_is_refused(project, console):
+    null = '${opsconsole_host.first.id == "" ? "x" : null}'
+    declared = program(
+        host={
+            "first": {"name": "first"},
+            "none": {"name": null},
+            "beside": {"name": "beside", "knowledge": "${opsconsole_host.first.id}"},
+        },
+        agent_plugin={"none": {"agent_id": "x", "plugin_id": null}},
+    )
+    told = project(declared, console).apply(expect={1}).errors
+    assert {item["address"]: item["summary"] for item in told} == {
+        "opsconsole_host.none": "name is required",
+        "opsconsole_agent_plugin.none": "plugin_id is required",
+    }
+    assert sorted(row["name"] for row in console.rows("hosts")) == ["beside", "first"]
+
+
 def late(name: str, source: str = "late") -> str:
     return f"${{terraform_data.{source}.output.{name}}}"
 

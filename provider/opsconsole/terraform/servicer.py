@@ -267,7 +267,14 @@ class Servicer:
     ) -> pb.ValidateResourceConfig.Response:
         codec = self.codec("resource", request.type_name)
         config = codec.decode(request.config) or {}
-        diagnostics = RESOURCES[request.type_name].problems(config)
+        definition = RESOURCES[request.type_name]
+        diagnostics = definition.problems(config)
+        # Terraform itself refuses only a null that is known before the apply.
+        diagnostics += (
+            error(f"{item.name} is required", "Declare it, and not as null.", (item.name,))
+            for item in definition.required
+            if config.get(item.name) is None
+        )
         return pb.ValidateResourceConfig.Response(diagnostics=self._render(diagnostics, codec))
 
     async def validate_data_resource_config(
