@@ -88,6 +88,19 @@ def test_wrong_scopes_and_patterns_are_refused_by_the_plan(project, console):
 
 
 @pytest.mark.parametrize(
+    ("ignored", "added"), [("org_id", "tenant_wide"), ("description", "no_description")]
+)
+def test_what_is_ignored_may_contradict_what_is_declared(applied, console, ignored, added):
+    row = {"id": "blk_format", "org_id": "org_main", "description": "formats"}
+    engine = applied(entries(format=row), console)
+    del row[ignored]
+    changed = row | {added: True, "lifecycle": {"ignore_changes": [ignored]}}
+    [refused] = engine.plan_run(program=entries(format=changed), expect={1}).errors
+    assert refused["summary"].startswith(f"Both {ignored} and {added} = true")
+    assert "ignore_changes" in refused["detail"]
+
+
+@pytest.mark.parametrize(
     ("row", "declared", "scopes"),
     [
         ("wipe", {"pattern": "new"}, ("tenant-wide", "tenant-wide")),

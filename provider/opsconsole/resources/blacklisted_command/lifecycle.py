@@ -6,6 +6,7 @@ Null is a value of `org_id` here ("tenant-wide"), so an omitted one always means
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from opsconsole.definition import ResourceDefinition
@@ -30,6 +31,7 @@ from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Values, changed_fields
 
+_IGNORED = "What ignore_changes names counts as declared with the value that the row has."
 _OF_ACCESS = ("FORBIDDEN", "ORG_ACCESS_DENIED")
 """The documented codes of a 403 that are about access, not about a license."""
 
@@ -42,6 +44,9 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
     definition: ClassVar[ResourceDefinition] = BLACKLISTED_COMMAND
 
     def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
+        # No declaration has both, but one of them may be ignored.
+        if wrong := [*self.definition.rules(request.config)]:
+            return [replace(item, detail=f"{item.detail} {_IGNORED}") for item in wrong]
         return self._plan_row(proposal.planned, request.config, request.prior)[1]
 
     def _plan_row(
