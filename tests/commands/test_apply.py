@@ -281,7 +281,7 @@ def test_state_is_written_while_changes_go_on(native, fleet, monkeypatch, caplog
     assert caplog.text == ""
 
 
-async def test_a_step_that_is_late_opens_no_connection(native):
+async def test_a_closed_provider_is_not_opened_again(native):
     """The providers of a run stay closed once it is over."""
     native.write(hosts(web={"name": "web"}))
     program = load_directory(native.folder, resources)

@@ -92,8 +92,7 @@ def test_a_create_may_arrive_within_900_seconds_or_if_its_time_is_not_known(sent
 
 
 @pytest.mark.parametrize(("begins", "seconds"), [(9, 3), (0.5, 4), (1.5, 5)])
-def test_a_host_is_waited_for_three_quiet_seconds(console, monkeypatch, begins, seconds):
-    monkeypatch.setattr(deletions, "_PATIENCE", 3)
+def test_a_host_is_waited_for_three_quiet_seconds(console, begins, seconds):
     loop = VirtualLoop()
 
     async def wait(times: int) -> list[bool]:

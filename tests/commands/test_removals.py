@@ -1,4 +1,4 @@
-"""What a run refuses, forces or orders, so that nothing is taken away unasked."""
+"""What a run refuses, forces or orders, so that nothing is removed unasked."""
 
 from typing import Any
 
