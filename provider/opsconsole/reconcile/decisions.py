@@ -105,7 +105,8 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         # As in core, the plan of an update ignores, and its apply has the whole declaration. A
         # value that is not known yet would be planned again.
         kept = without_ignored(block, config, prior.value or {})
-        config = {n: kept[n] if holds_unknown(value) else value for n, value in config.items()}
+        if kept is not config:
+            config = {n: kept[n] if holds_unknown(value) else value for n, value in config.items()}
     former = prior.stored.dependencies if prior else ()
     action = _choose_action(item, plan, reason)
     # As in Terraform, triggers are a reason to create as well, but --replace is none.
