@@ -361,14 +361,6 @@ def test_ignored_elements_stay_as_they_are(native, declared, ignored, kept):
     assert native.actions() == {}
 
 
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [("nonsense", 'there is no attribute "nonsense"'), ("tags[0]", "tags is a set")],
-)
-def test_a_path_that_names_nothing_is_refused(native, path, said):
-    assert said in native.run_plan(ignoring([], [path]), expect=1).err
-
-
 def test_refused_change_stands_below_the_plan(native):
     native.apply(host_with_agent())
     native.write(host_with_agent(main_engine="other") | hosts(web={"name": "web-1"}))

@@ -317,17 +317,3 @@ def test_a_deposed_object_of_another_provider_stays(native):
         "aws_instance",
         "opsconsole_host",
     ]
-
-
-@pytest.mark.parametrize("spoil", ["text", "directory", "place"])
-def test_a_place_that_holds_or_takes_no_state(native, spoil):
-    """Root may write everywhere, so the place is in a directory that nobody can write to."""
-    native.write(HOST)
-    words = ["-state=/proc/self/x.tfstate"] if spoil == "place" else []
-    if spoil == "text":
-        native.state_file.write_text("{]")
-    elif spoil == "directory":
-        native.state_file.mkdir()
-    assert native.run("apply", "-auto-approve", *words, expect=1).err.count("Error:") == 1
-    assert native.console.rows("hosts") == []
-    assert spoil != "text" or native.state_file.read_text() == "{]"

@@ -59,7 +59,7 @@ def test_unset_fields_are_null_or_absent_or_either(make):
         ("absent", "empty", [bare | lists] * 2),
     ):
         ask = make(unset=unset, unset_lists=unset_lists)
-        ask.host(id="hst_a")
+        ask.host(id="hst_a", tags=[])
         assert [fields(ask), fields(ask)] == expected
     ask = make("fickle")
     ask.host(id="hst_a")

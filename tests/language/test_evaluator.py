@@ -474,6 +474,7 @@ def test_errors_name_construct_expression_and_cause(start, attribute, value, mes
             b={"name": "b"},
             c={"name": "c", "count": 1},
             d={"name": "d", "for_each": {}},
+            e={"name": "e", "for_each": {"k": 1}},
         )
     )
     with pytest.raises(UserError) as caught:

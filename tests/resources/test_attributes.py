@@ -15,7 +15,7 @@ from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
 from opsconsole.errors import UnexpectedAnswer
 from opsconsole.lifecycle.answers import PrivateState, merge_answer, values_shown
-from opsconsole.lifecycle.interface import Seen
+from opsconsole.lifecycle.interface import ReadStatus
 from opsconsole.resources import HOST, RESOURCES
 from text_groups import read_rows
 
@@ -411,6 +411,6 @@ async def test_a_value_of_another_type_is_no_defect_of_the_provider(steps_of, co
     read = await hosts.read(created)
 
     assert read.state == created.state
-    assert read.seen is Seen.UNCHECKED
+    assert read.status is ReadStatus.UNCHECKED
     assert read.diagnostics[0].summary == f'Cannot read the host "a" ({created.state["id"]})'
     assert said in read.diagnostics[0].text

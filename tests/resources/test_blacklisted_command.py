@@ -88,6 +88,19 @@ def test_wrong_scopes_and_patterns_are_refused_by_the_plan(project, console):
 
 
 @pytest.mark.parametrize(
+    ("ignored", "added"), [("org_id", "tenant_wide"), ("description", "no_description")]
+)
+def test_what_is_ignored_may_contradict_what_is_declared(applied, console, ignored, added):
+    row = {"id": "blk_format", "org_id": "org_main", "description": "formats"}
+    engine = applied(entries(format=row), console)
+    del row[ignored]
+    changed = row | {added: True, "lifecycle": {"ignore_changes": [ignored]}}
+    [refused] = engine.plan_run(program=entries(format=changed), expect={1}).errors
+    assert refused["summary"].startswith(f"Both {ignored} and {added} = true")
+    assert "ignore_changes" in refused["detail"]
+
+
+@pytest.mark.parametrize(
     ("row", "declared", "scopes"),
     [
         ("wipe", {"pattern": "new"}, ("tenant-wide", "tenant-wide")),
@@ -161,6 +174,15 @@ async def test_planning_an_adoption_says_what_it_does(steps_of, console, declare
     shown = {name: row.get(name) for name in ("pattern", "description", "org_id")}
     assert {name: plan.planned[name] for name in shown} == shown | declared
     assert "doc_1" in told.detail
+
+
+async def test_a_row_is_adopted_once_in_a_run(steps_of, one_run):
+    rows = steps_of("blacklisted_command")
+    rows.provider = one_run()
+    adopted, refused = [await rows.create(id="blk_format") for _ in range(2)]
+    assert adopted.state["id"] == "blk_format"
+    said = "Another resource holds the blacklisted command blk_format already"
+    assert (errors(refused), refused.state) == ([said], None)
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)

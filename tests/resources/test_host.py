@@ -51,6 +51,19 @@ def test_a_host_that_is_there_fails_or_is_adopted(project, console):
     assert len(console.rows("hosts")) == 3
 
 
+@ON_TERRAFORM
+def test_a_name_that_is_null_late_fails_its_host_alone(project, console):
+    late = {
+        "none": {"name": '${opsconsole_host.first.id == "" ? "x" : null}'},
+        "beside": {"name": "beside", "knowledge": "${opsconsole_host.first.id}"},
+    }
+    engine = project(program(host={"first": {"name": "first"}, **late}), console)
+    [error] = engine.apply(expect={1}).errors
+    assert error["address"] == "opsconsole_host.none"
+    assert "name is required" in error["summary"]
+    assert sorted(row["name"] for row in console.rows("hosts")) == ["beside", "first"]
+
+
 def test_an_abandoned_host_stays_on_the_console(applied, console):
     kept = {"deletion_policy": "abandon"}
     engine = applied(
@@ -141,6 +154,28 @@ def test_trimmed_value_is_reported(project, console):
     assert "' spaced '" in error["detail"] and "'spaced'" in error["detail"]
 
 
+@pytest.mark.parametrize("profile", ["sparse", "fickle"], indirect=True)
+def test_an_empty_array_may_be_shown_as_unset(applied, console):
+    """It is no difference, and no reason to replace an agent."""
+    console.create("hosts", id="hst_gate", name="gate")
+    host: dict[str, Any] = {"name": "web", "tags": ["env:prod"], "jump_host_ids": ["hst_gate"]}
+    engine = applied(program(host={"web": host}), console)
+    host |= {"tags": [], "jump_host_ids": []}
+    agent: dict[str, Any] = {
+        "host_id": "${opsconsole_host.web.id}",
+        "specialty_id": "spc_linux",
+        "name": "a",
+    }
+    attached = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
+    declared = program(host={"web": host}, agent={"a": agent}, agent_plugin={"disk": attached})
+    for arrays in ({}, {"credential_config": [], "accessible_credential_ids": []}):
+        agent |= arrays
+        assert engine.apply(program=declared).errors == []
+        engine.plan_run(expect={0})
+    assert console.rows("hosts")[-1].get("tags", []) == []
+    assert len(console.rows("agents")) == 1
+
+
 def test_a_description_can_be_made_null_and_a_tag_may_have_no_value(applied, console):
     host = {"name": "web", "tags": ["retired:", "env:prod"]}
     row = {"id": "blk_format", "no_description": True}
@@ -177,6 +212,27 @@ async def test_host_that_the_declaration_followed_is_not_replaced(steps_of, cons
     assert changed.replace == ("external_id",)
     replacing = f'Replacing the host "web" ({created.state["id"]}) archives every agent'
     assert any(item.startswith(replacing) for item in warnings(changed))
+
+
+def test_what_was_ignored_is_no_declaration_yet_and_what_was_declared_stays_one(applied, console):
+    """An apply has the declarations that its plan ignored."""
+    declared = {"name": "web", "external_id": "one"}
+
+    def host(*ignored: str, **values: str) -> dict[str, Any]:
+        return program(host={"web": declared | values | {"lifecycle": {"ignore_changes": ignored}}})
+
+    engine = applied(host("external_id"), console)
+    [row] = console.rows("hosts")
+    console.change("hosts", row["id"], external_id="theirs")
+    engine.apply(program=host("external_id", knowledge="of one change"))
+    plan = engine.plan(program=host(knowledge="of one change"))
+    assert plan.actions == {}
+    assert plan.run.warned("The console itself changed external_id of the host")
+
+    declared["external_id"] = "two"
+    engine.apply(program=host("external_id", knowledge="of another change"))
+    plan = engine.plan(program=host(knowledge="of another change"))
+    assert plan.actions == {"opsconsole_host.web": ["delete", "create"]}
 
 
 UNREADABLE = Profile(name="unreadable", summary="Refuses the empty update.", empty_update="refused")
@@ -356,7 +412,7 @@ async def test_a_host_that_moves_within_a_run_of_terraform_is_told_and_not_delet
     twins = [hosts.config(name=name) for name in (UNKNOWN, UNKNOWN, "twin", "twin")]
     told = [item for twin in twins for item in (await hosts.plan(None, twin)).diagnostics]
     assert [item.summary for item in told] == ['Two new hosts are named "twin"']
-    hosts.provider.session.plans_whole = True
+    hosts.provider.session.sees_whole_plan = True
     assert warnings(await hosts.plan(None, config)) == warnings(await hosts.plan(web, None)) == []
 
     assert (await hosts.create(name="web")).state["id"] == host_id
@@ -365,7 +421,7 @@ async def test_a_host_that_moves_within_a_run_of_terraform_is_told_and_not_delet
     hosts.provider = beside
     left = await hosts.delete(web)
     assert (left.state, warnings(left)) == (None, [f'The host "web" ({host_id}) is not deleted'])
-    assert hosts.provider.session.learned(HostDeletions).ended == {host_id}, "nobody waits for it"
+    assert hosts.provider.session.singleton(HostDeletions).ended == {host_id}, "nobody waits for it"
     assert len(console.rows("hosts")) == 1
 
 

@@ -154,7 +154,7 @@ async def test_a_row_without_a_verdict_is_not_sent(steps_of, console):
     assert console.request_counts() == {"host_import": 1}
 
 
-@pytest.mark.parametrize("index", [None, "1", True, 1.0])
+@pytest.mark.parametrize("index", [None, "1", True, 1.5])
 def test_a_verdict_without_an_index_does_not_hide_its_neighbours(index):
     assert told(3, (0, "a"), (index, "b"), (2, "c")) == ["a", None, "c"]
     assert told(3, (index, "a"), (2, "b"), (3, "c")) == [None, "b", "c"]

@@ -68,6 +68,42 @@ def test_two_declarations_that_adopt_one_object(native):
     assert "opsconsole_blacklisted_command.a" in result.text
 
 
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_what_is_only_released_may_be_taken_by_another_address(native, forgotten):
+    specialty, command = "opsconsole_specialty", "opsconsole_blacklisted_command"
+    row = {"id": "blk_format"}
+    native.apply({specialty: {"a": {"key": "linux-server"}}, command: {"a": row}})
+    taken = {specialty: {"b": {"key": "linux-server"}}, command: {"b": row}}
+    removed = {
+        "removed": [
+            {"from": f"{kind}.a", "lifecycle": {"destroy": False}} for kind in taken if forgotten
+        ]
+    }
+    native.write(taken, **removed)
+    refused = native.run("apply", "-auto-approve", f"-target={specialty}.b", expect=1).text
+    assert f"{specialty}.a and {specialty}.b are the same" in refused
+    native.apply(taken, **removed)
+    assert native.addresses() == [f"{command}.b", f"{specialty}.b"]
+    assert native.actions() == {}
+
+
+def test_what_is_deleted_may_not_be_taken(native):
+    deleted = {"key": "linux-server", "deletion_policy": "delete"}
+    native.apply({"opsconsole_specialty": {"a": deleted}})
+    refused = native.run_plan({"opsconsole_specialty": {"b": deleted}}, expect=1).text
+    assert "opsconsole_specialty.a and opsconsole_specialty.b are the same" in refused
+
+
+def test_what_is_forgotten_may_be_imported_again(native):
+    host_id = one_host(native)
+    forget = {"from": f"{HOST}.a", "lifecycle": {"destroy": False}}
+    imported = {"to": f"{HOST}.b", "id": host_id}
+    native.write({HOST: {"b": {"name": "a"}}}, **{"removed": [forget], "import": [imported]})
+    native.run("apply", "-auto-approve")
+    assert native.addresses() == [f"{HOST}.b"]
+    assert native.attributes(f"{HOST}.b")["id"] == host_id
+
+
 def test_a_specialty_whose_key_is_known_late_and_that_another_address_holds(native):
     result = native.apply(
         {

@@ -92,13 +92,12 @@ def test_a_create_may_arrive_within_900_seconds_or_if_its_time_is_not_known(sent
 
 
 @pytest.mark.parametrize(("begins", "seconds"), [(9, 3), (0.5, 4), (1.5, 5)])
-def test_a_host_is_waited_for_three_quiet_seconds(console, monkeypatch, begins, seconds):
-    monkeypatch.setattr(deletions, "_PATIENCE", 3)
+def test_a_host_is_waited_for_three_quiet_seconds(console, begins, seconds):
     loop = VirtualLoop()
 
     async def wait(times: int) -> list[bool]:
         provider = ConfiguredProvider(Settings.from_values(console.provider_settings, {}))
-        hosts = provider.session.learned(deletions.HostDeletions)
+        hosts = provider.session.singleton(deletions.HostDeletions)
         loop.call_later(begins, setattr, provider.session, "deletes_begun", 1)
         # The end of another deletion, or of one that was known before, wakes nobody.
         hosts.end("hst_0")

@@ -155,6 +155,7 @@ async def test_lists(server, connect, answer, arguments, line):
     [
         ({"has_more": False}, None),
         ({"has_more": False, "total_count": 1}, None),
+        ({"has_more": False, "total_count": 1.0}, None),
         ({"has_more": False, "total_count": None}, None),
         ({"total_count": 1}, None),
         ({"has_more": None, "total_count": 1}, None),
@@ -309,8 +310,8 @@ async def test_fields_of_a_verdict_that_cannot_be_read_do_not_hide_its_neighbour
         answer(
             body={
                 "dry_run": "true",
-                "counts": {"created": "1", "failed": True, "updated": 2},
-                "results": [{"index": "0", "status": 1, "id": "", "error": []}, {"index": 1}],
+                "counts": {"created": "1", "failed": True, "skipped": 1.5, "updated": 2.0},
+                "results": [{"index": "0", "status": 1, "id": "", "error": []}, {"index": 1.0}],
             }
         ),
     )

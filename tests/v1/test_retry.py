@@ -11,7 +11,7 @@ import pytest
 from opsconsole.errors import AnswerLost, NotSent, Problem, ServerError, Unauthorized
 from opsconsole.v1 import retry
 from opsconsole.v1.limiter import HeldBack
-from opsconsole.v1.retry import LONGEST_OBEYED, REST, OutOfTime, retry_after
+from opsconsole.v1.retry import COOL_DOWN, LONGEST_OBEYED, OutOfTime, retry_after
 
 ERROR = {"code": "ANY", "message": "no", "request_id": "req_1"}
 TRIES = 5
@@ -217,9 +217,9 @@ async def test_a_console_that_lets_calls_run_out_of_time_is_left_alone_for_a_whi
         with pytest.raises(NotSent, match="no call was made"):
             await console.call("blacklist_get", "one")
     assert client.calls.total() == 1
-    clock.now += REST
+    clock.now += COOL_DOWN
     await runs_out_of_time()
-    clock.now += REST - 1
+    clock.now += COOL_DOWN - 1
     with pytest.raises(NotSent, match="no call was made"):
         await console.call("blacklist_get", "one")
     assert client.calls.total() == 2

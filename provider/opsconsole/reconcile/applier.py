@@ -37,11 +37,11 @@ async def apply_plan(
     listener: ApplyListener,
     watch: Callable[[Providers], None] = lambda providers: None,
 ) -> ApplyResult:
-    """Apply a plan. Also after an error, state holds the changes that succeeded.
+    """Apply a plan; after an error, state holds the changes that succeeded.
 
     Args:
-        watch: Receives the providers before the first request. Stopping them begins nothing more;
-            steps in flight are finished and kept.
+        watch: Receives the providers before the first request. After their `stop`, no step begins;
+            steps in flight finish and are kept.
 
     Raises:
         UserError: Changes cannot be made durable, or an output cannot be evaluated.
@@ -80,7 +80,7 @@ def _catch_up(stack: OpenedStack, plan: Plan, providers: Providers) -> None:
     if plan.moved:
         from opsconsole.reconcile.moves import carry_out_moves
 
-        # Moves come first: the plan names what it read by the addresses after them.
+        # Moves come first: the plan names its reads by the addresses after them.
         carry_out_moves(state, plan.moved)
     for item in plan.refreshed:
         address, deposed = instance_and_key(item.address)
@@ -105,7 +105,7 @@ def _catch_up(stack: OpenedStack, plan: Plan, providers: Providers) -> None:
 
 
 def _keep_declaration(state: State, change: Change, providers: Providers) -> None:
-    """Put into state what the program declares beside the values of an unchanged instance."""
+    """Put provider, dependencies and replacement order of an unchanged instance into state."""
     stored = state.get(change.address)
     if stored is None:
         return
@@ -126,21 +126,24 @@ def _keep_declaration(state: State, change: Change, providers: Providers) -> Non
 
 
 async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) -> ApplyResult:
-    """Carry out the steps of a plan, and keep what they changed beside their own instances."""
     providers = worker.providers
     for key in {change.provider for change in plan.acting() if change.provider}:
-        # After a crash between a write and its answer, the next run settles the write by its
-        # intent.
+        # A write whose answer a crash cuts off is settled by its intent in the next run.
         providers.of(key).session.before_write = worker.note_intents
     # This precedes every creation, as no creation may get an object that is in state.
     _introduce_state(worker)
+    for change in plan.changes:
+        # Another address may take what this plan forgets.
+        opened = providers.by_key.get(change.provider)
+        if change.action is Action.FORGET and opened is not None and change.before is not None:
+            opened.session.holders[change.type_name].pop(change.before["id"], None)
     limits = (item.session.settings.max_concurrency for item in providers.opened)
     ordered = order_steps(plan.changes, providers.console_of)
     applied = await Executor(ordered, worker, listener, min(limits, default=1)).run()
     if applied.rerouted and not providers.stopped:
         applied.diagnostics += await _read_rerouted(worker, applied.rerouted)
     # Before the outputs, which may refer to these values.
-    _take_answers(worker)
+    _update_from_answers(worker)
     applied.diagnostics += _report_unguarded(providers)
     return applied
 
@@ -163,8 +166,8 @@ def _introduce_state(worker: StepWorker) -> None:
                 lifecycle.note_existing(stored.attributes, name)
 
 
-def _take_answers(worker: StepWorker) -> None:
-    """Keep values of other resources that the answers to writes showed."""
+def _update_from_answers(worker: StepWorker) -> None:
+    """Keep the values of other resources that the answers to writes showed."""
     providers = worker.providers
     answers = {
         (providers.console_of(key), *identity): (provider, answer)
@@ -177,7 +180,7 @@ def _take_answers(worker: StepWorker) -> None:
             continue
         provider, answer = answers[identity]
         request = ReadRequest(item.before, item.stored.private, item.address)
-        outcome = provider.resources[item.type_name].take_answer(request, answer)
+        outcome = provider.resources[item.type_name].update_from_answer(request, answer)
         if (outcome.state, outcome.private) != (item.before, item.stored.private):
             values = outcome.state or {}
             worker.keep_instance(
@@ -208,10 +211,10 @@ async def _read_rerouted(worker: StepWorker, rerouted: Collection[Identity]) -> 
 
 
 def _report_unguarded(providers: Providers) -> list[Diagnostic]:
-    """Fail a run whose dry runs were ignored."""
+    """Return an error if a console ignored a dry run."""
     if not any(item.session.dry_runs.ignored for item in providers.opened):
         return []
-    # The error is about the run and names no host: on a host it would taint what exists.
+    # The error is about the run and names no host: on a host it would taint the host.
     diagnostic = error(
         "The console imported what was sent as a dry run",
         "What it created is kept in state, and no further host was sent. A dry run does not "

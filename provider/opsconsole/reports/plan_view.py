@@ -1,4 +1,4 @@
-"""A plan as readers see it."""
+"""The content of a plan for readers."""
 
 from __future__ import annotations
 
@@ -23,16 +23,7 @@ from opsconsole.reports.plan_parts import (
     visible_changes,
 )
 from opsconsole.reports.terminal import dedupe_diagnostics
-from opsconsole.reports.view import (
-    SAME,
-    GraphItem,
-    Row,
-    Section,
-    Style,
-    View,
-    group_rows,
-    moment,
-)
+from opsconsole.reports.view import SAME, GraphItem, Row, Section, Style, View, group_rows, moment
 from opsconsole.text import natural_order, plural, printable, short_type
 
 _MOVE: Final = Style("info", "→", "move or read", 60, meaning="Nothing on the console changes.")
@@ -59,7 +50,7 @@ PLAN_STYLES: Final = {
 
 
 def make_view(plan: Plan, *, title: str = "", timestamp: str = "") -> View:
-    """Return what readers see of a plan.
+    """Return the content of a plan.
 
     Args:
         title: The name of the stack or program.
@@ -69,12 +60,12 @@ def make_view(plan: Plan, *, title: str = "", timestamp: str = "") -> View:
     outputs = [output for output in plan.outputs if output.action is not Action.NO_OP]
     width = max((len(output.name) for output in outputs), default=0)
     lines = [line for output in outputs for line in output_lines(output, width)]
-    mark, style, headline, lede = _headline(plan)
+    mark, style, headline, subline = _headline(plan)
     return View(
         kind="Plan",
         title=title,
         headline=headline,
-        lede=lede,
+        subline=subline,
         style=style,
         mark=mark,
         facts=tuple(_facts(plan, timestamp)),
@@ -86,17 +77,16 @@ def make_view(plan: Plan, *, title: str = "", timestamp: str = "") -> View:
 
 
 def _style_of(change: Change) -> Style:
-    """Return the style of the plan for an instance."""
     if change.action is Action.NO_OP and change.acts:
         return _MOVE
     return PLAN_STYLES[change.action]
 
 
 def _headline(plan: Plan) -> tuple[str, Style, str, str]:
-    """Return mark, style, headline and lede."""
+    """Return mark, style, headline and subline."""
     if has_error(plan.diagnostics):
-        lede = "The changes below were planned before the error."
-        return "❌", PLAN_STYLES[Action.DELETE], "Planning failed", lede
+        subline = "The changes below were planned before the error."
+        return "❌", PLAN_STYLES[Action.DELETE], "Planning failed", subline
     if plan.mode == "refresh-only":
         objects = plural(len(plan.drift), "object")
         headline = f"{objects} differ{'s' if len(plan.drift) == 1 else ''} from state"
@@ -106,8 +96,8 @@ def _headline(plan: Plan) -> tuple[str, Style, str, str]:
     first, _, rest = plan_summary(plan.counts, plan.changes).partition(". ")
     styles = map(_style_of, plan.changes)
     gravest = min(styles, key=lambda style: style.rank, default=SAME)
-    lede = " ".join(filter(None, (rest, describe_no_requests(plan))))
-    return "⚠️" if plan.counts.destroy else "📋", gravest, first.removesuffix("."), lede
+    subline = " ".join(filter(None, (rest, describe_no_requests(plan))))
+    return "⚠️" if plan.counts.destroy else "📋", gravest, first.removesuffix("."), subline
 
 
 def _facts(plan: Plan, timestamp: str) -> Iterator[tuple[str, str]]:
@@ -145,7 +135,7 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> tuple[Section, ...]:
         differing = tuple(_drift_row(item, number) for number, item in enumerate(drift))
         meaning = "The console holds other values than state."
         sections.append(Section("s-drift", "Differs from state", meaning, _MOVE, differing))
-    return tuple(sorted(sections, key=lambda section: section.quiet))
+    return tuple(sorted(sections, key=lambda section: section.is_quiet))
 
 
 def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> Row:
@@ -159,7 +149,7 @@ def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> Row:
         remarks=tuple(remarks_on(change)),
         diff=tuple(diff_of(change)),
         children=tuple((printable(item.address), label_of(item)) for item in cascaded),
-        fate=cascade_effect(*(item.type_name for item in cascaded)),
+        children_effect=cascade_effect(*(item.type_name for item in cascaded)),
     )
 
 

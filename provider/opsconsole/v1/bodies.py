@@ -83,7 +83,13 @@ def _with_id(entry: dict[str, Any]) -> dict[str, Any]:
     return entry
 
 
+def _whole(value: Any) -> Any:
+    # JSON has one type of number: 1.0 is an integer, too.
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 _OrNone = _lenient(None)
+_Integer = Annotated[int, BeforeValidator(_whole)]
 _SHORTEN = AfterValidator(partial(shorten, most=_MAX_TEXT_LENGTH))
 _Text = Annotated[str, _SHORTEN]
 _Word = Annotated[str, StringConstraints(min_length=1), _SHORTEN]
@@ -98,11 +104,7 @@ class AnswerBody(BaseModel):
 
     @classmethod
     def read(cls, answer: Mapping[str, Any]) -> Self:
-        """Return an answer as this body.
-
-        Raises:
-            WrongShape: It is another one.
-        """
+        """Return an answer as this body; raise WrongShape if it is another one."""
         try:
             return cls.model_validate(answer)
         except ValidationError as error:
@@ -132,7 +134,6 @@ class ErrorBody(AnswerBody):
     details: Annotated[dict[str, Any], AfterValidator(_short), _lenient({})] = {}
 
     def problem(self, status: int) -> Problem:
-        """Return the error's content, beside its status."""
         errors = tuple((one.field, one.message) for one in self.errors[:_MAX_ENTRIES])
         return Problem(
             status, self.code, self.message, self.request_id, self.field, errors, self.details
@@ -146,14 +147,14 @@ class ListEnvelope(AnswerBody):
     object: Literal["list"] = "list"
     data: list[Annotated[dict[str, Any], AfterValidator(_with_id)]]
     has_more: bool | None = None
-    total_count: int | None = None
+    total_count: _Integer | None = None
 
 
 class RowResult(AnswerBody):
-    """The verdict on one row of an import; None: absent, not as documented, or no usable id."""
+    """The verdict on one row of an import; an absent or unusable member is None."""
 
     title = "verdict"
-    index: Annotated[int | None, _OrNone] = None
+    index: Annotated[_Integer | None, _OrNone] = None
     status: Annotated[_Text | None, _OrNone] = None
     id: Annotated[_Id | None, _OrNone] = None
     error: Annotated[_Text | None, _OrNone] = None
@@ -165,7 +166,7 @@ class ImportResult(AnswerBody):
     Attributes:
         dry_run: Only `True` means that nothing was imported.
         stopped: Whether the console stopped at a row that failed.
-        counts: `created`, `updated`, `skipped`, `failed`, as far as the answer holds them.
+        counts: `created`, `updated`, `skipped` and `failed`, if the answer has them.
         results: The verdicts in the order of the answer. The base of their `index`, and whether
             rows after a stop are listed, are not shown.
     """
@@ -174,7 +175,7 @@ class ImportResult(AnswerBody):
     object: Literal["import_result"] = "import_result"
     dry_run: Annotated[bool, _lenient(False)] = False
     stopped: Annotated[bool, _lenient(False)] = False
-    counts: Annotated[dict[str, int], _each(int), _lenient({})] = {}
+    counts: Annotated[dict[str, _Integer], _each(_Integer), _lenient({})] = {}
     results: list[RowResult]
 
 

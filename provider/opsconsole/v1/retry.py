@@ -41,10 +41,7 @@ def _is_passing(problem: ConsoleError) -> bool:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a Retry-After header asks to wait, or None.
-
-    It holds seconds or an HTTP date (RFC 9110, 10.2.3).
-    """
+    """Return the seconds that a Retry-After header asks to wait, or None (RFC 9110, 10.2.3)."""
     value = headers.get("retry-after", "").strip()
     if not value:
         return None
@@ -61,13 +58,13 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def _timestamp(value: str) -> float | None:
     try:
         moment = parsedate_to_datetime(value)
-        # HTTP dates are UTC, also those of the older form that names no zone (RFC 9110, 5.6.7).
+        # HTTP dates are UTC; the older form names no zone (RFC 9110, 5.6.7).
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
 
 
-REST = 10.0
+COOL_DOWN = 10.0
 """Seconds in which no call is made, after calls ran into their time limit, or after the console
 refused every call for too long."""
 
@@ -89,7 +86,7 @@ class CircuitBreaker:
         self._timeout = timeout
         self._clock = clock
         self._refusal: Unauthorized | TooManyRequests | None = None
-        self._refused_until = self._rest_until = 0.0
+        self._refused_until = self._cool_until = 0.0
         self._silent = False
         self._silent_since: float | None = None
 
@@ -97,17 +94,16 @@ class CircuitBreaker:
         """Raise if a call would fail for the same reason as earlier calls.
 
         Raises:
-            Unauthorized: the credentials were refused before; `already_reported` is true.
-            TooManyRequests: the console refuses every call, for longer than a call may wait.
-            NotSent: the console has just let calls run into their time limit. Thousands more would
-                take hours and show nothing new.
+            Unauthorized: The credentials were refused before; `already_reported` is true.
+            TooManyRequests: The console refuses every call, for longer than a call may wait.
+            NotSent: Calls have just run into their time limit; thousands more would take hours.
         """
         refusal, now = self._refusal, self._clock()
         if refusal is not None and now < self._refused_until:
             again = type(refusal)(refusal.problem, str(operation), refusal.remedy)
             again.already_reported = True
             raise again
-        if self._silent and now < self._rest_until:
+        if self._silent and now < self._cool_until:
             raise NotSent(
                 "The console gave no answer to the calls before; no call was made.",
                 "Check base_url, the network, and whether the console is up.",
@@ -123,12 +119,11 @@ class CircuitBreaker:
         self._refused_until = self._clock() + seconds
 
     def note_answer(self) -> None:
-        """Note that the console answers."""
         self._silent = False
         self._silent_since = None
 
     def next_delay(self, problem: ConsoleError, tried: int, *, idempotent: bool) -> float | None:
-        """Return the seconds to wait before a call's next try, None where it has none.
+        """Return the seconds to wait before a call's next try, or None if there is none.
 
         A console is silent if one call used up its tries without any answer, or if no answer came
         for as long as that takes. Until it answers again, each further call gets one try. After a
@@ -156,7 +151,7 @@ class CircuitBreaker:
             if delay is None and unanswered:
                 self._silent = tried > self._retries
         if delay is None and out_of_time:
-            self._rest_until = now + REST
+            self._cool_until = now + COOL_DOWN
         return delay
 
     def _delay(self, problem: ConsoleError, tried: int, *, idempotent: bool) -> float | None:

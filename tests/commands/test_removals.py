@@ -1,4 +1,4 @@
-"""What a run refuses, forces or orders, so that nothing is taken away unasked."""
+"""What a run refuses, forces or orders, so that nothing is removed unasked."""
 
 from typing import Any
 
@@ -14,15 +14,19 @@ def writes(native: Any) -> list[str]:
 
 def test_prevent_destroy_refuses_a_replacement_and_a_removal(native):
     kept = {"name": "web", "lifecycle": {"prevent_destroy": True}}
-    native.apply({"opsconsole_host": {"web": {**kept, "external_id": "one"}}})
-    replaced = native.run_plan(
-        {"opsconsole_host": {"web": {**kept, "external_id": "two"}}}, expect=1
-    )
+    resources = host_with_agent(specialty_id="${opsconsole_specialty.database.id}")
+    resources["opsconsole_host"]["web"] = {**kept, "external_id": "one"}
+    specialty = {"key": "database", "deletion_policy": "delete"}
+    native.apply({**resources, "opsconsole_specialty": {"database": specialty}})
+    resources["opsconsole_host"]["web"] = {**kept, "external_id": "two"}
+    resources["opsconsole_agent"]["a"]["specialty_id"] = "spc_linux"
+    replaced = native.run_plan(resources, expect=1)
     destroyed = native.run("destroy", "-auto-approve", "-force", expect=1)
     for run, verb in ((replaced, "replaced"), (destroyed, "destroyed")):
         assert (
             f"opsconsole_host.web would be {verb}, which its lifecycle.prevent_destroy" in run.text
         )
+        assert "cannot be deleted" not in run.text, "the agent would follow the host"
     assert len(native.console.rows("hosts")) == 1
 
 
