@@ -51,19 +51,6 @@ def test_a_host_that_is_there_fails_or_is_adopted(project, console):
     assert len(console.rows("hosts")) == 3
 
 
-@ON_TERRAFORM
-def test_a_name_that_is_null_late_fails_its_host_alone(project, console):
-    late = {
-        "none": {"name": '${opsconsole_host.first.id == "" ? "x" : null}'},
-        "beside": {"name": "beside", "knowledge": "${opsconsole_host.first.id}"},
-    }
-    engine = project(program(host={"first": {"name": "first"}, **late}), console)
-    [error] = engine.apply(expect={1}).errors
-    assert error["address"] == "opsconsole_host.none"
-    assert "name is required" in error["summary"]
-    assert sorted(row["name"] for row in console.rows("hosts")) == ["beside", "first"]
-
-
 def test_an_abandoned_host_stays_on_the_console(applied, console):
     kept = {"deletion_policy": "abandon"}
     engine = applied(

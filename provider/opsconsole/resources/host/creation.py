@@ -63,9 +63,6 @@ class BulkCreate:
         """Create a host for each request; one bad row never fails its neighbours."""
         org_id = self._session.settings.org_id
         rows = [ImportRow(item, creation_fields(HOST, item.config, org_id)) for item in requests]
-        # Terraform checks no value that becomes known during the apply.
-        await self._report_reason([row for row in rows if "name" not in row.fields], _NAMELESS)
-        rows = [row for row in rows if "name" in row.fields]
         for row in rows:
             self._named.setdefault(row.fields["name"], []).append(row.holder)
         size = self._imports.chunk_size
@@ -300,7 +297,6 @@ def _take_verdicts(rows: Sequence[ImportRow], result: ImportResult) -> None:
         row.verdict = verdict
 
 
-_NAMELESS = error("name is required", "Declare it, and not as null.", ("name",))
 _NOTHING_MORE_SENT = error(DRY_RUN_IMPORTED, "Nothing more is sent in this run.")
 _CREATED_BY_DRY_RUN = warning(
     DRY_RUN_IMPORTED,
