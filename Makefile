@@ -59,7 +59,7 @@ meetings: setup ## Run every generated meeting of two features, not the share th
 	@$(EVERYTHING) -m meetings $(TESTS)
 
 profiles: setup ## Run Terraform and the stand-in on every profile, and every real client
-	@$(EVERYTHING) tests/settings/test_profiles.py tests/standin/test_every_profile.py
+	@$(EVERYTHING) tests/settings/test_profiles.py tests/standin/test_real_clients.py::test_stacks_on_each_profile
 	@$(EVERYTHING) -m real_client tests
 
 parity: setup ## Compare thousands of random programs with Terraform

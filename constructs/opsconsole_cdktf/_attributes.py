@@ -27,7 +27,7 @@ Chosen = TypeVar("Chosen", bound=str)
 
 
 Definition: TypeAlias = Attribute | DataSourceDefinition | ProviderDefinition | ResourceDefinition
-"""What has attributes, nested ones too."""
+"""An owner of attributes, nested ones too."""
 
 
 class Holder(Protocol):
@@ -45,7 +45,7 @@ class Described(Protocol):
 
 
 class Named:
-    """A descriptor that knows its name and what it is for."""
+    """A descriptor with its name and its description."""
 
     name = ""
     _attribute: Attribute
@@ -74,7 +74,7 @@ class Output(Named, Generic[Out]):
             token = tokens[self.name] = self._token(construct, self.name)
             tree: Tree | None = getattr(construct, "_tree", None)
             if tree is not None and isinstance(token, str):
-                tree.handed_out[token] = (construct, self.name)
+                tree.token_owners[token] = (construct, self.name)
         return tokens[self.name]
 
     def __set__(self, construct: Any, value: Never) -> None:
@@ -85,7 +85,7 @@ class Declarable(Named, Generic[In]):
     """An attribute that may be declared."""
 
     def check(self, value: Any) -> Any:
-        """Return `value` as it is synthesised; TypeError or ValueError where it cannot be."""
+        """Return `value` as it is synthesised; raise TypeError or ValueError for a wrong one."""
         return check_value(self._attribute.kind, self._attribute.bounds, value)
 
     def __set__(self, construct: Holder, value: In | None) -> None:
@@ -93,7 +93,7 @@ class Declarable(Named, Generic[In]):
 
 
 class Argument(Declarable[In], Output[Out], Generic[Out, In]):
-    """An attribute that may be declared; reading it gives a token for what Terraform knows."""
+    """An attribute that may be declared; reading it gives a token for the value in Terraform."""
 
 
 class Setting(Declarable[In]):
@@ -145,7 +145,7 @@ class Reset:
 
 
 def _getter(method: str) -> Callable[[Any, str], Any]:
-    """Return what gets the token of an attribute by a method of cdktf."""
+    """Return a function that gets the token of an attribute by a method of cdktf."""
     return lambda construct, name: jsii.invoke(construct, method, [name])
 
 
@@ -171,14 +171,14 @@ ChosenSetting: TypeAlias = Setting[Chosen | cdktf.IResolvable]
 """A string among the provider's settings, of a fixed set."""
 
 
-# What the console supplies, by type.
+# Attributes that the console supplies, by type.
 text_output = partial(Output[str], token=_string)
 whole_output = partial(Output[int], token=_number)
 flag_output = partial(Output[cdktf.IResolvable], token=_boolean)
 texts_output = partial(Output[list[str]], token=_list)
 text_set_output = partial(Output[list[str]], token=_set)
 
-# What may be declared, by type.
+# Attributes that may be declared, by type.
 text = partial(Argument[str, str], token=_string)
 whole = partial(Argument[int, int | cdktf.IResolvable], token=_number)
 number = partial(Argument[float, int | float], token=_number)
@@ -223,7 +223,6 @@ class ObjectList(cdktf.ComplexList, Generic[FieldsT]):
         super().__init__(parent, attribute, False)
 
     def get(self, index: int) -> FieldsT:
-        """Return the tokens of the object at `index`, from 0."""
         return self._fields(self._parent, self._attribute, index)
 
 

@@ -1,11 +1,12 @@
 """Finds contradictions between the constructs of a stack, before any request.
 
 All problems are errors of one synthesis, each with the construct's path and source line. A value
-that a console may accept all the same is a warning. A value that only Terraform knows passes.
+that a console may accept is a warning. A value that only Terraform knows passes.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -29,12 +30,45 @@ def find_contradictions(tree: Tree, stack: cdktf.TerraformStack) -> list[str]:
     # Warnings only, as a console may accept these. A stack that is synthesised again is checked
     # again, and gets each of them once.
     for item, text in [*_hosts_of_one_name(here), *_jump_hosts(tree, here, None)]:
-        if (item, text) not in tree.remarked and _is_there(item):
-            tree.remarked.add((item, text))
+        if (item, text) not in tree.warned and _is_there(item):
+            tree.warned.add((item, text))
             line = f" ({item._place})" if item._place else ""
             cdktf.Annotations.of(item).add_warning(f"{text}{line}")
-    found = [*_find_duplicates(here), *_attachments(tree, here), *_jump_hosts(tree, here, False)]
-    return [f"{_place(item)}: {text}" for item, text in found if _is_there(item)]
+    problems = [
+        *_find_address_clashes(stack, here),
+        *_find_duplicates(here),
+        *_attachments(tree, here),
+        *_jump_hosts(tree, here, False),
+    ]
+    return [f"{_place(item)}: {text}" for item, text in problems if _is_there(item)]
+
+
+_OUTSIDE_ADDRESSES = re.compile(r"[^A-Za-z0-9_-]")
+"""The characters that the framework leaves out of an address."""
+
+
+def _find_address_clashes(
+    stack: cdktf.TerraformStack, here: Iterable[Resource]
+) -> Iterator[tuple[Resource, str]]:
+    """Yield each resource whose address is empty or taken: the framework keeps only the last."""
+    seen: dict[tuple[str, str], Resource] = {}
+    # The address of a resource further below holds a hash of its path.
+    for item in (item for item in here if item._scope is stack):
+        key = (item.TF_RESOURCE_TYPE, _OUTSIDE_ADDRESSES.sub("", item._id))
+        first = seen.setdefault(key, item)
+        if first is not item and not _is_there(first):
+            first = seen[key] = item
+        if not key[1] or first is not item:
+            # A program may have given it another one.
+            name = item.friendly_unique_id
+            if not name:
+                yield (
+                    item,
+                    f"its id {item._id!r} holds no letter, digit, '-' or '_' for its address",
+                )
+            elif first is not item and first.friendly_unique_id == name:
+                address = f"{item.TF_RESOURCE_TYPE}.{name}"
+                yield item, f"{address} is the address of {_place(first)} already"
 
 
 _KNOWN_BY = (
@@ -59,13 +93,7 @@ def _hosts_of_one_name(here: Iterable[Resource]) -> Iterator[tuple[Resource, str
 def _find_repeated(
     items: Iterable[Resource], name: str, *also: str
 ) -> Iterator[tuple[Resource, Any, Resource]]:
-    """Yield each item whose value another one before it has, with the value and that one.
-
-    Args:
-        items: Resources of one type.
-        name: The attribute.
-        also: Attributes that must be the same too.
-    """
+    """Yield each item with the value of `name` (and `also`) that an earlier one has too."""
     seen: dict[tuple[Any, ...], Resource] = {}
     for item in items:
         value = item._values.get(name)
@@ -96,7 +124,7 @@ def _attachments(tree: Tree, here: Iterable[Resource]) -> Iterator[tuple[Resourc
 def _jump_hosts(
     tree: Tree, here: Iterable[Resource], declared: bool | None
 ) -> Iterator[tuple[Resource, str]]:
-    """Yield each host with a jump host that declares this of `is_jump_host`."""
+    """Yield each host with a jump host whose declared `is_jump_host` is `declared`."""
     words = "does not declare is_jump_host" if declared is None else "declares is_jump_host false"
     for item, jump in _jumps(tree, here):
         if jump._values.get("is_jump_host") is declared:
@@ -104,7 +132,7 @@ def _jump_hosts(
 
 
 def _jumps(tree: Tree, here: Iterable[Resource]) -> Iterator[tuple[Resource, Resource]]:
-    """Yield each host with each jump host of it that is declared too."""
+    """Yield each host with each declared jump host of it."""
     for item in _of_type(here, HOST):
         for value in _literals(item._values.get("jump_host_ids")):
             jump = origin(tree, value)
@@ -131,7 +159,6 @@ def _place(item: Resource) -> str:
 
 
 def _is_there(item: Resource) -> bool:
-    """Return whether the construct is still in its scope."""
     # A program may remove a construct from its scope, and declare another one of the same id there.
     child = item._scope.node.try_find_child(item.node.id)
     return child is not None and child is item

@@ -1,7 +1,7 @@
-"""What every construct of this package has in common: values, tokens and synthesis.
+"""Values, tokens and synthesis of all constructs.
 
-Making a construct costs a single jsii call, which takes its attributes to Node, see
-`_elements.js`; Python keeps them too, to check declarations together.
+Making a construct costs a single jsii call, which takes its attributes to Node (`_elements.js`);
+Python keeps them too, to check declarations together.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType
@@ -28,7 +28,7 @@ Connection: TypeAlias = cdktf.SSHProvisionerConnection | cdktf.WinrmProvisionerC
 """How provisioners reach a machine."""
 
 Count: TypeAlias = int | float | cdktf.TerraformCount
-"""How many of a construct there are."""
+"""The number of instances of a construct."""
 
 Lifecycle: TypeAlias = cdktf.TerraformResourceLifecycle | dict[str, Any]
 """Terraform's `lifecycle` block."""
@@ -36,7 +36,7 @@ Lifecycle: TypeAlias = cdktf.TerraformResourceLifecycle | dict[str, Any]
 Provisioners: TypeAlias = Sequence[
     cdktf.FileProvisioner | cdktf.LocalExecProvisioner | cdktf.RemoteExecProvisioner
 ]
-"""What runs when a resource is made."""
+"""Actions to run when a resource is made."""
 
 
 class DataMetaArguments(TypedDict, total=False):
@@ -58,12 +58,20 @@ class MetaArguments(DataMetaArguments, total=False):
 
 load()
 
+_UNSEEN_TOKENS = {
+    "blurred number": "cdktf does not see a number of another construct directly beside a digit, "
+    "'-', '+', '.', '|' or 'e'. Write cdktf.Token.as_string(NUMBER) in its place.",
+    "list in parts": "a list of another construct is known to Terraform only. Write "
+    "cdktf.Fn.concat([LIST, …]) to add to it, and cdktf.Fn.element(LIST, 0) for an item.",
+}
+"""What `_elements.js` says of a token that the framework would not see, with the remedy."""
+
 _OURS = Path(__file__).parent
 _PACKAGE = __name__.partition(".")[0]
 
 
 def _no_such_attribute(construct: Declared, name: str) -> str:
-    from difflib import get_close_matches  # only what is wrong needs it
+    from difflib import get_close_matches  # needed for mistakes only
 
     close = get_close_matches(name, construct._arguments, n=1)
     hint = f", did you mean {close[0]}?" if close else ""
@@ -72,7 +80,7 @@ def _no_such_attribute(construct: Declared, name: str) -> str:
 
 
 def _refuse_unknown(kind: type[Declared]) -> Callable[..., None]:
-    """Return the constructor of `kind`; it names the argument which a misspelt one is like."""
+    """Return the constructor of `kind` with a check for misspelt arguments."""
     construct: Callable[..., None] = kind.__init__
     known = [*kind._arguments, *kind._META]
 
@@ -89,7 +97,7 @@ def _refuse_unknown(kind: type[Declared]) -> Callable[..., None]:
 
 
 def _place() -> str | None:
-    """Return FILE:LINE of the innermost caller under the working directory; None: there is none.
+    """Return FILE:LINE of the innermost caller under the working directory, or None.
 
     Files of this package and of installed ones do not count.
     """
@@ -119,17 +127,18 @@ def _relative(file: str, folder: str) -> str | None:
 
 
 class Declared:
-    """A construct's declared values and the tokens that were handed out.
+    """A construct's declared values and tokens.
 
-    Stands behind jsii's classes in the order of resolution, as the attributes of each construct
-    do: jsii looks through every member that stands before its own classes whenever a construct is
-    made, which would take longer than the rest of it.
+    Stands behind jsii's classes in the order of resolution, as the attributes of each construct do:
+    whenever a construct is made, jsii looks through every member before its own classes, which
+    would take longer than the rest.
     """
 
     _META: ClassVar[Collection[str]]
     """The names of the arguments that every construct of its kind takes."""
     _arguments: ClassVar[dict[str, Declarable[Any]]] = {}
     _scope: Construct
+    _id: str
     _tree: Tree
     _values: dict[str, Any]
     _tokens: dict[str, Any]
@@ -147,8 +156,23 @@ class Declared:
             cls.__init__ = _refuse_unknown(cls)  # type: ignore[method-assign]
 
     def _declare(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
+        if not isinstance(scope, Construct):
+            raise TypeError(f"{id_}: scope: expected a construct, got {type(scope).__name__}")
+        if not isinstance(id_, str):
+            raise TypeError(f"{scope.node.path}: id: expected a string, got {type(id_).__name__}")
         self._scope = scope
+        self._id = id_
         self._tokens = {}
+        # jsii would tell a page about its own types.
+        each = arguments.get("for_each")
+        if isinstance(each, (str, Mapping, Sequence, Set)):
+            raise TypeError(
+                f"{self._where(id_)}: for_each: expected an iterator, got {type(each).__name__}, "
+                "did you mean TerraformIterator.from_map or TerraformIterator.from_list?"
+            )
+        needed = arguments.get("depends_on")
+        if isinstance(needed, Sequence) and any(isinstance(item, str) for item in needed):
+            raise TypeError(f"{self._where(id_)}: depends_on: expected constructs, got str")
         self._values = {
             name: self._check_argument(name, arguments[name], id_)
             for name in self._arguments
@@ -180,6 +204,10 @@ class Declared:
     def _explain_failure(self, failure: RuntimeError, id_: str | None = None) -> Exception:
         """Return the error for a text that `_elements.js` refuses; any other failure as it is."""
         # jsii makes a RuntimeError of every error in Node: only the text tells them apart.
+        for problem, remedy in _UNSEEN_TOKENS.items():
+            _, found, name = str(failure).partition(f"{problem}: ")
+            if found:
+                return ValueError(f"{self._where(id_)}: {name.strip()}: {remedy}")
         _, refused, text = str(failure).partition("no token: ")
         if not refused:
             return failure
@@ -217,12 +245,18 @@ class Declared:
 
 
 def _text(value: Any) -> str:
-    """Return a value as JSON. An object that JSON cannot hold is a token, written as its text."""
+    """Return a value as JSON; an object that JSON cannot hold is a token, written as its text."""
     return json.dumps(value, default=cdktf.Token.as_string)
 
 
 def _meta_arguments(meta: dict[str, Any]) -> cdktf.TerraformMetaArguments | None:
-    return cdktf.TerraformMetaArguments(**meta) if meta else None
+    if not meta:
+        return None
+    # jsii knows no tuples.
+    given: dict[str, Any] = {
+        name: list(item) if isinstance(item, tuple) else item for name, item in meta.items()
+    }
+    return cdktf.TerraformMetaArguments(**given)
 
 
 class Resource(
@@ -253,7 +287,7 @@ class Resource(
         self._tree.add(self, scope)
 
     def _with_nulls(self) -> dict[str, Any]:
-        """Return the declared values, and a null that is written out where one must be given."""
+        """Return the declared values, and a null for each missing argument that must be given."""
         # The framework leaves out a None, and a required argument that is left out of a program
         # would be taken for forgotten.
         nulls = {name: "${null}" for name in self.NEEDED if name not in self._values}
@@ -286,7 +320,7 @@ class DataSource(
     metaclass=jsii.JSIIMeta,
     jsii_type=f"{NPM_PACKAGE}.DataSource",
 ):
-    """Something that the console is asked for. Arguments and errors are as in `Resource`."""
+    """A query to the console. Arguments and errors are as in `Resource`."""
 
     _META = DataMetaArguments.__annotations__
     TF_RESOURCE_TYPE: ClassVar[str]
@@ -304,9 +338,7 @@ class DataSource(
 class Provider(
     cdktf.TerraformProvider, Declared, metaclass=jsii.JSIIMeta, jsii_type=f"{NPM_PACKAGE}.Provider"
 ):
-    """The provider of a stack; further ones carry an alias. Arguments and errors are as in
-    `Resource`.
-    """
+    """The provider of a stack; further ones carry an alias. Arguments as in `Resource`."""
 
     _META = ("alias",)
     TF_RESOURCE_TYPE: ClassVar[str]

@@ -21,6 +21,7 @@ for (let number = 0; number < 1000; number++) {
 
 const LIST_TOKEN = /#\{TfToken\[[\w:.-]+\]\}/;
 const NUMBER_TOKEN = /[-|\d.+]+e[-|\d.eE+]+/g;
+const ONE_NUMBER_TOKEN = /-\d(?:\.\d+)?e\+\d{3}/g;
 
 const MAP_TOKENS = [Token.STRING_MAP_TOKEN_VALUE, Token.ANY_MAP_TOKEN_VALUE];
 
@@ -46,10 +47,47 @@ function isForeign(text, list) {
   }
 }
 
-// Throws where a text in `value` looks like a token and is none of this program: the framework
-// would put another value in its place, or fail.
+function isNumberToken(text) {
+  try {
+    const token = Tokenization.reverseNumber(parseFloat(text));
+    return token !== undefined && !(token instanceof Decoy);
+  } catch {
+    return false;
+  }
+}
+
+// Whether a number of this program stands beside a sign that the framework takes for a part of it.
+function isBlurred(text) {
+  return (text.match(NUMBER_TOKEN) ?? []).some((whole) =>
+    (whole.match(ONE_NUMBER_TOKEN) ?? []).some((one) => one !== whole && isNumberToken(one)),
+  );
+}
+
+// Whether a list of this program stands anywhere but alone: it is a list of one such text.
+function isListInParts(text, list) {
+  const [token] = text.match(LIST_TOKEN) ?? [];
+  if (token === undefined || (list?.length === 1 && token === text)) {
+    return false;
+  }
+  try {
+    const found = Tokenization.reverseList([token]);
+    return found !== undefined && !(found instanceof Decoy);
+  } catch {
+    return false;
+  }
+}
+
+// Throws where a text in `value` looks like a token and is none of this program, or holds a number
+// or a list that the framework does not see as it is: it would put another value in its place, or
+// fail.
 function checkTexts(name, value, list) {
   if (typeof value === "string") {
+    if (isBlurred(value)) {
+      throw new Error(`blurred number: ${name}`);
+    }
+    if (isListInParts(value, list)) {
+      throw new Error(`list in parts: ${name}`);
+    }
     if (MAP_TOKENS.includes(value) || isForeign(value, list)) {
       throw new Error(`no token: ${name}: ${JSON.stringify(value)}`);
     }

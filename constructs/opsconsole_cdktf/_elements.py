@@ -1,5 +1,4 @@
-"""Loads `_elements.js` into jsii's Node. It holds the classes of resources, data sources and the
-provider that the framework synthesises.
+"""Loads `_elements.js`, the classes that the framework synthesises, into jsii's Node.
 
 jsii loads packages of npm, each with a manifest of its classes. This package is packed when it is
 loaded, so that the file that people read is the one that runs.

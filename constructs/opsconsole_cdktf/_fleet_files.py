@@ -1,4 +1,4 @@
-"""Files of rows, read with the line of each: CSV, YAML, JSON. No field of a row here."""
+"""Files of rows, read with the line of each: CSV, YAML, JSON."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ from typing import Any
 import yaml
 
 from opsconsole.text import plural
-from opsconsole_cdktf._placed import BadRows, Placed
+from opsconsole_cdktf._placed import BadRows, PlacedRow
 
 _BLANK = " \t\r\n"
 _MERGE = "tag:yaml.org,2002:merge"
 _NOT_A_VALUE = (ValueError, LookupError, AttributeError, OverflowError)
-"""What the YAML reader raises for a text that has the form of a type and is not a value of it."""
+"""Errors of the YAML reader for a text that has the form of a type and is not a value of it."""
 
 
 def csv_rows(
     path: str | PathLike[str], problems_of: Callable[[Sequence[str]], list[str]]
-) -> list[Placed]:
+) -> list[PlacedRow]:
     """Return the rows of a CSV file, whose first line names the columns.
 
     Args:
-        path: The file.
         problems_of: Returns the problems of the names of the columns.
     """
     reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
-    found: list[Placed] = []
+    rows: list[PlacedRow] = []
     try:
         columns = [name.strip() for name in next(reader, [])]
         twice = next((name for name in columns if columns.count(name) > 1), None)
@@ -53,13 +52,13 @@ def csv_rows(
                 given = plural(len(cells), "cell")
                 raise BadRows(f"{place}: {given} for {plural(len(columns), 'column')}")
             row = {name: cell.strip() for name, cell in zip(columns, cells, strict=True)}
-            found.append(Placed(place, {name: cell or None for name, cell in row.items()}))
+            rows.append(PlacedRow(place, {name: cell or None for name, cell in row.items()}))
     except csv.Error as failure:
         raise BadRows(f"{path}:{reader.line_num}: {failure}") from None
-    return found
+    return rows
 
 
-def yaml_rows(path: str | PathLike[str]) -> list[Placed]:
+def yaml_rows(path: str | PathLike[str]) -> list[PlacedRow]:
     """Return the rows of a YAML file: a list of rows, or a mapping of keys to rows."""
     loader = yaml.CSafeLoader(_text(path))
     try:
@@ -87,7 +86,7 @@ def _nodes(path: str | PathLike[str], document: Any) -> Iterator[tuple[Any, Any]
         raise BadRows(f"{path}: expected a list of rows, or a mapping of keys to rows")
 
 
-def _of_node(loader: Any, path: str | PathLike[str], key: Any, node: Any) -> Placed:
+def _of_node(loader: Any, path: str | PathLike[str], key: Any, node: Any) -> PlacedRow:
     place = f"{path}:{(key or node).start_mark.line + 1}"
     for part in _parts(node):
         if isinstance(part, yaml.MappingNode):
@@ -100,7 +99,7 @@ def _of_node(loader: Any, path: str | PathLike[str], key: Any, node: Any) -> Pla
 
 
 def _parts(node: Any) -> Iterator[Any]:
-    """Yield a node and all that it holds, each once."""
+    """Yield a node and all nodes in it, each once."""
     seen: set[int] = set()
     waiting = [node]
     while waiting:
@@ -142,7 +141,7 @@ def _refuse_no_value(loader: Any, path: str | PathLike[str], node: Any) -> None:
         raise BadRows(f"{place}: {node.value!r}: {failure}: quote it, if it is text") from None
 
 
-def json_rows(path: str | PathLike[str]) -> list[Placed]:
+def json_rows(path: str | PathLike[str]) -> list[PlacedRow]:
     """Return the rows of a JSON file: a list of rows, or an object of keys to rows."""
     text = _text(path)
     try:
@@ -158,8 +157,8 @@ def json_rows(path: str | PathLike[str]) -> list[Placed]:
         raise BadRows(f"{path}: it is nested too deeply") from None
 
 
-def _json_rows(path: str | PathLike[str], text: str, *, keyed: bool) -> Iterator[Placed]:
-    """Yield the rows of a text that is known to be a list or an object in JSON."""
+def _json_rows(path: str | PathLike[str], text: str, *, keyed: bool) -> Iterator[PlacedRow]:
+    """Yield the rows of a text that is a JSON list or object."""
     decoder = json.JSONDecoder(object_pairs_hook=_each_once)
     position, line, counted = _skip(text, _skip(text, 0) + 1), 1, 0
     named: Any = None
@@ -187,12 +186,12 @@ class _Twice(ValueError):
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
+    members = dict(pairs)
     # The JSON reader, too, would keep the last of two equal names.
-    if len(found) < len(pairs):
+    if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         raise _Twice(repr(next(name for name in names if names.count(name) > 1)))
-    return found
+    return members
 
 
 def _skip(text: str, position: int) -> int:
@@ -201,14 +200,14 @@ def _skip(text: str, position: int) -> int:
     return position
 
 
-def _place_row(place: str, key: Any, values: Any) -> Placed:
+def _place_row(place: str, key: Any, values: Any) -> PlacedRow:
     if not isinstance(values, dict):
         raise BadRows(f"{place}: a row is a mapping of fields, and this is {values!r:.80}")
     if key is not None:
         # A key such as 7 is a number in YAML. The name that a row gives itself comes before its
         # key.
         values = {"name": str(key), "key": str(key), **values}
-    return Placed(place, values)
+    return PlacedRow(place, values)
 
 
 def _text(path: str | PathLike[str]) -> str:

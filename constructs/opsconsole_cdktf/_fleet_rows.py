@@ -1,4 +1,4 @@
-"""Rows of a fleet, checked all together before any construct is made. No file is read here."""
+"""Rows of a fleet, checked all together before any construct is made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from opsconsole.text import did_you_mean
 from opsconsole_cdktf._ordering import Edges, reaches
-from opsconsole_cdktf._placed import BadRows, Columns, Placed
+from opsconsole_cdktf._placed import BadRows, Columns, PlacedRow
 from opsconsole_cdktf._rules import TOKEN, is_token
 from opsconsole_cdktf.rows import HostRow
 
@@ -18,19 +18,19 @@ SPECIALTIES = "_specialties"
 """The id of the construct inside a fleet that holds its looked-up specialties."""
 
 
-def place_rows(rows: Iterable[HostRow | Mapping[str, Any]]) -> list[Placed]:
+def place_rows(rows: Iterable[HostRow | Mapping[str, Any]]) -> list[PlacedRow]:
     """Return rows of a program, placed by their number from 1."""
-    return [Placed(f"row {number}", row) for number, row in enumerate(rows, start=1)]
+    return [PlacedRow(f"row {number}", row) for number, row in enumerate(rows, start=1)]
 
 
-def rename_columns(rows: Iterable[Placed], key: str, columns: Columns) -> list[Placed]:
-    """Return rows whose columns are named as the fields, with the key beside them.
+def rename_columns(rows: Iterable[PlacedRow], key: str, columns: Columns) -> list[PlacedRow]:
+    """Return rows with columns named as the fields, and with the key.
 
     Raises:
         BadRows: Two columns of a row give one field; or a value has the form of a token.
     """
     known = set(HostRow.model_fields)
-    found = []
+    renamed = []
     problems = []
     for row in rows:
         assert isinstance(row.values, Mapping)
@@ -51,14 +51,14 @@ def rename_columns(rows: Iterable[Placed], key: str, columns: Columns) -> list[P
         # `HostRow` takes no other names, and has the value as its key by now.
         if key not in columns and key not in known:
             values.pop(key, None)
-        found.append(Placed(row.place, {str(name): item for name, item in values.items()}))
+        renamed.append(PlacedRow(row.place, {str(name): item for name, item in values.items()}))
     if problems:
         raise BadRows("\n".join(problems))
-    return found
+    return renamed
 
 
 def column_problems(header: Sequence[str], key: str, columns: Columns) -> list[str]:
-    """Return the problems of the columns of a table, once and not for each row."""
+    """Return the problems of the columns of a table."""
     one = header[0] if len(header) == 1 else ""
     if ";" in one or "\t" in one:
         return [f"{one!r} is one column: separate the columns by commas"]
@@ -90,18 +90,10 @@ def _unknown_column(name: str, field: str, fields: Sequence[str]) -> str:
     )
 
 
-def checked_rows(rows: Iterable[Placed], groups: Collection[str]) -> dict[str, HostRow]:
-    """Return the rows by their keys, in the order of the keys.
-
-    Args:
-        rows: The rows to check.
-        groups: The groups that a row may name.
-
-    Raises:
-        BadRows: Rows that cannot be used, all of them, a line each.
-    """
+def checked_rows(rows: Iterable[PlacedRow], groups: Collection[str]) -> dict[str, HostRow]:
+    """Return the rows by key, sorted; BadRows names all that cannot be used, a line each."""
     problems: dict[str, list[str]] = {}
-    found: dict[str, HostRow] = {}
+    by_key: dict[str, HostRow] = {}
     places: dict[str, str] = {}
     for row in rows:
         try:
@@ -114,13 +106,13 @@ def checked_rows(rows: Iterable[Placed], groups: Collection[str]) -> dict[str, H
         if wrong:
             problems[row.place] = [wrong]
             continue
-        found[key], places[key] = read, row.place
+        by_key[key], places[key] = read, row.place
     # Only now that all rows are read: a row may name one that comes after it.
-    jumps = {key: named_jumps(read) for key, read in found.items()}
-    for key, read in found.items():
+    jumps = {key: named_jumps(read) for key, read in by_key.items()}
+    for key, read in by_key.items():
         wrong_names = [
             *(f"groups: there is no group {name!r}" for name in read.groups if name not in groups),
-            *_wrong_jumps(key, read, found, jumps),
+            *_wrong_jumps(key, read, by_key, jumps),
             *_wrong_agents(read),
         ]
         if wrong_names:
@@ -128,30 +120,30 @@ def checked_rows(rows: Iterable[Placed], groups: Collection[str]) -> dict[str, H
     if problems:
         raise BadRows("\n".join(f"{place}: {'; '.join(what)}" for place, what in problems.items()))
     # So the order of the rows has no meaning.
-    return dict(sorted(found.items()))
+    return dict(sorted(by_key.items()))
 
 
 def agent_names(row: HostRow) -> list[str]:
     """Return the names of a row's agents inside their host, in the order of the agents.
 
-    Agents without a key that are alike in everything are counted: `linux`, `linux-2`.
+    Equal agents without a key are counted: `linux`, `linux-2`.
     """
-    found = []
+    names = []
     for number, agent in enumerate(row.agents):
         name = agent.key or ("agent" if is_token(agent.specialty) else agent.specialty)
         # Only equal agents are counted, so that no name depends on an agent that differs.
         before = 0 if agent.key else row.agents[:number].count(agent)
-        found.append(f"{name}-{before + 1}" if before else name)
-    return found
+        names.append(f"{name}-{before + 1}" if before else name)
+    return names
 
 
 def named_jumps(row: HostRow) -> Sequence[str]:
-    """Return the jump hosts that a row names; none where a token stands for all of them."""
+    """Return the jump hosts that a row names; none if a token stands for all of them."""
     return () if is_token(row.jump_hosts) else row.jump_hosts
 
 
 def given_values(row: BaseModel, fields: type[BaseModel]) -> dict[str, Any]:
-    """Return the arguments of a construct that a row gives, limited to the names of `fields`."""
+    """Return the construct's arguments that a row gives, limited to the names of `fields`."""
     values = ((name, getattr(row, name)) for name in fields.model_fields)
     return {name: value for name, value in values if value is not None}
 

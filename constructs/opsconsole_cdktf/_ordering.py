@@ -1,8 +1,8 @@
-"""Host → specialty: a host depends on the specialties of its agents. Nothing else belongs here.
+"""Host → specialty: a host depends on the specialties of its agents.
 
 The console refuses to delete a specialty that an agent still carries, and archives agents only
 with their host. Terraform must therefore destroy agents, then hosts, then specialties. The
-references of agents are known from the tokens that were handed out. Where they are not, or where a
+references of agents are known from the tokens that were handed out. If they are not, or if a
 specialty has references of its own, the synthesised stack is searched.
 """
 
@@ -27,7 +27,7 @@ _LONGEST_CHAIN = 100
 
 
 class AgentBase(Resource):
-    """An agent: it joins a host and a specialty."""
+    """An agent, which joins a host and a specialty."""
 
     def __init__(self, scope: Construct, id_: str, **arguments: Any) -> None:
         super().__init__(scope, id_, **arguments)
@@ -50,12 +50,12 @@ class HostBase(Resource):
         """Depend on the specialties that the host's agents carry now."""
         implied = tuple(
             address
-            for address in _Conclusions.current(self._tree).implied_addresses(self)
+            for address in _DependencyMap.current(self._tree).implied_addresses(self)
             if address not in self._declared_dependencies
         )
         if implied != self._implied:
             present = jsii.get(self, "dependsOn") or []
-            # Only what was concluded here is taken back: the program may have added others.
+            # Only implied addresses are taken back: the program may have added others.
             kept = [address for address in present if address not in self._implied]
             jsii.set(self, "dependsOn", [*kept, *implied])
             self._implied = implied
@@ -67,7 +67,7 @@ class HostBase(Resource):
 
 
 class _Dependencies(cdktf.TerraformElement):
-    """Works out the dependencies of the hosts of a stack, each time that it is synthesised."""
+    """Works out the dependencies of the hosts of a stack at each synthesis."""
 
     def __init__(self, tree: Tree, stack: cdktf.TerraformStack) -> None:
         self._tree = tree
@@ -89,28 +89,28 @@ class _Dependencies(cdktf.TerraformElement):
 
 
 class SpecialtyBase(Resource):
-    """A specialty: it may refer to something itself, which only a search can tell."""
+    """A specialty. It may have references of its own, which only a search can tell."""
 
     _overridden = False
 
     def add_override(self, path: str, value: Any) -> None:
-        """Set something that the construct has no argument for."""
+        """Set a property without an argument of its own."""
         self._overridden = True
         super().add_override(path, value)
 
-    def stands_alone(self) -> bool:
+    def is_independent(self) -> bool:
         """Return whether it certainly refers to nothing."""
         # An override and most meta-arguments may hold references that no attribute shows.
         return not (
             self._overridden
             or self._meta.keys() - {"provider"}
             or jsii.get(self, "dependsOn")
-            or any(map(_holds_token, self._values.values()))
+            or any(map(_has_token, self._values.values()))
         )
 
 
-def _holds_token(value: Any) -> bool:
-    return any(map(_holds_token, value.values())) if isinstance(value, dict) else is_token(value)
+def _has_token(value: Any) -> bool:
+    return any(map(_has_token, value.values())) if isinstance(value, dict) else is_token(value)
 
 
 def _stack_of(construct: Declared) -> cdktf.TerraformStack:
@@ -118,18 +118,18 @@ def _stack_of(construct: Declared) -> cdktf.TerraformStack:
 
 
 _UNSEEN = object()
-"""What a token refers to that none of these constructs handed out."""
+"""The target of a token that none of these constructs handed out."""
 
 
 def origin(tree: Tree, value: Any) -> Any:
-    """Return the construct whose `id` is `value`; None: it is known to be none; or _UNSEEN."""
+    """Return the construct whose `id` is `value`; None if it is certainly none; else _UNSEEN."""
     # An attribute may be declared by a reference to another; the bound ends a circle of these.
     for _ in range(_LONGEST_CHAIN):
         if not is_token(value):
             return None
-        if not isinstance(value, str) or value not in tree.handed_out:
+        if not isinstance(value, str) or value not in tree.token_owners:
             return _UNSEEN
-        construct, name = tree.handed_out[value]
+        construct, name = tree.token_owners[value]
         if not isinstance(construct, Declared):
             return _UNSEEN
         if name == "id":
@@ -142,8 +142,8 @@ def _address(construct: Resource) -> str:
     return f"{construct.TF_RESOURCE_TYPE}.{construct.friendly_unique_id}"
 
 
-class _Conclusions:
-    """Which host depends on which specialties, as of one revision of the declarations."""
+class _DependencyMap:
+    """The dependencies of hosts on specialties, as of one revision of the declarations."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -152,11 +152,10 @@ class _Conclusions:
         self._addresses: dict[Resource, str] = {}
 
     @classmethod
-    def current(cls, tree: Tree) -> _Conclusions:
-        """Return the conclusions from the present declarations."""
-        latest: _Conclusions | None = tree.conclusions
+    def current(cls, tree: Tree) -> _DependencyMap:
+        latest: _DependencyMap | None = tree.dependency_map
         if latest is None or latest._revision != tree.revision:
-            latest = tree.conclusions = cls(tree)
+            latest = tree.dependency_map = cls(tree)
         return latest
 
     @cached_property
@@ -175,29 +174,29 @@ class _Conclusions:
         return pairs
 
     @cached_property
-    def _doubtful(self) -> set[cdktf.TerraformStack]:
+    def _stacks_to_search(self) -> set[cdktf.TerraformStack]:
         stacks = {
             _stack_of(specialty)
             for specialty in set[SpecialtyBase]().union(*self._pairs.values())
-            if not specialty.stands_alone()
+            if not specialty.is_independent()
         }
         for agent in self._tree.carriers:
             origins = [
                 origin(self._tree, agent._values.get(name)) for name in ("host_id", "specialty_id")
             ]
-            # A search synthesises the whole stack. Where one of the two is known to be no
-            # construct, it would find nothing.
+            # A search synthesises the whole stack, and would find nothing if one of the two is
+            # certainly no construct.
             if _UNSEEN in origins and None not in origins:
                 stacks.add(_stack_of(agent))
         return stacks
 
     def implied_addresses(self, host: HostBase) -> tuple[str, ...]:
         """Return the addresses of the specialties that `host` depends on, sorted."""
-        if _stack_of(host) in self._doubtful:
-            found = self._search(_stack_of(host)).get(_address(host), set())
+        if _stack_of(host) in self._stacks_to_search:
+            addresses = self._search(_stack_of(host)).get(_address(host), set())
         else:
-            found = {self._address(specialty) for specialty in self._pairs.get(host, ())}
-        return tuple(sorted(found))
+            addresses = {self._address(specialty) for specialty in self._pairs.get(host, ())}
+        return tuple(sorted(addresses))
 
     def _address(self, construct: Resource) -> str:
         # Each address costs a call to Node.
@@ -241,7 +240,7 @@ def _text(block: Any) -> str:
 
 
 def reference_graph(stack: Mapping[str, Any]) -> dict[str, set[str]]:
-    """Return which addresses refer to which in a stack's synthesised JSON."""
+    """Return the references between addresses in a stack's synthesised JSON."""
     blocks = {f"local.{name}": value for name, value in stack.get("locals", {}).items()}
     blocks |= {f"module.{name}": value for name, value in stack.get("module", {}).items()}
     for prefix, kind in (("", "resource"), ("data.", "data")):
@@ -287,11 +286,11 @@ def specialties_of_hosts(
 ) -> dict[str, set[str]]:
     """Return the addresses of the specialties that a host's agents carry, by the host's address.
 
+    A specialty that itself refers to the host is left out.
+
     Args:
         stack: A stack's synthesised JSON.
         pairs: Addresses of a host and a specialty of this stack that an agent elsewhere joins.
-
-    A specialty that itself refers to the host is left out.
     """
     graph = reference_graph(stack)
     wanted = set(pairs)
@@ -299,11 +298,11 @@ def specialties_of_hosts(
         hosts = _targets(graph, agent, "host_id", HOST)
         carried = _targets(graph, agent, "specialty_id", SPECIALTY)
         wanted |= {(host, specialty) for host in hosts for specialty in carried}
-    found: dict[str, set[str]] = defaultdict(set)
+    specialties: dict[str, set[str]] = defaultdict(set)
     for host, specialty in sorted(wanted):
         # Terraform allows no cycle. Each new dependency counts for the next ones, as two of them
         # may form a cycle together.
         if not reaches(graph, specialty, host):
             graph[host].add(specialty)
-            found[host].add(specialty)
-    return found
+            specialties[host].add(specialty)
+    return specialties

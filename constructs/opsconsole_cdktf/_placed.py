@@ -18,7 +18,7 @@ class BadRows(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedRow:
     """A row, and its place: `hosts.csv:17`."""
 
     place: str

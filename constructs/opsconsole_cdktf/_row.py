@@ -1,6 +1,6 @@
-"""What rows of data have in common: empty cells, lists in one cell, bounds, tokens. No field here.
+"""Rows of data: empty cells, lists in one cell, bounds, tokens.
 
-A token passes every rule: what it stands for is known to Terraform only.
+A token passes every rule: only Terraform knows its value.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Row(BaseModel):
 
     Attributes:
         DEFINITION: The resource whose bounds apply to its attributes among the fields.
-        LITERAL: Fields that are needed while the program runs, so that no token can be there.
+        LITERAL: Fields without tokens, as the running program needs them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
@@ -48,13 +48,12 @@ class Row(BaseModel):
         cls, value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
     ) -> Any:
         name = info.field_name or ""
-        several = _holds_list(cls, name)
+        several = _is_list_field(cls, name)
         # A table has no null: an empty cell says nothing.
         if isinstance(value, str) and not value.strip():
             value = None
-        # A token is text, whatever the type of the value that it stands for: `handler` would refuse
-        # it.
-        if name not in cls.LITERAL and _stands_for_all(value, several):
+        # A token is text, even for a value of another type: `handler` would refuse it.
+        if name not in cls.LITERAL and _is_whole_token(value, several):
             return value.strip() if isinstance(value, str) else value
         if several and isinstance(value, str):
             value = items_of(value)
@@ -67,13 +66,13 @@ class Row(BaseModel):
     def _keep_bounds(cls, value: Any, info: ValidationInfo) -> Any:
         attribute = cls.DEFINITION and cls.DEFINITION.by_name.get(info.field_name or "")
         for item in value if isinstance(value, list) else [value]:
-            broken = None if is_token(item) or not attribute else attribute.bounds.check(item)
-            if broken is not None:
-                raise ValueError(f"{broken.found}: {broken.wanted}")
+            violation = None if is_token(item) or not attribute else attribute.bounds.check(item)
+            if violation is not None:
+                raise ValueError(f"{violation.problem}: {violation.expected}")
         return value
 
 
-def _stands_for_all(value: Any, several: bool) -> bool:
+def _is_whole_token(value: Any, several: bool) -> bool:
     """Return whether a token stands for the whole value, and not for one item of a cell."""
     # A cell may hold a token beside other items, and is then taken apart.
     if several and isinstance(value, str):
@@ -82,11 +81,11 @@ def _stands_for_all(value: Any, several: bool) -> bool:
 
 
 def _as_text(item: Any) -> Any:
-    """Return an item of a list; a token that is an object becomes the text that stands for it."""
+    """Return an item of a list; a token that is an object becomes its text."""
     return cdktf.Token.as_string(item) if is_token(item) and not isinstance(item, str) else item
 
 
-def _holds_list(row: type[Row], name: str) -> bool:
+def _is_list_field(row: type[Row], name: str) -> bool:
     # The annotation may be `list[str] | None`, of which one part is the list.
     kind = row.model_fields[name].annotation
     return any(str(part).startswith("list[") for part in (kind, *get_args(kind)))

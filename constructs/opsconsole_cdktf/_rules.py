@@ -1,7 +1,7 @@
-"""Checks of an argument's value when a construct is made; no jsii call is made here.
+"""Checks of an argument's value when a construct is made, without a jsii call.
 
-Tokens pass every rule: what they stand for is known to Terraform only. The bounds themselves are
-checked by the provider at plan time too.
+Tokens pass every rule: only Terraform knows their values. The provider checks the bounds at plan
+time too.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ _MEANT = {
     Kind.STRING_SET: "a list of .id",
     Kind.STRING_LIST: "a list of .id",
 }
-"""What is meant where a resource is given instead of a value."""
+"""The probable intention if a resource is given instead of a value."""
 
 
 TOKEN = re.compile(r"[$#]\{TfToken\[[\w:.-]+\]\}")
-"""What the framework takes for one of its tokens, wherever in a text it stands."""
+"""A text that the framework takes for one of its tokens, at any place."""
 
 
 def is_token(value: Any) -> bool:
@@ -82,14 +82,14 @@ def check_value(kind: Kind, bounds: Bounds, value: Any) -> Any:
         return _text_map(value)
     if not _is_literal(kind, value):
         raise wrong_type(kind, value)
-    if bounds is not UNBOUNDED and (broken := bounds.check(value)):
-        hint = f", did you mean {broken.closest!r}?" if broken.closest else ""
-        raise ValueError(f"{broken.found}: {broken.wanted}{hint}")
+    if bounds is not UNBOUNDED and (violation := bounds.check(value)):
+        hint = f", did you mean {violation.suggestion!r}?" if violation.suggestion else ""
+        raise ValueError(f"{violation.problem}: {violation.expected}{hint}")
     return int(value) if kind is Kind.INTEGER else value
 
 
 def wrong_type(kind: Kind, value: Any) -> TypeError:
-    """Return the error for a literal that is not of `kind`, with what may have been meant."""
+    """Return the error for a literal that is not of `kind`, with a guess at the intended value."""
     is_no_number = isinstance(value, float) and not math.isfinite(value)
     got = f"got {value if is_no_number else type(value).__name__}"
     if isinstance(value, cdktf.TerraformVariable):
@@ -119,12 +119,19 @@ def _texts(bounds: Bounds, value: Any) -> list[Any]:
     # A text would pass for a list of its characters, and a mapping for a list of its keys.
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         raise wrong_type(Kind.STRING_LIST, value)
+    texts = [_text(bounds, item) for item in value]
     # A set has another order in each run, and the synthesised program would differ.
-    items = sorted(value) if isinstance(value, (set, frozenset)) else list(value)
-    return [check_value(Kind.STRING, bounds, item) for item in items]
+    return sorted(texts, key=str) if isinstance(value, (set, frozenset)) else texts
 
 
 def _text_map(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise wrong_type(Kind.STRING_MAP, value)
-    return {str(key): check_value(Kind.STRING, UNBOUNDED, item) for key, item in value.items()}
+    return {str(key): _text(UNBOUNDED, item) for key, item in value.items()}
+
+
+def _text(bounds: Bounds, value: Any) -> Any:
+    # None leaves an argument out, and there is nothing to leave out here.
+    if value is None:
+        raise wrong_type(Kind.STRING, value)
+    return check_value(Kind.STRING, bounds, value)

@@ -1,6 +1,6 @@
-"""Shared knowledge of the constructs of one App. It lives as long as that App, and knows no other.
+"""The declarations of one App, shared by its constructs, which hold them.
 
-Constructs hold their App's tree; the index from an App to its tree holds it weakly.
+The index from an App to its tree holds the tree weakly.
 """
 
 from __future__ import annotations
@@ -18,22 +18,19 @@ _HELD_BY_SCOPE: Final = "_opsconsole_tree"
 
 
 Check: TypeAlias = "Callable[[Tree, cdktf.TerraformStack], list[str]]"
-"""Looks at the constructs of one stack, and returns what is wrong, a line each."""
+"""Looks at the constructs of one stack, and returns the problems, a line each."""
 
 CHECKS: Final[list[Check]] = []
-"""What every stack is checked by; `_checks` adds to it, as it looks at what is declared."""
+"""The checks of every stack; `_checks` adds to them."""
 
 
 @jsii.implements(constructs.IValidation)
 class _Validation:
-    """Runs the checks of one stack when the framework validates it."""
-
     def __init__(self, tree: Tree, stack: cdktf.TerraformStack) -> None:
         self._tree = tree
         self._stack = stack
 
     def validate(self) -> list[str]:
-        """Return the problems; called by the framework."""
         return [problem for check in CHECKS for problem in check(self._tree, self._stack)]
 
 
@@ -41,25 +38,25 @@ class Tree:
     """The declarations of one App.
 
     Attributes:
-        handed_out: The string tokens that were handed out: whose attribute each is.
+        token_owners: The construct and the attribute of each string token that was handed out.
         declared: The resources, in the order in which they were made.
         carriers: The agents, in the order in which they were made.
-        revision: Counts declarations, which shows whether a conclusion is out of date.
-        remarked: The warnings that were added, with the construct of each.
+        revision: Counts declarations, which shows whether `dependency_map` is out of date.
+        warned: The warnings that were added, with the construct of each.
         ordered: The stacks with an element for the dependencies of their hosts, see `_ordering`.
-        conclusions: The last conclusions about the order of destruction.
+        dependency_map: The last result of `_ordering`.
         searching: Whether a stack is being synthesised to be searched.
     """
 
     def __init__(self) -> None:
         self.declared: list[Any] = []
-        self.remarked: set[tuple[Any, str]] = set()
+        self.warned: set[tuple[Any, str]] = set()
         self._watched: set[cdktf.TerraformStack] = set()
-        self.handed_out: dict[str, tuple[Any, str]] = {}
+        self.token_owners: dict[str, tuple[Any, str]] = {}
         self.carriers: list[Any] = []
         self.ordered: set[cdktf.TerraformStack] = set()
         self.revision = 0
-        self.conclusions: Any = None
+        self.dependency_map: Any = None
         self.searching = False
         self._stacks: dict[Construct, cdktf.TerraformStack] = {}
 
@@ -86,7 +83,7 @@ that jsii is asked for it."""
 
 
 def tree_of(scope: Construct) -> Tree:
-    """Return the tree of the App that `scope` belongs to; two jsii calls for a scope never seen."""
+    """Return the tree of the App of `scope`; a new scope costs two jsii calls."""
     held = vars(scope).get(_HELD_BY_SCOPE)
     if isinstance(held, Tree):
         return held

@@ -62,8 +62,8 @@ class BlacklistPolicy(Construct):
         provider: cdktf.TerraformProvider | None = None,
     ) -> None:
         super().__init__(scope, id_)
-        read = {name: _rule(rule) for name, rule in rules.items()}
         path = self.node.path
+        read = {name: _rule(rule, f"{path}: {name}") for name, rule in rules.items()}
         _refuse_twice(path, "pattern", ((name, rule.pattern) for name, rule in read.items()))
         _refuse_twice(path, "id", ((name, rule.id) for name, rule in read.items()))
         self._commands = {
@@ -90,10 +90,17 @@ class BlacklistPolicy(Construct):
         return dict(self._commands)
 
 
-def _rule(rule: BlacklistRule | Mapping[str, Any] | str) -> BlacklistRule:
+def _rule(rule: BlacklistRule | Mapping[str, Any] | str, place: str) -> BlacklistRule:
     if isinstance(rule, str):
         return BlacklistRule(pattern=rule)
-    return BlacklistRule(**rule) if isinstance(rule, Mapping) else rule
+    if isinstance(rule, Mapping):
+        try:
+            return BlacklistRule(**rule)
+        except TypeError as failure:
+            raise TypeError(f"{place}: {failure}") from None
+    if not isinstance(rule, BlacklistRule):
+        raise TypeError(f"{place}: expected a BlacklistRule, a mapping or a pattern, got {rule!r}")
+    return rule
 
 
 def _refuse_twice(path: str, what: str, values: Iterable[tuple[str, str | None]]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from constructs import Construct
 
-from opsconsole_cdktf._placed import BadRows, Columns, Placed
+from opsconsole_cdktf._placed import BadRows, Columns, PlacedRow
 from opsconsole_cdktf._rules import is_token
 from opsconsole_cdktf.agent_plugin import AgentPlugin
 from opsconsole_cdktf.data_sources import DataSpecialty
@@ -22,11 +22,11 @@ __all__ = ["BadRows", "Columns", "Fleet", "FleetOptions"]
 
 
 class FleetOptions(TypedDict, total=False):
-    """What may be said beside a file of rows.
+    """The options beside a file of rows.
 
     Attributes:
         key: The column that holds each host's key; `name` by default.
-        columns: Columns that are called otherwise than the field of `HostRow`.
+        columns: Columns whose names differ from the field of `HostRow`.
         defaults: As for `Fleet`.
         groups: As for `Fleet`.
     """
@@ -141,7 +141,7 @@ class Fleet(Construct):
         cls,
         scope: Construct,
         id_: str,
-        rows: list[Placed],
+        rows: list[PlacedRow],
         *,
         key: str = "name",
         columns: Columns | None = None,
@@ -157,7 +157,7 @@ class Fleet(Construct):
 
     def _declare(
         self,
-        rows: list[Placed],
+        rows: list[PlacedRow],
         defaults: HostArguments,
         groups: Mapping[str, HostArguments],
     ) -> None:
@@ -175,11 +175,11 @@ class Fleet(Construct):
                 self._hosts[key].import_from(row.import_id)
         # Only now that every host is declared: a jump host may come after the hosts behind it.
         for key, row in checked.items():
-            self._connect(self._hosts[key], row)
+            self._set_jump_hosts(self._hosts[key], row)
             for name, agent in zip(agent_names(row), row.agents, strict=True):
-                self._staff(self._hosts[key], name, agent)
+                self._add_agent(self._hosts[key], name, agent)
 
-    def _connect(self, host: ManagedHost, row: HostRow) -> None:
+    def _set_jump_hosts(self, host: ManagedHost, row: HostRow) -> None:
         if is_token(row.jump_hosts):
             host.jump_host_ids = row.jump_hosts
             return
@@ -192,7 +192,7 @@ class Fleet(Construct):
                 self._hosts[name].id if name in self._hosts else name for name in row.jump_hosts
             ]
 
-    def _staff(self, host: ManagedHost, name: str, row: AgentRow) -> None:
+    def _add_agent(self, host: ManagedHost, name: str, row: AgentRow) -> None:
         from opsconsole_cdktf._fleet_rows import given_values
         from opsconsole_cdktf.row_values import AgentValues
 

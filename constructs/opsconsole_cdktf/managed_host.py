@@ -55,11 +55,17 @@ class ManagedHost(Host):
         `jump_host_ids` are replaced.
 
         Raises:
+            TypeError: One of them is no host.
             ValueError: One of them is this host, is reached through this host itself, or is
                 declared not to be a jump host.
         """
         path = self.node.path
         for jump in jump_hosts:
+            if not isinstance(jump, Host):
+                raise TypeError(
+                    f"{path}: behind: expected a Host, got {type(jump).__name__}. Declare ids as "
+                    "jump_host_ids"
+                )
             if jump is self:
                 raise ValueError(f"{path}: a host cannot be its own jump host")
             chain = _chain(jump, self)
@@ -90,7 +96,7 @@ class ManagedHost(Host):
         """Declare an agent on this host.
 
         Args:
-            id_: Its name inside this host; `agent`, `agent-2` and so on where none is given.
+            id_: Its name inside this host; by default `agent`, `agent-2` and so on.
             specialty: The specialty that it carries, or its id.
             plugins: Ids of all its plugins; None leaves its plugins alone.
             credentials: The credentials that it uses.
@@ -131,7 +137,7 @@ def _plugin_ids(plugins: Iterable[str] | cdktf.IResolvable | None) -> Any:
         return plugins
     assert isinstance(plugins, Iterable)
     # A set of Python has another order in each run, and the synthesised program would differ.
-    return sorted(set(plugins))
+    return sorted(set(plugins), key=str)
 
 
 def _path_below_the_stack(scope: Construct, id_: str) -> str:

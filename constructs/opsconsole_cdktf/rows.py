@@ -27,12 +27,11 @@ class AgentRow(AgentValues):
 
     Attributes:
         specialty: Key of the specialty that it carries, or its id, `spc_…`.
-        key: Its name inside its host, which makes up its address; the specialty where there is
-            none. Agents of one host that are alike in everything need none: they are counted.
+        key: Its name inside its host, which makes up its address; by default the specialty. Equal
+            agents of one host need no key: they are counted.
         plugins: Ids of all its plugins; None leaves them alone.
-        attachments: Plugins that are attached beside what else the agent has; a text is the id of
-            a plugin.
-        import_id: Id of the agent, `agt_…`, where it exists already: it is imported.
+        attachments: Plugins to attach in addition to others; a text is the id of a plugin.
+        import_id: Id of the agent, `agt_…`, to import it if it exists already.
     """
 
     LITERAL: ClassVar[frozenset[str]] = frozenset({"key", "attachments"})
@@ -53,11 +52,11 @@ class HostRow(HostValues):
     """A host of a fleet.
 
     Attributes:
-        key: Its name inside the fleet, which makes up its address; `name` where there is none.
+        key: Its name inside the fleet, which makes up its address; by default `name`.
         groups: Groups whose values it takes, the first one first.
-        jump_hosts: The keys of rows that it is reached through, or ids, `hst_…`.
+        jump_hosts: The keys of its jump hosts' rows, or ids, `hst_…`.
         agents: Its agents; a text is the key of a specialty.
-        import_id: Id of the host, `hst_…`, where it exists already: it is imported.
+        import_id: Id of the host, `hst_…`, to import it if it exists already.
     """
 
     LITERAL: ClassVar[frozenset[str]] = frozenset({"key", "groups", "agents"})

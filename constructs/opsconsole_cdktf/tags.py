@@ -48,7 +48,7 @@ class Tags:
             return
         declared = node.tags_input
         wanted = [f"{key}:{value}" for key, value in self._tags.items()]
-        if _stands_for_a_list(declared):
+        if _is_list_token(declared):
             # A stack is visited each time that it is synthesised, and a token does not show that
             # the tags are in it already.
             if node not in self._joined:
@@ -67,7 +67,7 @@ class Tags:
         node.tags = [*present, *(tag for tag in wanted if tag not in present)]
 
 
-def _stands_for_a_list(declared: Sequence[str] | None) -> bool:
+def _is_list_token(declared: Sequence[str] | None) -> bool:
     if isinstance(declared, str):
         return True
     # The token of a list is itself a list, of one such text.

@@ -23,17 +23,17 @@ _REFERENCE = re.compile(r"\$\{((?:data\.)?[\w-]+\.[\w-]+)\.id\}")
 
 
 def synthesised(stack: cdktf.TerraformStack) -> dict[str, Any]:
-    """Return what `stack` synthesises to, without the framework's own notes.
+    """Return the synthesised JSON of `stack`, without the framework's own notes.
 
     Aspects and validations run, as in `app.synth()`.
     """
-    found = _plain(json.loads(cdktf.Testing.synth(stack, True)))
-    assert isinstance(found, dict)
-    return found
+    program = _plain(json.loads(cdktf.Testing.synth(stack, True)))
+    assert isinstance(program, dict)
+    return program
 
 
 def snapshot(stack: cdktf.TerraformStack) -> str:
-    """Return what `stack` synthesises to as text that is the same on every machine.
+    """Return the synthesised JSON of `stack` as text that is the same on every machine.
 
     Keys are sorted; paths of files, versions of the framework and the backend are left out.
     """
@@ -53,9 +53,9 @@ def deploy(stack: cdktf.TerraformStack, console: Console) -> Deployment:
         The deployment: `plan()` returns the actions of another apply, `state` the resources.
 
     Raises:
-        DeploymentError: The apply failed; an AssertionError with all that it said.
+        DeploymentError: The apply failed; an AssertionError with the whole output.
     """
-    # Assertions alone do without what the extra `testing` brings.
+    # Assertions alone do not need the extra `testing`.
     from opsconsole.testing.deployment import Deployment
 
     return Deployment(synthesised(stack), console).apply()
@@ -99,29 +99,31 @@ class HostAssertion:
 
     def is_behind(self, *names: str) -> HostAssertion:
         """Assert that the host is reached through exactly these hosts, in this order."""
-        found = [_target(value) for value in self._values.get("jump_host_ids") or []]
+        jumps = [_target(value) for value in self._values.get("jump_host_ids") or []]
         wanted = [_find(self._program, _HOST, name) for name in names]
-        assert found == wanted, f"{self._address} is behind {found}, not behind {wanted}"
+        assert jumps == wanted, f"{self._address} is behind {jumps}, not behind {wanted}"
         return self
 
     def carries(self, *specialties: str) -> HostAssertion:
         """Assert that the host's agents carry these specialties among others: keys or ids."""
-        found = {
+        carried = {
             name for agent in self._agents().values() for name in self._names(agent["specialty_id"])
         }
-        missing = [name for name in specialties if name not in found]
-        assert not missing, f"{self._address}: no agent of {sorted(found)} carries {missing}"
+        missing = [name for name in specialties if name not in carried]
+        assert not missing, f"{self._address}: no agent of {sorted(carried)} carries {missing}"
         return self
 
     def has_plugins(self, *plugins: str) -> HostAssertion:
         """Assert that the host's agents have these plugins among others, however attached."""
         agents = self._agents()
-        found = {name for agent in agents.values() for name in agent.get("plugin_ids") or []}
+        attached = {name for agent in agents.values() for name in agent.get("plugin_ids") or []}
         for attachment in self._program.get("resource", {}).get(_ATTACHMENT, {}).values():
             if _target(attachment["agent_id"]) in agents:
-                found.add(attachment["plugin_id"])
-        missing = [name for name in plugins if name not in found]
-        assert not missing, f"{self._address}: {missing} is not among its plugins {sorted(found)}"
+                attached.add(attachment["plugin_id"])
+        missing = [name for name in plugins if name not in attached]
+        assert not missing, (
+            f"{self._address}: {missing} is not among its plugins {sorted(attached)}"
+        )
         return self
 
     def _agents(self) -> dict[str, Mapping[str, Any]]:
@@ -140,17 +142,17 @@ class HostAssertion:
 
 def _find(program: Mapping[str, Any], type_name: str, name: str) -> str:
     every: Mapping[str, Any] = program.get("resource", {}).get(type_name, {})
-    found = [key for key, block in every.items() if name in (key, block.get("name"))]
-    assert found, f"there is no {type_name} {name!r}: {sorted(every)}"
-    assert len(found) == 1, f"several {type_name} are called {name!r}: {sorted(found)}"
-    return f"{type_name}.{found[0]}"
+    names = [key for key, block in every.items() if name in (key, block.get("name"))]
+    assert names, f"there is no {type_name} {name!r}: {sorted(every)}"
+    assert len(names) == 1, f"several {type_name} are called {name!r}: {sorted(names)}"
+    return f"{type_name}.{names[0]}"
 
 
 def _block(program: Mapping[str, Any], address: str) -> Mapping[str, Any]:
     kind = "data" if address.startswith("data.") else "resource"
     type_name, _, name = address.removeprefix("data.").partition(".")
-    found: Mapping[str, Any] = program.get(kind, {}).get(type_name, {}).get(name, {})
-    return found
+    block: Mapping[str, Any] = program.get(kind, {}).get(type_name, {}).get(name, {})
+    return block
 
 
 def _target(value: Any) -> str:

@@ -14,18 +14,18 @@ from opsconsole.text import nearest
 _MOST_DIGITS: Final = 20
 
 
-class Broken(NamedTuple):
+class Violation(NamedTuple):
     """A value that breaks its bounds.
 
     Attributes:
-        found: The wrong value, to be read after the attribute's name: `cannot be 0`.
-        wanted: The value wanted instead, without a capital and a full stop.
-        closest: The allowed value that is most like the one found, where there is one.
+        problem: The wrong value, to be read after the attribute's name: `cannot be 0`.
+        expected: The expected value, without a capital and a full stop.
+        suggestion: The most similar allowed value, if there is one.
     """
 
-    found: str
-    wanted: str
-    closest: str | None = None
+    problem: str
+    expected: str
+    suggestion: str | None = None
 
 
 class Bounds(NamedTuple):
@@ -33,7 +33,7 @@ class Bounds(NamedTuple):
 
     Attributes:
         whole: A number must have no fraction.
-        hint: What `pattern` asks for, in words.
+        hint: `pattern` in words.
     """
 
     allowed: tuple[str, ...] = ()
@@ -45,33 +45,35 @@ class Bounds(NamedTuple):
     hint: str = ""
     whole: bool = False
 
-    def check(self, value: Any) -> Broken | None:
-        """Return how a literal string or number breaks the bounds, or None."""
+    def check(self, value: Any) -> Violation | None:
+        """Return the bounds that a literal string or number breaks, or None."""
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return self._number(value)
         return None
 
-    def _number(self, value: int | float) -> Broken | None:
+    def _number(self, value: int | float) -> Violation | None:
         if self.whole and value != int(value):
-            return Broken(f"cannot be {_shorten(value)}", "it must be a whole number")
+            return Violation(f"cannot be {_shorten(value)}", "it must be a whole number")
         low, high = self.minimum, self.maximum
         if (low is not None and value < low) or (high is not None and value > high):
-            return Broken(f"cannot be {_shorten(value)}", f"it must be {describe_range(low, high)}")
+            return Violation(
+                f"cannot be {_shorten(value)}", f"it must be {describe_range(low, high)}"
+            )
         return None
 
-    def _text(self, text: str) -> Broken | None:
+    def _text(self, text: str) -> Violation | None:
         if self.allowed and text not in self.allowed:
             options = ", ".join(self.allowed)
             closest = nearest(text.lower(), self.allowed) or None
-            return Broken(f"cannot be {text!r}", f"it is one of: {options}", closest)
+            return Violation(f"cannot be {text!r}", f"it is one of: {options}", closest)
         low, high = self.min_length, self.max_length
         if (low is not None and len(text) < low) or (high is not None and len(text) > high):
             bounds = describe_range(low, high)
-            return Broken(f"has {len(text)} characters", f"it must have {bounds} of them")
+            return Violation(f"has {len(text)} characters", f"it must have {bounds} of them")
         if self.pattern is not None and not re.fullmatch(self.pattern, text, re.DOTALL):
-            return Broken(f"cannot be {text!r}", self.hint)
+            return Violation(f"cannot be {text!r}", self.hint)
         return None
 
 
@@ -86,7 +88,7 @@ def _shorten(value: int | float) -> str:
 
 
 def describe_range(low: int | None, high: int | None) -> str:
-    """Return a range of which at least one end is bounded."""
+    """Return a range in words; at least one end is bounded."""
     if low is None:
         return f"at most {high}"
     return f"at least {low}" if high is None else f"{low} to {high}"

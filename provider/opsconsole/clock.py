@@ -1,4 +1,4 @@
-"""The wall clock, and the one way in which a moment is written."""
+"""The wall clock, and the one form of a moment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 
 
 def utc_now() -> datetime:
-    """Return the present moment in UTC."""
     return datetime.fromtimestamp(time.time(), UTC)
 
 

@@ -22,9 +22,8 @@ from opsconsole.values import UNKNOWN, Value, Values, normalise_set
 class Kind(Enum):
     """The type of an attribute's value: in words, and as Terraform writes it in JSON.
 
-    Attributes:
-        terraform_type: A name, or a collection and the type of its elements. Of objects: how they
-            nest.
+    `terraform_type` is a name, or a collection and the type of its elements. Of objects, it is
+    their nesting mode.
     """
 
     STRING = "string", "string"
@@ -43,7 +42,6 @@ class Kind(Enum):
     __hash__ = object.__hash__
 
     def __new__(cls, words: str, terraform_type: str | tuple[str, str]) -> Kind:
-        """Make a kind whose value is its name in words."""
         kind = object.__new__(cls)
         kind._value_ = words
         kind.terraform_type = terraform_type
@@ -51,7 +49,6 @@ class Kind(Enum):
 
     @property
     def is_nested(self) -> bool:
-        """Whether its values have attributes of their own."""
         return self in (Kind.OBJECT, Kind.OBJECT_LIST)
 
 
@@ -62,7 +59,6 @@ class Notation(Enum):
     SUBNET = "a subnet"
 
     def fits(self, text: str) -> bool:
-        """Return whether a text has this notation."""
         try:
             if self is Notation.ADDRESS:
                 ipaddress.ip_address(text)
@@ -92,12 +88,9 @@ class Attribute:
 
     Attributes:
         name: The API's field name, unchanged.
-        description: One or two sentences for the reader of a configuration.
-        shown_description: The same where a data source shows it; empty: `description`.
-        required: Must be set in the configuration.
+        shown_description: The description for a data source; empty: `description`.
         needed_to_create: Must be set for an object to be created. The schema does not demand it:
             an object that is imported may lack it.
-        optional: May be set in the configuration.
         computed: The console may supply it. With `optional`, it does so if the user sets none.
         sensitive: Never shown in plans.
         change: The effect of a changed declaration.
@@ -110,8 +103,7 @@ class Attribute:
         notation: The expected notation of its texts. Another text is sent with a warning.
         nullable: Null is a value of the API here, other than "absent".
         refers_to: Name of the resource whose `id` this holds.
-        blocks_deletion: Whether the console refuses to delete what this refers to.
-        attributes: The attributes of a nested object.
+        blocks_deletion: Whether the console refuses to delete the object that this refers to.
         bounds: Bounds of one literal value or element, as far as the document states them.
     """
 
@@ -144,7 +136,6 @@ class Attribute:
 
     @property
     def full_description(self) -> str:
-        """The description, and its bounds in words."""
         return " ".join(filter(None, (self.description, self.bounds_in_words)))
 
     @property
@@ -164,7 +155,6 @@ class Attribute:
 
     @property
     def read_only(self) -> bool:
-        """Whether only the console supplies it."""
         return self.computed and not self.settable
 
     def normalise(self, value: Value) -> Value:
@@ -176,9 +166,9 @@ class Attribute:
     def problems(self, value: Value, path: AttributePath = ()) -> Iterator[Diagnostic]:
         """Yield the problems of its value in a declaration.
 
-        A null or unknown value passes; a null element of a list or a set of strings is an error. Of
-        the rest, only bounds that the document attributes to a field are errors; a probable slip is
-        a warning.
+        A null or unknown value passes; a null element of a list or a set is an error. Of the rest,
+        only bounds that the document attributes to a field are errors, and a probable slip is a
+        warning.
 
         Args:
             path: The path of the object that holds the attribute.
@@ -188,7 +178,9 @@ class Attribute:
         here = (*path, self.name)
         if self.attributes:
             for index, entry in enumerate(value if isinstance(value, list) else [value]):
-                if isinstance(entry, dict):
+                if entry is None:
+                    yield error(f"{self.name} holds a null element", "Remove it.", here)
+                elif isinstance(entry, dict):
                     at = (*here, index) if self.kind is Kind.OBJECT_LIST else here
                     for nested in self.attributes:
                         yield from nested.problems(entry.get(nested.name), at)
@@ -201,11 +193,11 @@ class Attribute:
 
     def _item_problems(self, item: Value, path: AttributePath) -> Iterator[Diagnostic]:
         bounds = self.bounds._replace(whole=True) if self.kind is Kind.INTEGER else self.bounds
-        broken = bounds.check(item)
-        if broken is not None:
+        violation = bounds.check(item)
+        if violation is not None:
             yield error(
-                f"{self.name} {broken.found}",
-                f"{broken.wanted[:1].upper()}{broken.wanted[1:]}.",
+                f"{self.name} {violation.problem}",
+                f"{violation.expected[:1].upper()}{violation.expected[1:]}.",
                 path,
             )
         elif self.notation and isinstance(item, str) and not self.notation.fits(item):
@@ -218,38 +210,32 @@ class Attribute:
 
 @dataclass(frozen=True, eq=False)
 class _Attributed:
-    """Lookup of attributes by name, shared by everything that has attributes."""
+    """Attributes, and their lookup by name."""
 
     attributes: tuple[Attribute, ...]
 
     @cached_property
     def by_name(self) -> Mapping[str, Attribute]:
-        """The attributes by name."""
         return {attribute.name: attribute for attribute in self.attributes}
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of all attributes, in the order of definition."""
         return tuple(attribute.name for attribute in self.attributes)
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
-        """The kinds of the attributes by name."""
         return {attribute.name: attribute.kind for attribute in self.attributes}
 
     @cached_property
     def sensitive_names(self) -> frozenset[str]:
-        """The names of the attributes that plans never show."""
         return frozenset(attribute.name for attribute in self.attributes if attribute.sensitive)
 
     @cached_property
     def required(self) -> tuple[Attribute, ...]:
-        """The attributes that every declaration sets."""
         return tuple(attribute for attribute in self.attributes if attribute.required)
 
     @cached_property
     def read_only(self) -> tuple[Attribute, ...]:
-        """The attributes that only the console supplies."""
         return tuple(attribute for attribute in self.attributes if attribute.read_only)
 
     def __iter__(self) -> Iterator[Attribute]:
@@ -275,7 +261,7 @@ class _Attributed:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How the graph of a program draws a resource.
+    """The form of a resource in the graph of a program.
 
     Attributes:
         brackets: The brackets around its label in Mermaid.
@@ -314,23 +300,20 @@ class ResourceDefinition(_Attributed):
     """One resource.
 
     Attributes:
-        name: Short name: `host`.
-        type_name: Terraform's name: `opsconsole_host`.
-        title: What messages call one of them: `host`.
-        plural: What messages call several of them: `hosts`.
-        description: What it is and what it means to declare it.
-        label: Attribute whose value names one of them to a reader.
+        name, type_name: `host`, and Terraform's name `opsconsole_host`.
+        title, plural: Its names in messages: `host`, `hosts`.
+        label: The attribute whose value names one of them to a reader.
         reported_as: Attributes for reports, which show the first one with a value; empty: `label`.
         import_id: The form of its import id, for messages and pages.
         ways: Each of `STEPS` to the ways to take it, best first. The first available way is used.
         gone: Why a read may find an object gone.
         owner: The attribute that refers to the owner, whose deletion deletes this resource too. The
             owner is read first. Empty if there is no owner.
-        owner_deletion: What the deletion of the owner does to it: `delete` or `archive`.
+        owner_deletion: The effect of the owner's deletion: `delete` or `archive`.
         recognised_by: The attribute by which a console may recognise an existing object in a
             creation; empty if there is none.
         rules: Yields the problems of a declaration beyond the bounds of its attributes.
-        look: How the graph of a program draws it.
+        look: Its form in the graph of a program.
     """
 
     name: str
@@ -356,17 +339,15 @@ class ResourceDefinition(_Attributed):
 
     @cached_property
     def answer_fields(self) -> tuple[Attribute, ...]:
-        """The attributes that an answer of the console may hold."""
         return tuple(attribute for attribute in self.attributes if not attribute.local)
 
     @cached_property
     def settable(self) -> tuple[Attribute, ...]:
-        """The attributes that a configuration may set."""
         return tuple(attribute for attribute in self.attributes if attribute.settable)
 
     @cached_property
     def constrained(self) -> tuple[Attribute, ...]:
-        """The settable attributes whose values have problems that their kind does not rule out."""
+        """The settable attributes whose values can have problems beyond a wrong type."""
         free = (Kind.STRING, Kind.BOOLEAN, Kind.NUMBER, Kind.STRING_MAP)
         return tuple(
             attribute
@@ -380,7 +361,7 @@ class ResourceDefinition(_Attributed):
         return tuple(attribute for attribute in self.attributes if attribute.refers_to)
 
     def deletion_policy(self, values: Values) -> str:
-        """Return the deletion policy of an object, or an empty string if the resource has none."""
+        """Return the deletion policy of an object; empty if the resource has none."""
         policy = self.by_name.get("deletion_policy")
         # The first of the policies is the default.
         return "" if policy is None else values.get(policy.name) or policy.bounds.allowed[0]
@@ -390,10 +371,7 @@ class ResourceDefinition(_Attributed):
         return self.deletion_policy(values) == "abandon"
 
     def problems(self, config: Values) -> list[Diagnostic]:
-        """Return the problems of a declaration, found by its attributes and by its own rules.
-
-        This makes no call to the console.
-        """
+        """Return the problems of a declaration, by its attributes and by its own rules."""
         of_attributes = [
             problem
             for item in self.constrained
@@ -421,7 +399,6 @@ class DataSourceDefinition(_Attributed):
     """One data source.
 
     Attributes:
-        type_name: Terraform's name.
         resource: The name of the resource that it shows.
         operations: The names of the operations that may show it, the best first.
     """
@@ -435,8 +412,6 @@ class DataSourceDefinition(_Attributed):
 
 @dataclass(frozen=True, eq=False)
 class ProviderDefinition(_Attributed):
-    """The settings of the provider."""
-
     description: str
 
 
@@ -446,12 +421,12 @@ def read_only(name: str, description: str, kind: Kind = Kind.STRING, **facts: An
 
 
 def declarable(name: str, description: str, kind: Kind = Kind.STRING, **facts: Any) -> Attribute:
-    """Define an attribute that the console supplies where a configuration sets none."""
+    """Define an attribute that the console supplies if a configuration sets none."""
     return Attribute(name, description, kind, optional=True, computed=True, **facts)
 
 
 def kept_locally(name: str, description: str, kind: Kind = Kind.STRING, **facts: Any) -> Attribute:
-    """Define an attribute that may be set, and that only the provider knows of."""
+    """Define an attribute that may be set, and that only the provider knows."""
     facts |= {"optional": True, "local": True, "creatable": False, "change": ChangeRule.LOCAL}
     return Attribute(name, description, kind, **facts)
 

@@ -16,7 +16,7 @@ AttributePath = tuple[str | int, ...]
 
 
 class Severity(Enum):
-    """How grave a diagnostic is: only an error stops the resource that it is about."""
+    """The severity of a diagnostic: only an error stops the resource that it is about."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -30,9 +30,9 @@ class Diagnostic:
         summary: The problem, on one line without a full stop.
         detail: The observation and the remedy, without the text of `cause`.
         path: The attribute at fault, or empty.
-        cause: The error behind it, such as an answer of the console, where there is one.
+        cause: The error behind it, such as an answer of the console.
         addresses: The resources that it is about, as far as the engine knows them.
-        place: `FILE:LINE` of the declaration at fault, or empty.
+        location: `FILE:LINE` of the declaration at fault, or empty.
     """
 
     severity: Severity
@@ -41,11 +41,10 @@ class Diagnostic:
     path: AttributePath = ()
     cause: Cause | None = None
     addresses: tuple[str, ...] = ()
-    place: str = ""
+    location: str = ""
 
     @property
     def is_error(self) -> bool:
-        """Whether it stops the resource that it is about."""
         return self.severity is Severity.ERROR
 
     @property
@@ -75,12 +74,11 @@ def warning(
 
 
 def has_error(diagnostics: Iterable[Diagnostic]) -> bool:
-    """Return whether any of `diagnostics` is an error."""
     return any(item.is_error for item in diagnostics)
 
 
 class Mistakes(UserError):
-    """Several things are wrong with one input, and were found at once."""
+    """Several mistakes in one input."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(dict.fromkeys(diagnostics))

@@ -1,8 +1,8 @@
 """Common parts of the models of documents that people and other programs write.
 
 Each document has one model, which reads and validates it and describes its JSON Schema. This module
-imports pydantic. The start of the provider, and code that holds unknown or secret values, must not
-import pydantic.
+imports pydantic, so the start of the provider must not import it; nor must code that holds unknown
+or secret values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORDS: Final = {
     "string_type": "should be text",
     "bool_type": "should be true or false",
 }
-"""What pydantic says in the words of Python."""
+"""Replacements for pydantic's messages, which speak of Python's types."""
 
 
 def _whole(value: Any) -> Any:
@@ -36,7 +36,7 @@ Whole: Final = BeforeValidator(_whole)
 """Annotates an integer that may be written with a fraction of zero, as in JSON Schema."""
 
 
-def what_is_wrong(problem: ValidationError) -> str:
+def describe_errors(problem: ValidationError) -> str:
     """Return each wrong place, with the expected and the actual value."""
     return "; ".join(map(_sentence, problem.errors(include_url=False)))
 

@@ -37,7 +37,7 @@ TRY_LATER: Final = 75
 
 
 class ProblemKind(Enum):
-    """What kind of problem an error is, for code that decides by it and for JSON."""
+    """The kind of an error, for code that decides by it and for JSON."""
 
     BAD_INPUT = "bad_input"
     BAD_REQUEST = "bad_request"
@@ -61,7 +61,6 @@ class Cause:
     """The facts of an error, beside the words for the user.
 
     Attributes:
-        kind: What kind of problem it is.
         message: The problem, without the operation, the request id and the remedy.
         operation: The call that failed, such as `POST /api/v1/agents`; empty if there is none or it
             is not known.
@@ -109,7 +108,7 @@ class OpsconsoleError(Exception):
 
     @property
     def cause(self) -> Cause:
-        """What this error knows, for a diagnostic about it."""
+        """The facts of this error, for a diagnostic about it."""
         return Cause(self.kind, self.message, text=str(self))
 
     @property
@@ -141,11 +140,10 @@ class UserError(OpsconsoleError):
 
 
 class TryLater(UserError):
-    """Nothing is wrong with the input: another run holds what this one needs."""
+    """Nothing is wrong with the input: another run holds a lock that this one needs."""
 
     @property
     def is_temporary(self) -> bool:
-        """Always true: the same command may succeed later."""
         return True
 
 
@@ -208,11 +206,10 @@ A gateway may also inspect the console's answer and replace it with its own 403,
 """
 
 
-def shows_no_effect(status: int, *, documented: bool) -> bool:
+def has_no_effect(status: int, *, documented: bool) -> bool:
     """Return whether an answer shows that its request certainly had no effect.
 
     Args:
-        status: The HTTP status.
         documented: Whether its body is the documented error, and so comes from the console itself.
     """
     return status in (_REFUSALS if documented else _ROUTING_REFUSALS)
@@ -232,11 +229,10 @@ class ApiError(ConsoleError):
         super().__init__(f"{operation}: {problem}" if operation else str(problem), remedy)
         self.problem = problem
         self.operation = operation
-        self.had_no_effect = shows_no_effect(problem.status, documented=True)
+        self.had_no_effect = has_no_effect(problem.status, documented=True)
 
     @property
     def cause(self) -> Cause:
-        """What this error knows, the console's answer included."""
         message = self.problem.message
         return Cause(self.kind, message, self.operation, self.problem, str(self))
 
@@ -290,9 +286,8 @@ class AnswerLost(ConsoleError):
 class UnexpectedAnswer(ConsoleError):
     """An answer of another shape than the document shows: status, content type and a beginning.
 
-    `status` is the HTTP status, if one was seen. `operation` is the call, if the message is to name
-    it. `had_no_effect` means that the call certainly had no effect. `without_body` means that the
-    status is a success and the body is empty.
+    `operation` is the call, if the message is to name it. `without_body` means that the status is a
+    success and the body is empty.
     """
 
     def __init__(
@@ -314,7 +309,6 @@ class UnexpectedAnswer(ConsoleError):
 
     @property
     def cause(self) -> Cause:
-        """The facts of this error, with the operation separate from the problem."""
         return Cause(
             self.kind, self._without_operation, self.operation, text=str(self), status=self.status
         )

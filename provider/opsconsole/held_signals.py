@@ -25,7 +25,7 @@ _INSISTENT = 3
 def held_signals() -> Iterator[None]:
     """Hold back a signal until the end of the block, and deliver it once; the third comes at once.
 
-    In any other thread than the main one, the block is run as it is.
+    In any other thread than the main one, the block runs as it is.
     """
     # In Python, only the main thread gets signals and can set their handlers.
     if threading.current_thread() is not threading.main_thread():

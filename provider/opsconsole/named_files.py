@@ -44,11 +44,7 @@ _REASONS: Final = {
 
 
 def check_no_device(descriptor: int) -> None:
-    """Check that an open file is no device but the empty one, as some devices never end.
-
-    Raises:
-        OSError: It is one.
-    """
+    """Raise OSError if an open file is a device: some never end. The empty one passes."""
     status = os.fstat(descriptor)
     is_device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
     if is_device and status.st_rdev != Path(os.devnull).stat().st_rdev:
@@ -70,12 +66,12 @@ def read_named(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def write_whole(path: Path, text: str, mode: int | None = None) -> None:
-    """Put a file in place whole, because somebody may read it at any moment.
+    """Replace a file by one rename, because it may be read at any moment.
 
     A device, a pipe or a link (`/dev/stdout`) is written to, never replaced.
 
     Args:
-        mode: The file's mode; None: that of the file in its place, if there is one.
+        mode: The file's mode; None: the mode of the file in its place, if there is one.
 
     Raises:
         OSError: It cannot be written.
@@ -100,7 +96,7 @@ def write_whole(path: Path, text: str, mode: int | None = None) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a file that cannot be written, before the work whose result it would hold.
+    """Refuse a file that cannot be written, before the work for its content.
 
     No directory is created for the file. Terraform creates none for a plan.
 
@@ -120,7 +116,7 @@ def check_writable(path: Path) -> None:
 
 
 def check_report_file(path: Path) -> None:
-    """Refuse to write a report where `check_writable` refuses, or over a program or a state.
+    """Refuse a report file that `check_writable` refuses, or that is a program or a state.
 
     Raises:
         UserError: The report must not or cannot be written there.
@@ -139,7 +135,7 @@ _STATE_BEGINS_WITHIN = 500
 
 
 def _name_program_or_state(path: Path) -> str:
-    """Return what an existing file is, if it is part of a program or a state; else nothing."""
+    """Return "part of a program", "a state", or "" for any other file."""
     # An empty file holds nothing that could be lost.
     if not path.is_file() or not path.stat().st_size:
         return ""
@@ -150,11 +146,7 @@ def _name_program_or_state(path: Path) -> str:
 
 
 def write_named(path: Path, text: str) -> None:
-    """Write a file that the command line names.
-
-    Raises:
-        UserError: It cannot be written.
-    """
+    """Write a file that the command line names; UserError if it cannot be written."""
     with file_errors("write", path, ""):
         write_whole(path, text)
 
@@ -171,11 +163,11 @@ def file_errors(action: str, path: Path | str, outcome: str) -> Iterator[None]:
 def file_error(
     action: str, path: Path | str, error: OSError | MemoryError, outcome: str
 ) -> UserError:
-    """Say in one error what could not be done with a file, and why the system refused.
+    """Return the error for a failed action on a file, with the system's reason.
 
     Args:
         action: The verb of the failed action, such as `write`.
-        outcome: A sentence on what holds now, such as "The state is as it was."
+        outcome: A sentence on the result, such as "The state is as it was."
     """
     refusal = error if isinstance(error, OSError) else OSError(errno.ENOMEM, "MemoryError")
     why, remedy = _REASONS.get(refusal.errno or 0, ("the system refused", ""))

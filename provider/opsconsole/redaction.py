@@ -12,7 +12,7 @@ _MASK = "***"
 _SHORTEST = 4
 """Characters; hiding less would make every text unreadable and protect nothing."""
 _KEY = re.compile(r"svc_ak_[^\s\"'\\,;…]+")
-"""A key, but not `svc_ak_…`, by which messages say what a key looks like."""
+"""A key, but not `svc_ak_…`, which messages use as the form of a key."""
 _IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _HEADER = re.compile(r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(['\"]?\s*[:=,]\s*)[^\r\n]+")
 
@@ -52,9 +52,7 @@ class Redaction:
         self._spellings = sorted(known, key=len, reverse=True)
 
     def hide(self, text: str) -> str:
-        """Return `text` without any secret: known ones, API keys, and credentials in headers
-        and addresses.
-        """
+        """Hide known secrets, API keys, and credentials in headers and addresses."""
         for spelling in self._spellings:
             text = text.replace(spelling, _MASK)
         text = _IN_ADDRESS.sub(_MASK, _KEY.sub(_MASK, text))

@@ -1,6 +1,6 @@
 """Finds the real engine of a folder, Terraform or OpenTofu, and its program.
 
-The program is never the stand-in of this package. This module starts no process.
+The program is never the stand-in of this package. No process is started.
 """
 
 from __future__ import annotations
@@ -29,10 +29,7 @@ TERRAFORM_VERSION: Final = "1.11.4"
 class Engine:
     """One of the two engines that run a program with the provider.
 
-    Attributes:
-        name: What messages call it.
-        command: Its program.
-        host: The registry that it assumes for a provider source without a host.
+    `host` is the registry that it assumes for a provider source without a host.
     """
 
     name: str
@@ -88,7 +85,7 @@ def _read(path: Path) -> bytes:
 def real_terraform(
     environ: Mapping[str, str], *further: str, engine: Engine | None = None
 ) -> str | None:
-    """Return the path of the real Terraform or OpenTofu, or None where there is none.
+    """Return the path of the real Terraform or OpenTofu, or None if there is none.
 
     If the variable OPSCONSOLE_TERRAFORM_FALLBACK is set, only its program counts.
 
@@ -107,9 +104,9 @@ def real_terraform(
 
 
 def standin_in_place_of_terraform() -> str:
-    """Return the shell command of the stand-in if there is no `terraform`, else an empty string.
+    """Return the shell command of the stand-in if there is no `terraform`, else "".
 
-    cdktf and cdktn ask `terraform` for its version where an app declares a move.
+    cdktf and cdktn ask `terraform` for its version if an app declares a move.
     """
     if shutil.which("terraform"):
         return ""
@@ -118,7 +115,6 @@ def standin_in_place_of_terraform() -> str:
 
 
 def _is_standin(path: str) -> bool:
-    """Return whether a program is the stand-in or a link to it."""
     if Path(path).resolve().name == STANDIN:
         return True
     own = shutil.which(STANDIN)

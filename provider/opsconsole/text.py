@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -44,8 +45,8 @@ _SWITCHES: Final = {
 """The words for on and off, as in Go."""
 
 
-def read_switch(text: str) -> bool | None:
-    """Return what one of Go's words for on and off means; None for any other word."""
+def parse_bool(text: str) -> bool | None:
+    """Parse one of Go's words for on and off; None for any other word."""
     return _SWITCHES.get(text)
 
 
@@ -61,14 +62,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the one of `known` that is most like `name`; empty where none is."""
-    import difflib  # only what is wrong needs it
+    """Return the most similar of the `known` names; empty if none is similar."""
+    import difflib  # only messages about mistakes need it
 
     return next(iter(difflib.get_close_matches(name, list(known), n=1)), "")
 
 
-def near_address(text: str, known: Iterable[str]) -> str:
-    """Return a sentence that names the address that is most like `text`; empty where none is."""
+def suggest_address(text: str, known: Iterable[str]) -> str:
+    """Return a sentence with the address most like `text`; empty if none is similar."""
     from difflib import SequenceMatcher
 
     def likeness(address: str) -> float:
@@ -114,7 +115,6 @@ def shorten(text: str, most: int) -> str:
 
 
 def short_type(type_name: str) -> str:
-    """Return `host` of `opsconsole_host`."""
     return type_name.removeprefix("opsconsole_")
 
 
@@ -129,7 +129,7 @@ def natural_order(text: str) -> tuple[tuple[int, int | str], ...]:
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Return `text` with every character that is not printable escaped, those in `keep` aside."""
+    """Escape every character that is not printable, except the characters in `keep`."""
     if text.isprintable():
         return text
     if keep:
@@ -141,6 +141,11 @@ def printable(text: str, keep: str = "") -> str:
 def _escape(letter: str) -> str:
     code = ord(letter)
     return _ESCAPES.get(letter) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+
+
+def to_nfc(text: str) -> str:
+    """Return text in normal form C, in which Terraform and the native engine hold all text."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def quote(text: str) -> str:
@@ -158,11 +163,11 @@ def escape_template(text: str) -> str:
     return text.replace("${", "$${").replace("%{", "%%{")
 
 
-def nanoseconds(duration: str) -> int:
-    """Read a duration as Go writes it, such as `30s`, `-1m30s` or `0`.
+def parse_duration(duration: str) -> int:
+    """Parse a duration as Go writes it, such as `30s`, `-1m30s` or `0`.
 
     Raises:
-        ValueError: The text is not a duration, or one that Go cannot hold.
+        ValueError: The text is not a duration, or a duration that Go cannot hold.
     """
     if not _SIGNED_DURATION.fullmatch(duration):
         raise ValueError(f'"{duration}" is not a duration')
@@ -177,8 +182,7 @@ def nanoseconds(duration: str) -> int:
     return total
 
 
-def scalar(value: Value) -> str:
-    """Return a value that is neither a list nor a dict as a literal."""
+def format_scalar(value: Value) -> str:
     if value is UNKNOWN:
         return KNOWN_AFTER_APPLY
     if value is None:
@@ -195,12 +199,7 @@ _NARROWEST = 30
 
 
 def wrap_lines(text: str, width: int) -> list[str]:
-    """Return the lines of a text, wrapped to `width` unless a word is longer; keep indents.
-
-    Args:
-        text: Lines.
-        width: The number of columns; with 0 (no terminal) lines stay unchanged.
-    """
+    """Wrap lines to `width` columns, keeping indents; with 0 (no terminal) they stay unchanged."""
     lines = []
     for line in text.splitlines():
         if width < _NARROWEST or len(line) <= width:
@@ -236,9 +235,7 @@ SIGN_COLOURS = {"+": "green", "-": "red", "~": "yellow"}
 class Pen:
     """Paints text with ANSI sequences, and wraps it.
 
-    Attributes:
-        colour: Whether to paint.
-        width: Columns of the terminal; 0 without a terminal, for text that is not wrapped.
+    `width` is the columns of the terminal; 0 without a terminal, for text that is not wrapped.
     """
 
     colour: bool = False
@@ -251,11 +248,9 @@ class Pen:
         return f"\033[{';'.join(_CODES[style] for style in styles)}m{text}\033[0m"
 
     def bold(self, text: str) -> str:
-        """Return `text` in bold."""
         return self.paint(text, "bold")
 
     def wrap(self, text: str) -> list[str]:
-        """Return the lines of a text, wrapped to the terminal."""
         return wrap_lines(text, self.width)
 
     def sign(self, sign: str) -> str:

@@ -26,12 +26,6 @@ class Unknown:
     def __bool__(self) -> bool:
         raise TypeError("an unknown value is neither true nor false: ask `is UNKNOWN`")
 
-    def __copy__(self) -> Unknown:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Unknown:
-        return self
-
 
 UNKNOWN: Final = Unknown()
 
@@ -50,7 +44,7 @@ def holds_unknown(value: Value) -> bool:
 
 
 def unknown_names(values: Values) -> list[str]:
-    """Return the names of those values that are UNKNOWN or hold it at any depth, in order."""
+    """Return the names of the values that are UNKNOWN or hold it at any depth, in order."""
     return [
         name
         for name, value in values.items()
@@ -68,7 +62,7 @@ def normalise_set(items: Sequence[Any]) -> list[Any]:
     return [*null, *sorted(known.difference((None, UNKNOWN))), *unknown]
 
 
-def same(left: Value, right: Value) -> bool:
+def is_same(left: Value, right: Value) -> bool:
     """Return whether two normalised wire values are equal; an unknown equals nothing but itself."""
     if left is right:
         return True
@@ -80,31 +74,31 @@ def same(left: Value, right: Value) -> bool:
     if isinstance(left, bool) is not isinstance(right, bool):
         return False
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+        return left.keys() == right.keys() and all(is_same(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
+        return len(left) == len(right) and all(map(is_same, left, right))
     return bool(left == right)
 
 
 def satisfies(kept: Value, asked: Value) -> bool:
-    """Return whether `kept` is what `asked` asks for.
+    """Return whether the value `kept` fulfils `asked`.
 
     A null member of an object in a list asks for nothing.
     """
     if not isinstance(asked, list) or not isinstance(kept, list) or len(asked) != len(kept):
-        return same(asked, kept)
+        return is_same(asked, kept)
     return all(_entry_satisfies(*pair) for pair in zip(kept, asked, strict=True))
 
 
 def _entry_satisfies(kept: Value, asked: Value) -> bool:
     if not isinstance(asked, dict) or not isinstance(kept, dict):
-        return same(asked, kept)
+        return is_same(asked, kept)
     # A console may set by itself a field that the declaration leaves null.
-    return all(value is None or same(value, kept.get(name)) for name, value in asked.items())
+    return all(value is None or is_same(value, kept.get(name)) for name, value in asked.items())
 
 
 def is_shown(asked: Value, shown: Value) -> bool:
-    """Return whether an answer with the value `shown` shows what was asked for.
+    """Return whether the value `shown` in an answer fulfils the request.
 
     A console may show an empty array as unset.
     """
@@ -114,7 +108,7 @@ def is_shown(asked: Value, shown: Value) -> bool:
 def unsatisfied_fields(
     asked: Mapping[str, Value], shown: Mapping[str, Value], names: Iterable[str]
 ) -> list[str]:
-    """Return the `names` whose value in an answer is not what was asked for, in order."""
+    """Return the `names` whose value in an answer does not fulfil the request, in order."""
     return [name for name in names if not is_shown(asked.get(name), shown.get(name))]
 
 
@@ -126,5 +120,5 @@ def changed_fields(
         name
         for name in names
         # Most values are the same object, or null in both.
-        if (old := before.get(name)) is not (new := after.get(name)) and not same(old, new)
+        if (old := before.get(name)) is not (new := after.get(name)) and not is_same(old, new)
     ]

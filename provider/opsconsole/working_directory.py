@@ -17,11 +17,11 @@ JOURNAL_SUFFIX = ".opsconsole-journal"
 open intents."""
 
 WORKSPACES_FOLDER = "terraform.tfstate.d"
-"""Where a local backend keeps the states of workspaces, unless `workspace_dir` names a folder."""
+"""The folder of a local backend for the states of workspaces; `workspace_dir` names another."""
 
 
 def data_directory(directory: Path) -> Path:
-    """Return where Terraform keeps its notes on a working directory."""
+    """Return the directory of Terraform's notes on a working directory."""
     return directory / (os.environ.get("TF_DATA_DIR") or ".terraform")
 
 
@@ -30,7 +30,7 @@ class ConfiguredBackend:
     """A backend as a program declares it, or as `init` notes it.
 
     Attributes:
-        settings: The settings; unset ones may be None or absent.
+        settings: Unset ones may be None or absent.
         block_hash: Terraform's hash of the block, which does not include `-backend-config`.
     """
 
@@ -52,7 +52,7 @@ def noted_backend(directory: Path) -> ConfiguredBackend | None:
 
 
 def cdktf_states(directory: Path) -> Iterator[Path]:
-    """Yield where cdktf keeps the state of a stack, if `directory` is that of a stack."""
+    """Yield the path of cdktf's state, if `directory` belongs to a stack."""
     stacks, stack = directory.parent, directory.name
     # cdktf runs Terraform in `cdktf.out/stacks/STACK`, and keeps the state beside `cdktf.json`.
     if stacks.name == "stacks":
@@ -60,7 +60,6 @@ def cdktf_states(directory: Path) -> Iterator[Path]:
 
 
 def journal_of(state: Path) -> Path:
-    """Return the path of a state file's journal."""
     return state.with_name(state.name + JOURNAL_SUFFIX)
 
 
@@ -68,9 +67,9 @@ def unfolded_journals(directory: Path) -> list[Path]:
     """Return the journals in a working directory, or beside the state it uses.
 
     The search covers the directory, its workspaces, the local backend that `terraform init`
-    recorded, and the place where cdktf keeps the state of a stack (`terraform.STACK.tfstate` beside
-    `cdktf.json`). While a journal exists, state may lack objects of the console. No other engine
-    may plan before `opsconsole state fold` has added the journal to the state.
+    recorded, and cdktf's state of a stack (`terraform.STACK.tfstate` beside `cdktf.json`). While a
+    journal exists, state may lack objects of the console. No other engine may plan before
+    `opsconsole state fold` has added the journal to the state.
     """
     directory = Path(os.path.realpath(directory))
     pattern = f"*{JOURNAL_SUFFIX}"
@@ -91,7 +90,7 @@ def _states_of(directory: Path) -> Iterator[Path]:
     if noted is None or noted.kind != "local":
         return
     path, workspaces = noted.settings.get("path"), noted.settings.get("workspace_dir")
-    # What is no path is refused where the state is opened.
+    # Opening the state refuses a text that is not a path.
     if isinstance(path, str) and "\0" not in path:
         yield directory / path
     if isinstance(workspaces, str) and "\0" not in workspaces:

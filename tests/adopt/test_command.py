@@ -9,6 +9,7 @@ import pytest
 from opsconsole.adopt.declarations import AdoptedObject, ObjectReference
 from opsconsole.adopt.fleet_rows import fleet_rows
 from opsconsole.adopt.reading import ObjectId, read_objects
+from opsconsole.emulator import serve
 from patience import PATIENCE
 
 
@@ -59,6 +60,34 @@ def test_what_cannot_be_read_is_a_comment(adopt, native):
     assert comment.endswith("hst_gone is deleted, or not visible to this key")
     assert ran.out.count("import_from") == 1
     assert "1 could not be read." in ran.err
+
+
+def test_an_attachment_that_is_named_is_looked_up_and_an_object_is_imported_once(adopt, native):
+    agent = native.console.create("agents", name="ops", specialty_id="spc_linux")["id"]
+    native.console.create("attachments", agent_id=agent, plugin_id="plg_disk")
+    ran = adopt(f"{agent}/plg_logs", f"{agent}/plg_disk", agent, "key=linux-server", "spc_linux")
+    assert re.findall(r'import_from\("([^"]+)', ran.out) == [
+        "spc_linux",
+        agent,
+        f"{agent}/plg_disk",
+    ]
+    assert f"# {agent}/plg_logs could not be read: " in ran.out
+    native.apply({"opsconsole_specialty": {"linux": {"key": "linux-server"}}})
+    assert "There is nothing to import" in adopt("key=linux-server").err
+
+
+def test_an_object_of_another_console_is_not_managed_because_of_its_id(adopt, native):
+    native.settings["base_url"] = native.console.base_url
+    native.console.create("hosts", id="17", name="here")
+    native.apply(
+        {"opsconsole_host": {"web": {"name": "here"}}},
+        **{"import": [{"to": "opsconsole_host.web", "id": "17"}]},
+    )
+    assert "There is nothing to import" in adopt("host=17").err
+    with serve() as other:
+        other.create("hosts", id="17", name="there")
+        native.monkeypatch.setenv("OPSCONSOLE_BASE_URL", other.base_url)
+        assert 'name="there"' in adopt("--environment", "host=17").out
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)

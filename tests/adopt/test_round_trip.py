@@ -52,6 +52,11 @@ def populate(console, seed: int, hosts: int = 8) -> None:
     # What a declaration may not hold, and what would change how a program reads.
     console.create("hosts", name="", tags=["none"], target_type="telnet", target_port=0)
     console.create("hosts", name="\u202eright to left", knowledge="\u2028\f")
+    # What a row of a fleet would read as an id, or without the white space.
+    staffed = console.create("hosts", name="oddly staffed")["id"]
+    for number, key in enumerate(("odd ${x}", " odd")):
+        odd = console.create("specialties", key=key)["id"]
+        console.create("agents", name=f"odd {number}", host_id=staffed, specialty_id=odd)
     for number, host in enumerate(made):
         for place in range(rng.choice([0, 1, 2])):
             agent = console.create(
@@ -169,6 +174,25 @@ def test_terraform_imports_it_all_too(form, tmp_path, monkeypatch, opsconsole_em
     assert all("importing" in item["change"] for item in changes)
     engine.apply()
     assert engine.plan().code == 0
+
+
+@pytest.mark.terraform
+def test_terraform_reads_what_is_adopted_beside_a_program(
+    tmp_path, monkeypatch, opsconsole_emulator, terraform
+):
+    console = opsconsole_emulator
+    console.switch(empty_update="accepted")
+    engine = terraform({}, console, OPSCONSOLE_EXTRA_ENDPOINTS=json.dumps(LISTS))
+    (engine.folder / "main.tf.json").unlink()
+    for name in ("one", "two"):
+        host = console.create("hosts", name="web")["id"]
+        agent = console.create("agents", host_id=host, specialty_id="spc_linux", name=name)["id"]
+        words = ("--hcl", "--output", f"{name}.tf", host, agent)
+        adopt(console, engine.folder, monkeypatch, *words)
+    changes = engine.plan().json["resource_changes"]
+    assert {item["change"]["importing"]["id"] for item in changes} == {
+        row["id"] for rows in ("hosts", "agents") for row in console.rows(rows)
+    }
 
 
 def test_the_program_is_formatted_and_typed(tmp_path, monkeypatch, opsconsole_emulator):

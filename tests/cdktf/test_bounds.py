@@ -29,6 +29,8 @@ _WRONG_TYPES = [
     (Host, {"name": 7}, "expected a string, got int"),
     (Host, {"tags": "a:b"}, "expected a list of strings, got str"),
     (Host, {"tags": [1]}, "expected a string, got int"),
+    (Host, {"tags": {"a:b", 1}}, "expected a string, got int"),
+    (Host, {"tags": ["a:b", None]}, "expected a string, got NoneType"),
     (Host, {"tags": 1}, "expected a list of strings, got int"),
     (Host, {"target_port": "22"}, "expected a whole number, got str"),
     (Host, {"target_port": 22.5}, "expected a whole number, got float"),
@@ -41,6 +43,12 @@ _WRONG_TYPES = [
     (Agent, {"credential_config": [{"order": "1"}]}, "order: expected a whole number, got str"),
     (Agent, {"credential_config": [{"role": "x"}]}, "unexpected keyword argument 'role'"),
     (OpsconsoleProvider, {"list_query": ["a"]}, "expected a mapping of strings, got list"),
+    (
+        Host,
+        {"for_each": {"a": 1}},
+        "expected an iterator, got dict, did you mean TerraformIterator",
+    ),
+    (Host, {"depends_on": ["host"]}, "expected constructs, got str"),
 ]
 
 
@@ -54,6 +62,10 @@ def _arguments(construct, values):
 def test_what_is_needed_is_demanded_and_what_is_misspelt_is_named(stack, synth):
     with pytest.raises(TypeError, match="missing 2 required keyword-only arguments: 'host_id' and"):
         Agent(stack, "it", name="x")
+    with pytest.raises(TypeError, match="it: scope: expected a construct, got NoneType"):
+        Host(None, "it", name="x")
+    with pytest.raises(TypeError, match="stack: id: expected a string, got int"):
+        Host(stack, 1, name="x")
     with pytest.raises(TypeError, match=r"argument 'nmae'\. Did you mean \"name\"\?"):
         Host(stack, "it", nmae="x")
     with pytest.raises(TypeError, match=r"'spec_id'\. Did you mean \"specialty_id\"\?"):
@@ -148,7 +160,7 @@ def test_one_end_of_a_range_is_enough():
         (Bounds(minimum=1), 0, "it must be at least 1"),
     ):
         broken = bounds.check(value)
-        assert broken is not None and broken.wanted == wanted
+        assert broken is not None and broken.expected == wanted
 
 
 def test_a_whole_number_is_synthesised_without_a_fraction(stack, synth):

@@ -44,6 +44,20 @@ def test_all_problems_are_reported_at_once(stack):
     ]
 
 
+def test_resources_that_would_have_one_address(stack):
+    """The framework leaves some characters of an id out, and keeps the last of one address."""
+    for name in ("web 1", "web1", "\u00e9"):
+        Host(stack, name, name=name)
+    BlacklistedCommand(stack, "web  1", id="blk_1")
+    Host(stack, "web.1", name="other").override_logical_id("other")
+    for name in ("db 1", "db1"):
+        Host(Construct(stack, name), "host", name=name)
+    assert [PLACE.sub("", line) for line in _problems(stack)] == [
+        "stack/web1: opsconsole_host.web1 is the address of stack/web 1 already",
+        "stack/\u00e9: its id '\u00e9' holds no letter, digit, '-' or '_' for its address",
+    ]
+
+
 def test_a_problem_names_its_source_line(stack):
     for name in ("one", "two"):
         Specialty(stack, name, id="spc_linux")

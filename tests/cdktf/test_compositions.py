@@ -54,12 +54,16 @@ def test_jump_hosts_that_cannot_be(stack):
     other = Host(stack, "other", name="other", is_jump_host=False)
     with pytest.raises(ValueError, match="stack/other declares is_jump_host=False"):
         hosts[2].behind(other)
+    with pytest.raises(TypeError, match="stack/c: behind: expected a Host, got str"):
+        hosts[2].behind("hst_1")
 
 
-def test_what_is_given_twice_to_an_agent(stack):
+def test_what_an_agent_refuses(stack):
     host = ManagedHost(stack, "web")
     with pytest.raises(ValueError, match="stack/web: add_agent: plugin_ids is given twice"):
         host.add_agent(specialty="spc_linux", plugins=["plg_disk"], plugin_ids=["plg_logs"])
+    with pytest.raises(TypeError, match="stack/web/agent: plugin_ids: expected a string, got int"):
+        host.add_agent(specialty="spc_linux", plugins=["plg_disk", 1])
 
 
 def test_an_agent_of_what_only_terraform_knows(stack, synth):
@@ -98,6 +102,12 @@ def test_a_policy_names_what_is_declared_twice(stack):
             "other",
             rules={name: BlacklistRule(pattern=name, id="blk_1") for name in ("a", "b")},
         )
+    for name, rule, problem in (
+        ("third", 7, "got 7"),
+        ("fourth", {"regex": "rm"}, "unexpected keyword argument 'regex'"),
+    ):
+        with pytest.raises(TypeError, match=f"stack/{name}: it: .*{problem}"):
+            BlacklistPolicy(stack, name, rules={"it": rule})
 
 
 def test_a_pattern_that_another_one_covers_is_a_warning(stack, synth):

@@ -1,4 +1,4 @@
-"""Every example runs, and the fleet synthesises to what is committed beside this file."""
+"""Every example is planned, and the fleet synthesises to what is committed beside this file."""
 
 import json
 import os
@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from example_programs import EXAMPLES, ROOT, synthesise
+from opsconsole.cli.main import main
+from opsconsole.emulator import serve
 from opsconsole.emulator.seed import seed_store
 from opsconsole.emulator.store import Store
 from opsconsole.resources import DATA_SOURCES, RESOURCES
@@ -29,14 +31,27 @@ def test_everything_has_an_example():
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: str(path.parent.name))
-def test_an_example_declares_what_it_is_about(program, tmp_path):
-    synthesised = _run(program, tmp_path)
-    blocks = {"resources": "resource", "data-sources": "data"}
-    block = blocks.get(program.parent.parent.name)
+def test_an_example_declares_what_it_is_about_and_is_planned(program, tmp_path, monkeypatch):
+    written = synthesise(program, tmp_path)
+    text = written.read_text("utf-8")
+    block = {"resources": "resource", "data-sources": "data"}.get(program.parent.parent.name)
     if block is not None:
-        assert program.parent.name in synthesised[block]
+        assert program.parent.name in json.loads(text)[block]
     hcl = program.with_name("main.tf").read_text("utf-8")
     assert program.parent.name.removeprefix("data-") in hcl
+    with serve("extended" if "extra_endpoints" in text else "default", seed="fleet:3") as console:
+        text = re.sub(r"https://[a-z]+\.example\.com", console.base_url, text)
+        written.write_text(text)
+        for host in set(re.findall(r'"(hst_\w+)"', text)):
+            console.create("hosts", id=host, name=host)
+        for agent in set(re.findall(r'"(agt_\w+)"', text)):
+            console.create("agents", id=agent, name=agent, host_id="hst_fleet00001")
+        monkeypatch.setenv("OPSCONSOLE_BASE_URL", console.base_url)
+        monkeypatch.setenv("OPSCONSOLE_API_KEY", console.api_key)
+        monkeypatch.chdir(tmp_path)
+        # The program's own state lies where cdktf was first imported: in the checkout.
+        state = f"-state={tmp_path / 'terraform.tfstate'}"
+        assert main(["plan", "--dir", str(written.parent), state, "-no-color"]) == 0
 
 
 def test_the_program_in_the_guide_runs(tmp_path):

@@ -138,7 +138,7 @@ def test_an_iterator_over_hosts(stack, synth):
 
 def test_dependencies_of_the_user_are_kept(stack, synth):
     host, specialty = _pair(stack)
-    other = Host(stack, "other", name="other", depends_on=[host])
+    other = Host(stack, "other", name="other", depends_on=(host,))
     Agent(stack, "agent", host_id=other.id, specialty_id=specialty.id)
     expected = ["opsconsole_host.host", "opsconsole_specialty.specialty"]
     assert _dependency(synth(stack), "other") == expected

@@ -90,6 +90,35 @@ def test_a_text_in_a_program_is_declared_as_it_is_or_refused(texts, new_stack, s
     assert {*kept} <= {host["name"] for host in declared(stack, synth, tmp_path).values()}
 
 
+@pytest.mark.parametrize("text", ["a-{0}", "10.{0}", "{0}-a", "{0}5", "{0}e", "{0}-{1}"])
+def test_a_number_that_the_framework_would_not_see_is_refused(text, stack, synth):
+    """The framework would write the number of the token itself, or lose what stands beside it."""
+    port = Host(stack, "a", name="a").target_port
+    with pytest.raises(ValueError, match=r"stack/b: name: cdkt[fn] does not see.*Token\.as_string"):
+        Host(stack, "b", name=text.format(port, port))
+    seen = [text.format(*[cdktf.Token.as_string(port)] * 2), f"port {port}/tcp"]
+    for number, name in enumerate(seen):
+        Host(stack, f"b{number}", name=name)
+    reference = "${opsconsole_host.a.target_port}"
+    hosts = synth(stack)["resource"]["opsconsole_host"]
+    names = [hosts[f"b{number}"]["name"] for number in range(len(seen))]
+    assert names == [text.format(reference, reference), f"port {reference}/tcp"]
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda tags: {"name": "b", "tags": [*tags, "a:b"]},
+        lambda tags: {"name": tags[0]},
+        lambda tags: {"name": f"b {tags}"},
+    ],
+)
+def test_a_list_that_python_takes_apart_is_refused_with_the_remedy(declare, stack):
+    tags = Host(stack, "a", name="a").tags
+    with pytest.raises(ValueError, match=r"stack/b: \w+: a list of .*Fn\.concat\(\[LIST, …\]\)"):
+        Host(stack, "b", **declare(tags))
+
+
 def test_a_token_of_the_program_in_a_file_is_refused(stack, tmp_path):
     jump = Host(stack, "jump", name="jump")
     for name, text in (

@@ -84,12 +84,7 @@ def test_the_commands_own_exit_code_is_kept(code, ending):
         ),
     ],
 )
-def test_an_error_is_reported_with_its_remedy(
-    failure,
-    told,
-    ending,
-    capsys,
-):
+def test_an_error_is_reported_with_its_remedy(failure, told, ending, capsys):
     assert ending(failure) == 1
     assert capsys.readouterr().err == told
 
@@ -104,11 +99,7 @@ def test_an_unexpected_error_is_one_message(ending, capsys):
 @pytest.mark.parametrize("kind", [UserError, ZeroDivisionError])
 @pytest.mark.parametrize("debug", ["false", "1"])
 def test_debug_alone_shows_where_it_comes_from_and_nothing_shows_the_key(
-    kind,
-    debug,
-    ending,
-    capsys,
-    monkeypatch,
+    kind, debug, ending, capsys, monkeypatch
 ):
     monkeypatch.setenv("OPSCONSOLE_DEBUG", debug)
     assert ending(kind(f"bad header Bearer {KEY}")) == 1
@@ -117,12 +108,7 @@ def test_debug_alone_shows_where_it_comes_from_and_nothing_shows_the_key(
     assert KEY not in error
 
 
-def test_a_working_directory_that_is_gone_is_named(
-    ending,
-    capsys,
-    monkeypatch,
-    tmp_path,
-):
+def test_a_working_directory_that_is_gone_is_named(ending, capsys, monkeypatch, tmp_path):
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)

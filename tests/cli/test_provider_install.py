@@ -1,5 +1,6 @@
 """The mirror that `provider install` writes, its launcher, and what the user is told."""
 
+import json
 import os
 import shutil
 import sys
@@ -9,10 +10,11 @@ import pytest
 
 from engines import Run, run_program
 from opsconsole import __version__
-from opsconsole.address import DEFAULT_HOSTS, SOURCE
+from opsconsole.address import DEFAULT_HOSTS, FULL_ADDRESS, SOURCE
 from opsconsole.cli import main as command
 from opsconsole.cli import provider_install
 from opsconsole.errors import UserError
+from opsconsole.resources import DATA_SOURCES, RESOURCES
 
 PLUGIN = "This program is a Terraform provider"
 
@@ -188,3 +190,21 @@ def test_every_implied_mirror_is_known(home, monkeypatch):
         Path("/a/terraform/plugins"),
         Path("/b/terraform/plugins"),
     ]
+
+
+@pytest.mark.terraform
+def test_init_finds_the_version_in_the_mirror_and_its_lock_serves_another_machine(
+    installed_terraform, tmp_path
+):
+    engine = installed_terraform({"resource": {"opsconsole_host": {"web": {"name": "web"}}}})
+    schemas = json.loads(engine.run("providers", "schema", "-json").out)["provider_schemas"]
+    schema = schemas[FULL_ADDRESS]
+    assert set(schema["resource_schemas"]) == set(RESOURCES)
+    assert set(schema["data_source_schemas"]) == set(DATA_SOURCES)
+    lock = (engine.folder / ".terraform.lock.hcl").read_text()
+    assert f'version = "{__version__}"' in lock
+
+    (tmp_path / "venv").symlink_to(sys.prefix)
+    provider_install.install(tmp_path / "mirror", str(tmp_path / "venv" / "bin" / "python"))
+    engine.run("init", "-lockfile=readonly", f"-plugin-dir={tmp_path / 'mirror'}")
+    assert (engine.folder / ".terraform.lock.hcl").read_text() == lock

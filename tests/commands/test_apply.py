@@ -1,5 +1,6 @@
 """`apply` and `destroy`: the whole way, questions, messages, counts, and what fails alone."""
 
+import gc
 import json
 import math
 import os
@@ -262,20 +263,22 @@ def test_a_defect_ends_the_run_and_what_was_done_is_saved(native, fleet, monkeyp
     assert not [path for path in native.folder.iterdir() if "lock" in path.name]
 
 
-def test_state_is_written_while_changes_go_on(native, fleet, monkeypatch):
-    monkeypatch.setattr("opsconsole.state.session.Cadence.due", lambda *_: True)
+def test_state_is_written_while_changes_go_on(native, fleet, monkeypatch, caplog):
+    monkeypatch.setattr("opsconsole.state.session.Cadence.is_due", lambda *_: True)
     native.settings["max_concurrency"] = 1
     native.apply(fleet(4))
     assert native.state["serial"] > 3
     # It is asked again and again while the one agent is created.
     asked = iter([False] * 9)
-    monkeypatch.setattr("opsconsole.state.session.Cadence.due", lambda *_: next(asked, True))
+    monkeypatch.setattr("opsconsole.state.session.Cadence.is_due", lambda *_: next(asked, True))
     monkeypatch.setattr("opsconsole.reconcile.executor._SAVE_PAUSE", 0.001)
     # The write at the end of the run succeeds.
-    fail = AsyncMock(side_effect=[OverflowError("anything"), None])
+    fail = AsyncMock(side_effect=[*[OverflowError("anything")] * 3, *[None] * 999])
     monkeypatch.setattr("opsconsole.state.session.StateSession.checkpoint", fail)
     native.console.fault(operation="agent_create", delay=0.4)
     assert "OverflowError" in native.apply(fleet(5), expect=1).text
+    gc.collect()
+    assert caplog.text == ""
 
 
 async def test_a_step_that_is_late_opens_no_connection(native):

@@ -33,6 +33,17 @@ def test_data_source_of_a_changing_resource_is_read_after_it(native):
     assert native.plan("-refresh-only")["output_changes"]["now"]["actions"] == ["no-op"]
 
 
+@pytest.mark.parametrize("depends_on", [[], ["opsconsole_host.web"]], ids=["at once", "late"])
+def test_a_sensitive_argument_stays_sensitive(native, depends_on):
+    data = {"opsconsole_specialty": {"s": {"key": "${var.key}", "depends_on": depends_on}}}
+    variable = {"key": {"default": "linux-server", "sensitive": True}}
+    output = {"told": {"value": "${issensitive(data.opsconsole_specialty.s.key)}"}}
+    native.apply({"opsconsole_host": HOST}, data=data, variable=variable, output=output)
+    assert native.state["outputs"]["told"]["value"] is True
+    assert "linux-server" not in native.run("show").out
+    native.run("plan", "-detailed-exitcode")
+
+
 @pytest.mark.parametrize("count", [1, 0])
 def test_data_source_waits_for_removed_instances(native, count):
     def write(many: int) -> None:

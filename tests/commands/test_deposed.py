@@ -55,6 +55,9 @@ def test_both_engines_plan_its_deletion_alike(deposed, theirs):
     for member in ("address", "deposed", "type", "name", "mode"):
         assert ours[member] == other[member]
     assert ours["change"]["before"]["id"] == other["change"]["before"]["id"]
+    prior = [plan["prior_state"]["values"]["root_module"]["resources"] for plan in plans]
+    [keys] = {tuple(sorted(item.get("deposed_key", "") for item in held)) for held in prior}
+    assert keys == ("", KEY)
     assert "left over from a replacement" in deposed.run("plan").out
 
 

@@ -91,15 +91,6 @@ def test_each_stack_is_checked_and_each_console_is_asked_once(native):
     assert native.console.base_url in native.run("capabilities").out
 
 
-def test_settings_that_are_wrong(native):
-    native.settings["max_concurrency"] = 0
-    native.write({})
-    found = checks(native, expect=1)
-    assert found["settings"]["status"] == "wrong"
-    assert "max_concurrency" in found["settings"]["found"]
-    assert found["console"]["status"] == "note"
-
-
 LIST = json.dumps({"object": "list", "data": [], "has_more": False})
 
 

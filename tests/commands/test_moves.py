@@ -37,6 +37,15 @@ def test_a_count_moves_the_first_instance(native, before, after, address):
     assert len(native.console.rows("hosts")) == 1
 
 
+def test_drift_of_what_moves_names_its_former_address(native):
+    begin(native, a={})
+    [row] = native.console.rows("hosts")
+    native.console.change("hosts", row["id"], knowledge="k")
+    native.write(hosts(b={"name": "a"}), moved=moved((A, B)))
+    [drift] = native.plan()["resource_drift"]
+    assert (drift["previous_address"], drift["address"]) == (A, B)
+
+
 def test_a_block_that_names_the_resource_keeps_the_first_instance(native):
     begin(native, a={})
     # Its author wants the host to become the second one.

@@ -59,6 +59,16 @@ def test_an_output_that_becomes_sensitive_is_changed(native):
     assert (change["actions"], change["before_sensitive"]) == (["update"], True)
 
 
+def test_an_output_of_another_type_is_changed(native):
+    native.apply(HOST, output={"none": {"value": "${tolist([])}"}})
+    native.write(HOST, output={"none": {"value": []}})
+    native.run("plan", "-detailed-exitcode", "-refresh-only", expect=2)
+    native.run("plan", "-detailed-exitcode", expect=2)
+    native.run("apply", "-auto-approve")
+    assert native.state["outputs"]["none"]["type"] == ["tuple", []]
+    native.run("plan", "-detailed-exitcode")
+
+
 SECRET = {"secret": {"type": "string", "default": "hidden-words", "sensitive": True}}
 HOSTS = {"opsconsole_host": {"h": {"name": "web", "knowledge": "${var.secret}"}}}
 SHOWN = {"shown": {"value": "${opsconsole_host.h.knowledge}"}}

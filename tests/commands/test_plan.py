@@ -7,15 +7,18 @@ import pytest
 
 from declarations import agent_on, host_with_agent, hosts
 from opsconsole.resources.agent.known import near_ids
+from opsconsole.state import State
 from text_groups import read_rows
 
 ROWS = read_rows(__file__)
 
 
 def test_plan_as_json_is_terraforms(native, fleet):
-    native.write(fleet(2))
+    native.write(fleet(2), output={"half": {"value": 0.5}})
     plan = native.plan()
     assert plan["format_version"] == "1.2"
+    [half] = plan["configuration"]["root_module"]["outputs"].values()
+    assert half == {"expression": {"constant_value": 0.5}}
     assert plan["errored"] is False
     changes = {item["address"]: item["change"] for item in plan["resource_changes"]}
     adopted = changes.pop("opsconsole_specialty.linux")
@@ -43,8 +46,9 @@ def test_targets_and_replacements(native):
     assert "Applied changes may be incomplete" in native.run("apply", "p").text
     assert "Applied changes" not in native.run("apply", "-auto-approve").text
     native.apply(hosts(a=a), output={"ids": {"value": "${opsconsole_host.a[*].id}"}})
-    [ids] = native.plan("-target=opsconsole_host.a[1]")["output_changes"].values()
-    assert ids["actions"] == ["no-op"]
+    targeted = native.plan("-target=opsconsole_host.a[1]")
+    [ids] = targeted["output_changes"].values()
+    assert (ids["actions"], targeted["complete"]) == (["no-op"], False)
     refused = native.run("plan", "-target=opsconsole_host.elsewhere", expect=1).err
     assert "neither in the program nor in state.\nCheck the address: `opsconsole" in refused
     refused = native.run("destroy", "-auto-approve", "-replace=opsconsole_host.b", expect=1).err
@@ -193,6 +197,26 @@ def test_a_change_of_what_is_named_replaces(native, named, replaced):
     assert changes["opsconsole_host.new"]["change"]["actions"] == ["create"]
 
 
+def test_of_several_reasons_to_replace_terraforms_is_told(native):
+    def declare(external_id: str, knowledge: str) -> dict[str, Any]:
+        triggers = {"replace_triggered_by": ["opsconsole_host.b.knowledge"]}
+        names = {"count": 2, "name": "a${count.index}", "external_id": external_id}
+        return hosts(a=names | {"lifecycle": triggers}, b={"knowledge": knowledge})
+
+    native.apply(declare("one", "k"))
+    state = State.parse(native.state_file.read_bytes())
+    state.taint("opsconsole_host.a[0]")
+    native.state_file.write_bytes(state.to_bytes())
+    for declared, tainted, other in (
+        (declare("two", "k"), "replace_because_tainted", "replace_by_request"),
+        (declare("two", "l"), "replace_by_triggers", "replace_by_triggers"),
+    ):
+        native.write(declared)
+        changes = native.plan("-replace=opsconsole_host.a[1]")["resource_changes"]
+        reasons = [item["action_reason"] for item in changes if "[" in item["address"]]
+        assert reasons == [tainted, other]
+
+
 def checksum_of(native: Any, *words: str) -> str:
     found = re.search(r"Checksum of this plan: (\w+)", native.run("plan", *words).out)
     return found[1]
@@ -335,14 +359,6 @@ def test_ignored_elements_stay_as_they_are(native, declared, ignored, kept):
     found = native.attributes("opsconsole_host.web")["jump_host_ids"]
     assert [ids[item] for item in found] == kept
     assert native.actions() == {}
-
-
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [("nonsense", 'there is no attribute "nonsense"'), ("tags[0]", "tags is a set")],
-)
-def test_a_path_that_names_nothing_is_refused(native, path, said):
-    assert said in native.run_plan(ignoring([], [path]), expect=1).err
 
 
 def test_refused_change_stands_below_the_plan(native):

@@ -155,13 +155,17 @@ def test_variables_of_a_saved_plan_keep_their_types(native):
             "any": {"default": {"name": "box"}},
             "tags": {"type": "set(string)"},
             "none": {"type": "number", "default": None},
+            "digits": {"type": "number"},
         },
+        output={"digits": {"value": "${tostring(var.digits)}"}},
     )
-    native.run("plan", "-out=p", '-var=tags=["b:2", "a:1"]')
+    digits = "0.12345678901234567890123"
+    native.run("plan", "-out=p", '-var=tags=["b:2", "a:1"]', f"-var=digits={digits}")
     program = (native.folder / "cdk.tf.json").read_text()
     assert json.dumps(program) in content(native, "p"), "without a credential it is kept as it is"
     native.run("apply", "p")
     assert native.attributes("opsconsole_host.a")["tags"] == ["a:1", "b:2"]
+    assert native.state["outputs"]["digits"]["value"] == digits
 
 
 def test_guard_holds_for_a_saved_plan(native, fleet):
@@ -232,7 +236,7 @@ def test_file_that_is_no_plan_is_refused(native):
         (whole[:-1], "is damaged"),
         (whole + b"x", "is damaged"),
         (b"PK\x03\x04", "is not a plan of this release"),
-        (b"opsconsole plan 2\nxxxx", "is damaged"),
+        (b"opsconsole plan 3\nxxxx", "is damaged"),
     ):
         (native.folder / "p").write_bytes(data)
         refuse(native, said)
@@ -242,7 +246,7 @@ def test_a_plan_that_grows_too_large_when_it_is_unpacked_is_refused(native, monk
     native.run_plan(HOST, "-out=p")
     text = content(native, "p").encode()
     packed = zlib.compress(text + b" " * 2**20)
-    (native.folder / "p").write_bytes(b"opsconsole plan 2\n" + packed)
+    (native.folder / "p").write_bytes(b"opsconsole plan 3\n" + packed)
     native.run("show", "p")
     monkeypatch.setattr("opsconsole.reconcile.saved_plan.MAX_BYTES", 2**20)
     refuse(native, "is damaged")
@@ -268,7 +272,7 @@ def test_a_plan_of_another_shape_is_damaged(native, path, value):
         holder = holder[name]
     holder[path[-1]] = value
     packed = zlib.compress(json.dumps(plan).encode())
-    (native.folder / "p").write_bytes(b"opsconsole plan 2\n" + packed)
+    (native.folder / "p").write_bytes(b"opsconsole plan 3\n" + packed)
     refuse(native, "is damaged")
     assert not (native.folder.parent / "outside.tf.json").exists()
 

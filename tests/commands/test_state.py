@@ -109,11 +109,12 @@ def test_mv_gives_a_new_address_and_the_plan_is_empty(native, fleet):
 
 def test_state_mv_refuses_wrong_addresses(native, fleet):
     web = fleet(2)["opsconsole_host"]["web"]
-    native.apply(hosts(web=web, taken=web | {"name": "taken-${count.index}"}))
+    native.apply(hosts(web=web, taken=web | {"name": "taken-${count.index}"}, single={}))
     native.run("state", "rm", "opsconsole_host.taken[0]")
     before = native.state_file.read_bytes()
     for source, target, text in (
         ("opsconsole_host.web", "opsconsole_host.taken", "taken[1] is in the state already"),
+        ("opsconsole_host.web", "opsconsole_host.single", "single is in the state already"),
         ("opsconsole_host.web", "opsconsole_agent.web", "of different types"),
         ("opsconsole_host.web", "opsconsole_host.one[0]", "names 2 instances"),
         ("opsconsole_host.web[0]", "opsconsole_host.web[1]", "is in the state already"),
@@ -316,17 +317,3 @@ def test_a_deposed_object_of_another_provider_stays(native):
         "aws_instance",
         "opsconsole_host",
     ]
-
-
-@pytest.mark.parametrize("spoil", ["text", "directory", "place"])
-def test_a_place_that_holds_or_takes_no_state(native, spoil):
-    """Root may write everywhere, so the place is in a directory that nobody can write to."""
-    native.write(HOST)
-    words = ["-state=/proc/self/x.tfstate"] if spoil == "place" else []
-    if spoil == "text":
-        native.state_file.write_text("{]")
-    elif spoil == "directory":
-        native.state_file.mkdir()
-    assert native.run("apply", "-auto-approve", *words, expect=1).err.count("Error:") == 1
-    assert native.console.rows("hosts") == []
-    assert spoil != "text" or native.state_file.read_text() == "{]"

@@ -1,6 +1,7 @@
 """`opsconsole validate`: program, settings and bounds, without a console, state or variables."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,10 +35,6 @@ def test_wrong_settings_are_reported(settings, text, native):
     found = report(native, 1)["diagnostics"]
     assert found[0]["summary"].startswith("provider opsconsole: ")
     assert text in found[0]["summary"]
-
-
-def test_a_folder_without_a_program(native):
-    assert report(native, 1)["diagnostics"][0]["summary"].startswith("There is no program in")
 
 
 def test_output_of_a_failed_app_is_the_detail(native):
@@ -95,32 +92,7 @@ def test_each_instance_is_checked(native):
     assert "target_port cannot be 99999" in said["summary"]
 
 
-BARE = "${data.terraform_remote_state}"
-WRONG: dict[str, Any] = {
-    "resource": {
-        "opsconsole_host": {
-            "a": {"nmae": "a", "target_port": 99999, "tags": ["x"], "ip_connect_mode": "sideways"},
-            "b": {"name": "${local.bad}", "knowledge": "${opsconsole_host.gone.id}"},
-            "c": {"name": "c-${local.bad}"},
-            "d": {"name": "d", "lifecycle": {"prevent_destroy": "perhaps"}},
-            "e": {"name": "${opsconsole_host.d.id}", "count": "${var.none}"},
-        },
-        "opsconsole_agent": {
-            "x": {"host_id": "${opsconsole_host.b.id}"},
-            "y": {"host_id": None, "specialty_id": None},
-            "z": {},
-        },
-        "opsconsole_hots": {"a": {"name": "a"}},
-    },
-    "locals": {"bad": '${tobool("x")}', "l": "${local.l}", "alone": "${-true}"},
-    "output": {"o": {"value": "${1 + true}"}, "p": {}, "q": {"value": ["${var}", "${path}", BARE]}},
-    "provider": {"opsconsole": {"max_retries": "many"}},
-    "import": [
-        {"to": "opsconsole_agent.z", "id": "agt_1"},
-        {"to": "opsconsole_host.b", "id": "${opsconsole_host.d.id}"},
-        {"to": "opsconsole_host.c", "id": ""},
-    ],
-}
+WRONG = Path(__file__).with_name("all_mistakes.tf.json").read_text()
 SAID = (
     'there is no argument "nmae"',
     "target_port cannot be 99999",
@@ -130,6 +102,7 @@ SAID = (
     'tobool("x")} cannot be evaluated',
     "lifecycle: prevent_destroy: true or false is required",
     "there is no variable none",
+    "var.v: validation: there is no local value lost",
     "specialty_id is needed to create an agent",
     'no resource type "opsconsole_hots"',
     "output.o: value",
@@ -143,7 +116,7 @@ SAID = (
 
 def test_all_mistakes_are_told_at_once(native):
     native.write({})
-    (native.folder / "cdk.tf.json").write_text(json.dumps(WRONG))
+    (native.folder / "cdk.tf.json").write_text(WRONG)
     found = [item["summary"] for item in report(native, 1)["diagnostics"]]
     assert [text for text in SAID if not any(text in item for item in found)] == []
     assert len(found) == len(SAID), found
@@ -203,38 +176,3 @@ def test_an_address_that_is_none_is_a_warning(fields, text, native):
     assert f"Warning: opsconsole_host.a: {text}" in said
     assert "so the console decides" in said
     assert "Plan: 1 to add" in native.run("plan").out
-
-
-def text_of(resources: Any, **blocks: Any) -> str:
-    return json.dumps({"resource": resources, **blocks})
-
-
-CYCLE = {
-    "opsconsole_host": {
-        "a": {"name": "a", "jump_host_ids": ["${opsconsole_host.b.id}"]},
-        "b": {"name": "b", "jump_host_ids": ["${opsconsole_host.a.id}"]},
-    }
-}
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{", "cdk.tf.json:1:"),
-        (text_of({"aws_instance": {"a": {}}}), "aws_instance"),
-        (text_of(CYCLE), "opsconsole_host.a"),
-        (text_of(HOST, variable={"v": {}}), 'The root module input variable "v" is not set'),
-    ],
-    ids=["json", "provider", "cycle", "value"],
-)
-@pytest.mark.parametrize("command", ["plan", "apply"])
-def test_wrong_program_is_one_error(native, text, said, command):
-    native.apply(HOST)
-    before = native.state_file.read_bytes()
-    (native.folder / "cdk.tf.json").write_text(text)
-    words = [command] if command == "plan" else [command, "-auto-approve"]
-    refused = native.run(*words, expect=1)
-    assert said in refused.text
-    assert refused.text.count("Error:") == 1
-    assert native.state_file.read_bytes() == before
-    assert len(native.console.rows("hosts")) == 1

@@ -129,6 +129,21 @@ def test_entry_of_an_unlisted_object_is_not_called_unused():
     assert [item.entry for item in problems] == [str(host), "fl*: opsconsole_host.old, missing"]
 
 
+@pytest.mark.parametrize(
+    ("address", "findings", "used"),
+    [
+        ("hst_1", [], True),
+        ("agt_1/plg_logs", [], False),
+        ("spc_*", [finding(Bucket.UNMANAGED, address="spc_1", counted=False)], True),
+        ("opsconsole_host.gone", [], False),
+    ],
+)
+def test_an_entry_of_a_kind_that_does_not_count_is_not_called_unused(address, findings, used):
+    counted = ["opsconsole_agent_plugin"]
+    _, problems = apply_baseline([entry_of(address, "kept")], findings, TODAY, counted=counted)
+    assert [item.entry for item in problems] == ([] if used else [address])
+
+
 WRONG = yaml.safe_load(Path(__file__).with_name("wrong_baselines.yml").read_text())
 MISLEADING = [
     ("version: 1\nversion: 1\naccept: []", 'the key "version" is declared twice'),

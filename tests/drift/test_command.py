@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from opsconsole.v1.operations import OPERATIONS, Operation
 from published_schemas import follows_schema
 from text_groups import read_rows
 
@@ -137,20 +136,3 @@ def test_common_reason_is_printed_once(native, world):
     assert ran.out.count("no documented operation reads agents") == 1
     assert "and 10 more agents; the other formats list all" in ran.out
     assert ran.out.count("knowledge") == 13
-
-
-def test_report_names_the_documented_read_of_hosts(native_on, monkeypatch):
-    """A read that comes to be documented is used, and reported, without a setting."""
-    native = native_on("extended")
-    native.apply({"opsconsole_host": {"web": {"name": "web"}}})
-    document = json.loads((native.folder / "cdk.tf.json").read_text())
-    document["provider"]["opsconsole"][0].pop("extra_endpoints")
-    (native.folder / "cdk.tf.json").write_text(json.dumps(document))
-    operation = Operation("host_get", "GET", "/api/v1/hosts/{id}", idempotent=True, documented=True)
-    monkeypatch.setitem(OPERATIONS, "host_get", operation)
-    for words in ((), ("--read-only",)):
-        found = native.drift(*words)
-        assert found.document["method"] == "Hosts were read by GET /api/v1/hosts/{id} (host_get)."
-        assert found.bucket("opsconsole_host.web") == "in_sync"
-    native.apply()
-    assert native.drift().document["method"] == ""

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from declarations import host_with_agent
+
 ALL = ("--count-unmanaged", "hosts,agents,blacklisted_commands")
 
 
@@ -69,3 +71,24 @@ def test_specialties_that_count_are_searched_for_where_none_is_managed(native):
     assert "spc_linux" in found.addresses("unmanaged")
     native.console.fault(path="/specialties/search", status=403, times=None)
     assert native.drift("--count-unmanaged", "specialties").code == 1
+
+
+def test_plugins_of_agents_that_are_read_by_another_operation_count(native_on):
+    """The read of such an agent shows no plugins, and no attachment in state needs their list."""
+    native = native_on("extended")
+    native.apply(host_with_agent())
+    agent = native.id_of("opsconsole_agent.a")
+    native.console.create("attachments", agent_id=agent, plugin_id="plg_logs")
+
+    assert native.drift(expect=2).addresses("unmanaged") == {f"{agent}/plg_logs"}
+    assert native.drift("--count-unmanaged", "none", expect=0).addresses("unmanaged") == set()
+
+    native.console.fault(operation="plugin_list", times=None, status=403)
+    found = native.drift(expect=1)
+    assert "The plugins of 1 agent were not read" in found.told
+    assert found.document["scope"]["listed"] == []
+    # As for what is in state, a lower coverage takes a refusal, and no other error.
+    assert "1 agent were not read" in native.drift("--min-coverage", "99", expect=0).told
+    native.console.clear_faults()
+    native.console.fault(operation="plugin_list", times=None, status=404)
+    native.drift("--min-coverage", "99", expect=1)

@@ -95,7 +95,7 @@ def test_an_unmanaged_object_of_any_id_is_declared_nowhere(native, world):
 
 
 @pytest.mark.parametrize(
-    ("trace", "place"),
+    ("trace", "location"),
     [
         (("new Host (/app/main.py:12:5)", "/app/lib.py:3"), "main.py:12"),
         (("/app/stacks/web.py:7",), "stacks/web.py:7"),
@@ -107,8 +107,8 @@ def test_an_unmanaged_object_of_any_id_is_declared_nowhere(native, world):
         ((), ""),
     ],
 )
-def test_declared_place_of_a_resource(trace, place):
-    assert Origin("cdk.tf.json", "fleet/web", trace).place(Path("/app")) == place
+def test_declared_location_of_a_resource(trace, location):
+    assert Origin("cdk.tf.json", "fleet/web", trace).location(Path("/app")) == location
 
 
 @pytest.fixture
@@ -141,6 +141,13 @@ def test_every_stack_of_an_app_is_checked_or_one_and_the_app_runs_only_where_ask
         (["--program", "nowhere"], "There is no directory nowhere"),
     ):
         assert said in stacks.run("drift", *words, expect=1).err
+
+
+def test_the_check_of_one_stack_calls_no_entry_of_the_baseline_unused(stacks):
+    stacks.console.change("hosts", stacks.console.rows("hosts")[0]["id"], tags=["by:hand"])
+    stacks.drift("--accept", "--reason", "known", expect=0)
+    for words in ([], ["--stack", "north"], ["--stack", "south"]):
+        assert stacks.drift(*words, expect=0).document["baseline"] == []
 
 
 def test_a_state_finds_its_stack(stacks):

@@ -65,6 +65,7 @@ FAILED = {"diagnostics": (error("x: its state was not read"),)}
             ("resolved unmanaged",),
         ),
         (report(UNMANAGED), report(scope=CheckScope(("fleet",))), ("unseen unmanaged",)),
+        (report(UNMANAGED), report(replace(UNMANAGED, counted=False)), ("unseen unmanaged",)),
     ],
 )
 def test_new_resolved_and_open_drift(before, now, words):

@@ -1,4 +1,4 @@
-"""A console under load: its token bucket, and answers that take longer beside others."""
+"""A console under load: its token bucket, and its refusals."""
 
 import json
 

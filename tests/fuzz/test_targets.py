@@ -4,12 +4,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fuzzing import NAMES, inputs, target
+from fuzz_targets import TARGETS
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TARGETS)
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_input_raises_only_what_is_documented(name, data):
-    module = target(name)
-    module.check(data.draw(inputs(module)))
+    target = TARGETS[name]
+    target.check(data.draw(target.inputs()))

@@ -1,7 +1,5 @@
 """What the tests of programs share: an evaluator for bare templates, and Terraform as judge."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +15,6 @@ from opsconsole.language.graph import build_graph
 from opsconsole.language.model import Program
 from opsconsole.language.name_resolver import Instance
 from opsconsole.language.reading import load_directory
-from opsconsole.language.values import type_to_json
 from opsconsole.language.variables import resolve_variables
 from opsconsole.state.address import Address
 from opsconsole.state.document import WrittenNumber
@@ -130,7 +127,7 @@ def assert_judged_alike(
         )
         differing = []
         for name, template in zip(names, templates, strict=True):
-            one = type_to_json(mine[name].type), _as_text(mine[name].value)
+            one = mine[name].type, _as_text(mine[name].value)
             other = theirs[name]["type"], theirs[name]["value"]
             if _written(one) != _written(other) and other != apart_from:
                 differing.append(f"{template}\n  native    {one}\n  terraform {other}")

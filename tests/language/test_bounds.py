@@ -186,25 +186,15 @@ def test_each_value_has_a_bound_of_its_own(start):
     assert run.evaluator.outputs()["o"].value == run.output("o") == [[False] * 9]
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        ("[1e99999]", "main.tf.json: "),
-        ("[" * 100_000 + "]" * 100_000, "main.tf.json: "),
-        ("[" * 700 + "]" * 700, "output.o: value: its value is nested too deeply"),
-    ],
-    ids=["a number", "deep", "less deep"],
-)
-def test_numbers_and_depth_of_files_have_bounds(start, value, said):
+def test_the_depth_of_a_value_has_a_bound(start):
     # Some test libraries raise Python's limit for the whole process.
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(1000)
     try:
-        with pytest.raises(UserError) as caught:
-            start(f'{{"output": {{"o": {{"value": {value}}}}}}}').output("o")
+        with pytest.raises(UserError, match=r"output\.o: value: its value is nested too"):
+            start('{"output": {"o": {"value": ' + "[" * 700 + "]" * 700 + "}}}").output("o")
     finally:
         sys.setrecursionlimit(limit)
-    assert said in str(caught.value)
 
 
 def test_halves_of_characters_become_the_replacement_character(start):
@@ -236,9 +226,7 @@ TEXTS = ("", "a", "aab", "éaÉ", "a.b\na", "xxx\n", "1\r\n2")
 
 
 @pytest.mark.terraform
-def test_patterns_mean_what_they_mean_for_terraform(
-    assert_judged_alike,
-):
+def test_patterns_mean_what_they_mean_for_terraform(assert_judged_alike):
     templates = []
     for pattern in PATTERNS:
         for text in TEXTS:

@@ -263,10 +263,16 @@ def test_an_index_finds_what_it_names(start, expression, value):
 
 @pytest.mark.parametrize(*ROWS["test_instances_that_cannot_be_determined_are_refused"])
 def test_instances_that_cannot_be_determined_are_refused(start, meta, message):
-    run = start(hosts(z={"name": "z"}, a={"name": "a", **meta}))
+    brief = {"variable": {"brief": {"ephemeral": True, "default": 1}}}
+    run = start({**brief, **hosts(z={"name": "z"}, a={"name": "a", **meta})})
     with pytest.raises(UserError, match=message) as caught:
         run.evaluator.instances(run.program.blocks["opsconsole_host.a"])
     assert str(caught.value).startswith(f"opsconsole_host.a: {next(iter(meta))} cannot be ")
+
+
+def test_the_number_of_instances_may_be_sensitive(start):
+    run = start(hosts(a={"count": "${sensitive(2)}", "name": "a"}))
+    assert [*run.evaluator.instances(run.program.blocks["opsconsole_host.a"])] == [0, 1]
 
 
 def test_an_index_of_thousands_of_digits_names_nothing(start):
@@ -468,6 +474,7 @@ def test_errors_name_construct_expression_and_cause(start, attribute, value, mes
             b={"name": "b"},
             c={"name": "c", "count": 1},
             d={"name": "d", "for_each": {}},
+            e={"name": "e", "for_each": {"k": 1}},
         )
     )
     with pytest.raises(UserError) as caught:

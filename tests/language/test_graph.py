@@ -1,4 +1,4 @@
-"""Dependencies, order, cycles and references to nothing."""
+"""Dependencies and order. Cycles and references to nothing: `program_refusals.txt`."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsconsole import resources
-from opsconsole.errors import UserError
 from opsconsole.language.graph import Graph, build_graph
 from opsconsole.language.model import Block, Origin, Program
 from opsconsole.language.reading import load_directory
@@ -24,12 +23,6 @@ def graph(write_program: Callable[..., Path]) -> Callable[[Any], Graph]:
 def host(**arguments: Any) -> dict[str, Any]:
     """Return the body of a host."""
     return {"name": "n", **arguments}
-
-
-def state_of(name):
-    """Return the body of a state whose place is an output of another."""
-    path = f"${{data.terraform_remote_state.{name}.outputs.x}}"
-    return {"backend": "local", "config": {"path": path}}
 
 
 def test_dependencies_come_from_everywhere(graph):
@@ -101,54 +94,3 @@ def test_order_puts_every_block_after_what_it_depends_on(edges):
         assert all(position[item] < position[address] for item in dependencies)
         ancestors = {*dependencies}.union(*map(made.ancestors, dependencies))
         assert made.ancestors(address) == tuple(sorted(ancestors))
-
-
-@pytest.mark.parametrize(
-    ("document", "parts"),
-    [
-        (
-            {
-                "resource": {
-                    "opsconsole_host": {
-                        "a": host(external_id="${opsconsole_host.b.id}"),
-                        "b": host(external_id="${opsconsole_host.c.id}"),
-                        "c": host(external_id="${opsconsole_host.a.id}"),
-                        "d": host(external_id="${opsconsole_host.a.id}"),
-                    }
-                }
-            },
-            ("in a cycle: opsconsole_host.a → opsconsole_host.b → opsconsole_host.c → "
-             "opsconsole_host.a.",),
-        ),
-        (
-            {"resource": {"opsconsole_host": {"a": host(name="${opsconsole_host.bb.id}"),
-                                              "b": host()}}},
-            ("opsconsole_host.a: name refers to opsconsole_host.bb.id",
-             "there is no opsconsole_host.bb", 'Did you mean "opsconsole_host.b"?'),
-        ),
-        (
-            {"resource": {"opsconsole_host": {"a": host(name="${var.nam}")}},
-             "variable": {"name": {}}},
-            ("opsconsole_host.a: name: there is no variable nam", 'Did you mean "name"?'),
-        ),
-        (
-            {"resource": {"opsconsole_host": {"a": host(name="${module.m.x}")}}},
-            ("module.m.x", "Terraform can run it"),
-        ),
-        (
-            {"data": {"terraform_remote_state": {"a": state_of("b"), "b": state_of("a")}}},
-            ("in a cycle: data.terraform_remote_state.a → data.terraform_remote_state.b → "
-             "data.terraform_remote_state.a. Take one of these references out.",),
-        ),
-        (
-            {"locals": {"l": "${opsconsole_host.a.id}"},
-             "resource": {"opsconsole_host": {"a": host(external_id="${local.l}")}}},
-            ("in a cycle: opsconsole_host.a → local.l → opsconsole_host.a.",),
-        ),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_ordered_is_one_clear_error(graph, document, parts):
-    with pytest.raises(UserError) as caught:
-        graph(document)
-    for part in parts:
-        assert part in str(caught.value)

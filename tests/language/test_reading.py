@@ -1,7 +1,5 @@
 """What a program may hold, and what is refused with which words."""
 
-from typing import Any
-
 import pytest
 
 from opsconsole import resources
@@ -9,11 +7,6 @@ from opsconsole.errors import UserError
 from opsconsole.language.reading import load_directory
 
 PATH = {"//": {"metadata": {"path": "st/a", "uniqueId": "a", "stackTrace": ["main.py:7"]}}}
-
-
-def host(**arguments: Any) -> dict[str, Any]:
-    """Return a program with one host."""
-    return {"resource": {"opsconsole_host": {"a": {**PATH, "name": "n", **arguments}}}}
 
 
 def test_blocks_may_be_lists_of_objects(write_program):
@@ -52,19 +45,10 @@ def test_several_files_make_one_program(tmp_path):
         ('{"a": 1e1234567890}', ("a number beyond 10^±4000",)),
         ("[" * 100000, ("nested too deeply",)),
         (
-            {"resource": {"opsconsole_hst": {"a": {}}}},
-            ('no resource type "opsconsole_hst"', 'Did you mean "opsconsole_host"?'),
-        ),
-        ({"data": {"opsconsole_hst": {"a": {}}}}, ('no data source type "opsconsole_hst"',)),
-        (
             {"resource": {"random_id": {"a": {**PATH, "byte_length": 1}}}},
             ("st/a (random_id.a)", 'the provider "random"', "Terraform can run it"),
         ),
         ({"data": {"terraform_remote_state": {"a": {"lifecycle": {}}}}}, ("Terraform can run it",)),
-        ({"data": {"terraform_remote_state": {"a": {"x": 1}}}}, ('the argument "x"',)),
-        (host(provisioner={"local-exec": {}}), ("st/a", "provisioner", "Terraform can run it")),
-        (host(lifecycle={"precondition": [{}]}), ("precondition", "Terraform can run it")),
-        (host(lifecycle={"postcondition": [{}]}), ("postcondition", "Terraform can run it")),
         (
             {"moved": {"from": "opsconsole_host.a", "to": "opsconsole_agent.a"}},
             ("to another type", "Terraform can run it"),
@@ -74,7 +58,6 @@ def test_several_files_make_one_program(tmp_path):
             {"moved": {"from": "module.m.opsconsole_host.a", "to": "opsconsole_host.a"}},
             ("module", "Terraform can run it"),
         ),
-        ({"import": {"to": "a.b", "id": "x", "identity": {}}}, ("Terraform can run it",)),
     ],
 )
 def test_bad_programs_are_one_clear_error(write_program, document, parts):

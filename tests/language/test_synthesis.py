@@ -188,9 +188,7 @@ def test_what_a_failing_app_printed_is_shown(app):
         load_program(app('print("nothing here")'), resources)
 
 
-def test_a_framework_that_is_not_installed_is_named_with_its_extra(
-    app,
-):
+def test_a_framework_that_is_not_installed_is_named_with_its_extra(app):
     lacking = "raise ModuleNotFoundError(\"No module named 'cdktn.constructs'\")"
     with pytest.raises(UserError) as raised:
         load_program(app(lacking), resources)

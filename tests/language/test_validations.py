@@ -74,7 +74,6 @@ def test_rules_pass_and_break_as_in_terraform(write_program, terraform_binary, s
             {"condition": "${data.opsconsole_specialty.s.id == var.site}", "error_message": "m"},
             "does not support a validation that refers to data.opsconsole_specialty.s.id",
         ),
-        ({"condition": True}, "error_message is required"),
     ],
 )
 def test_rules_that_are_no_rules_say_so(write_program, rule, words):

@@ -12,7 +12,6 @@ from opsconsole.diagnostics import Mistakes
 from opsconsole.errors import UserError
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.reading import load_directory
-from opsconsole.language.values import type_to_json
 from opsconsole.language.variables import resolve_variables
 
 TYPES: dict[str, tuple[str, Any]] = {
@@ -23,6 +22,7 @@ TYPES: dict[str, tuple[str, Any]] = {
     "numbers": ("list(number)", ["1", 2]),
     "names": ("set(string)", ["b", "a", "b", 1]),
     "map": ("map(number)", {"b": "2", "a": 1}),
+    "composed": ("map(set(string))", {"e\u0301": ["e\u0301", "é"]}),
     "tuple": ("tuple([string, number])", [1, "2"]),
     "object": (
         'object({a = string, b = optional(number), c = optional(list(string), ["x"])})',
@@ -61,7 +61,7 @@ def _native(directory: Path, arguments: Arguments = (), **environment: str) -> d
     program = load_directory(directory, resources)
     values = _resolve(directory, arguments, **environment)
     found = Evaluator(program, values, lambda address: None, applying=True).outputs()
-    return {name: [type_to_json(item.type), item.value] for name, item in found.items()}
+    return {name: [item.type, item.value] for name, item in found.items()}
 
 
 def _judged(
@@ -86,11 +86,7 @@ def test_defaults_are_converted_as_terraform_does(write_program, terraform):
 
 
 @pytest.mark.terraform
-def test_sources_win_in_terraforms_order(
-    write_program,
-    terraform,
-    monkeypatch,
-):
+def test_sources_win_in_terraforms_order(write_program, terraform, monkeypatch):
     directory = write_program(_document())
     (directory / "terraform.tfvars").write_text(
         '# notes\nstring = "plain"\nnumber = 2\nnames = [\n  "x", # one\n  "y",\n]\n'
@@ -99,7 +95,7 @@ def test_sources_win_in_terraforms_order(
     )
     (directory / "terraform.tfvars.json").write_text('{"number": 3, "numbers": [7]}')
     (directory / "b.auto.tfvars").write_text(
-        'numbers = [8]\nstring = <<-EOT\n    two\n      lines "q"\n  EOT\n'
+        'numbers = [8]\r\nstring = <<-EOT\r\n    two\r\n      lines "q"\n  EOT\r\n'
     )
     (directory / "a.auto.tfvars.json").write_text('{"numbers": [9], "any_list": [1, 2]}')
     (directory / "more.tfvars").write_text('tuple = ["from file", 1]\nbare_list = [1]\n')
@@ -114,21 +110,22 @@ def test_sources_win_in_terraforms_order(
     judged = _judged(directory, terraform, arguments)
     native["object"][0] = judged["object"][0]
     assert native == judged
-    assert native["string"][1] == '  two\n    lines "q"\n'.replace("  two", "two").replace(
-        "    lines", "  lines"
-    )
+    assert native["string"][1] == 'two\r\n  lines "q"\n'
 
 
 def test_the_environment_is_read_by_type(write_program):
     directory = write_program(_document())
     values = _native(
         directory,
-        TF_VAR_string="[1]",
+        TF_VAR_string="[1]\udcff",
+        TF_VAR_bare_list='["\udcff"]',
         TF_VAR_numbers='[1, "2"]',
         TF_VAR_map="{a = 1}",
         TF_VAR_unheard_of="x",
     )
-    assert values["string"][1] == "[1]"
+    # As in Terraform, the replacement character stands for a byte that is not UTF-8.
+    assert values["string"][1] == "[1]\ufffd"
+    assert values["bare_list"][1] == ["\ufffd"]
     assert values["numbers"][1] == [1, 2]
     assert values["map"][1] == {"a": 1}
 
@@ -145,7 +142,6 @@ def test_sensitive_and_ephemeral_values_are_marked(write_program):
 @pytest.mark.parametrize(
     ("variable", "arguments", "message"),
     [
-        ({}, [], "No value for required variable"),
         ({"type": "number"}, [("var", "v=x")], "v .--var v. does not fit its type"),
         ({"type": "list(string)"}, [("var", "v=[1")], "v .--var v.: a bracket is not closed"),
         ({"type": "list(string)"}, [("var", "v=upper(1)")], "cannot call upper"),

@@ -128,20 +128,16 @@ def test_without_extras_there_is_all_that_plans_applies_and_checks_drift(wheel, 
 
 
 @pytest.mark.release
-def test_the_way_with_neither_ends_with_a_deployed_host(tmp_path, wheel):
-    assert walk(way("With neither"), tmp_path / "empty", wheel, tmp_path / "home") == 0
-
-
-@pytest.mark.release
-@pytest.mark.terraform
-def test_the_way_with_terraform_alone_ends_with_a_deployed_host(tmp_path, wheel):
-    assert walk(way("With Terraform alone"), tmp_path / "empty", wheel, tmp_path / "home") == 0
-
-
-@pytest.mark.release
-@pytest.mark.cdktf
-def test_the_way_with_cdktf_ends_with_a_deployed_host(tmp_path, wheel):
-    assert walk(way("With cdktf or cdktn"), tmp_path / "empty", wheel, tmp_path / "home") == 1
+@pytest.mark.parametrize(
+    ("title", "agents"),
+    [
+        pytest.param("With cdktf or cdktn", 1, marks=pytest.mark.cdktf),
+        pytest.param("With Terraform alone", 0, marks=pytest.mark.terraform),
+        ("With neither", 0),
+    ],
+)
+def test_a_way_ends_with_a_deployed_host(title, agents, tmp_path, wheel):
+    assert walk(way(title), tmp_path / "empty", wheel, tmp_path / "home") == agents
 
 
 @pytest.mark.release

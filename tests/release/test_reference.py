@@ -1,4 +1,4 @@
-"""The reference pages: the Registry's layout, and examples that both engines take."""
+"""The reference pages: the Registry's layout, and examples that Terraform takes."""
 
 import json
 import re
@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from example_programs import ROOT, synthesise
+from example_programs import ROOT
 from opsconsole.address import SOURCE
-from opsconsole.cli.main import main
-from opsconsole.emulator import serve
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 
 DOCS = ROOT / "docs"
@@ -82,24 +80,3 @@ def test_terraform_finds_every_example_valid(installed_terraform):
     engine.write({"module": modules})
     engine.init()
     assert engine.validate()["diagnostics"] == []
-
-
-@pytest.mark.parametrize(
-    "program", sorted(EXAMPLES.rglob("main.py")), ids=lambda path: str(path.parent.name)
-)
-def test_every_example_in_python_is_planned(program, tmp_path, monkeypatch):
-    written = synthesise(program, tmp_path)
-    text = written.read_text()
-    with serve("extended" if "extra_endpoints" in text else "default", seed="fleet:3") as console:
-        text = re.sub(r"https://[a-z]+\.example\.com", console.base_url, text)
-        written.write_text(text)
-        for host in set(re.findall(r'"(hst_\w+)"', text)):
-            console.create("hosts", id=host, name=host)
-        for agent in set(re.findall(r'"(agt_\w+)"', text)):
-            console.create("agents", id=agent, name=agent, host_id="hst_fleet00001")
-        monkeypatch.setenv("OPSCONSOLE_BASE_URL", console.base_url)
-        monkeypatch.setenv("OPSCONSOLE_API_KEY", console.api_key)
-        monkeypatch.chdir(tmp_path)
-        # The program's own state lies where cdktf was first imported: in the checkout.
-        state = f"-state={tmp_path / 'terraform.tfstate'}"
-        assert main(["plan", "--dir", str(written.parent), state, "-no-color"]) == 0

@@ -1,5 +1,7 @@
 """Attribute diffs line by line, as Terraform's users read them."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from opsconsole.definition import Kind
 from opsconsole.reports import value_diff
 from opsconsole.reports.value_diff import diff_lines, fold_unknown
 from opsconsole.values import UNKNOWN
+from text_groups import read_groups
 
 KINDS = {"tags": Kind.STRING_SET, "jumps": Kind.STRING_LIST, "text": Kind.STRING}
 
@@ -17,79 +20,14 @@ def shown(before: Any, after: Any, **facts: Any) -> str:
     return "\n".join(line.plain.removeprefix("    ") for line in lines)
 
 
-CASES = {
-    "create": (None, {"id": UNKNOWN, "port": 22, "on": False, "none": None}, """\
-  + id   = (known after apply)
-  + on   = false
-  + port = 22"""),
-    "delete": ({"id": "a", "none": None, "list": []}, None, """\
-  - id   = "a" -> null
-  - list = [] -> null"""),
-    "update hides what stays and shows the names": (
-        {"id": "a", "name": "n", "x": 1, "y": 2, "none": None},
-        {"id": "a", "name": "n", "x": 3, "y": 2, "none": None},
-        """\
-    id   = "a"
-    name = "n"
-  ~ x    = 1 -> 3
-    # (1 unchanged attribute hidden)"""),
-    "from null and to null": ({"a": None, "b": "x"}, {"a": "y", "b": None}, """\
-  + a = "y"
-  - b = "x" -> null"""),
-    "known after apply": ({"a": "x", "tags": ["k:v"]}, {"a": UNKNOWN, "tags": UNKNOWN}, """\
-  ~ a    = "x" -> (known after apply)
-  ~ tags = [
-      - "k:v",
-    ] -> (known after apply)"""),
-    "sets ignore order": ({"tags": ["a", "b", "c"]}, {"tags": ["c", "d", "a"]}, """\
-  ~ tags = [
-      - "b",
-      + "d",
-        # (2 unchanged elements hidden)
-    ]"""),
-    "lists keep order": ({"jumps": ["a", "b", "c"]}, {"jumps": ["a", "x", "c", UNKNOWN]}, """\
-  ~ jumps = [
-      ~ "b" -> "x",
-      + (known after apply),
-        # (2 unchanged elements hidden)
-    ]"""),
-    "lists of objects": (
-        {"cred": [{"id": "a", "order": 1}, {"id": "b", "order": 2}]},
-        {"cred": [{"id": "a", "order": 1}, {"id": "b", "order": 3}]},
-        """\
-  ~ cred = [
-      ~ {
-          ~ order = 2 -> 3
-            # (1 unchanged attribute hidden)
-        },
-        # (1 unchanged element hidden)
-    ]"""),
-    "texts of several lines": ({"text": "a\nb\nc"}, {"text": "a\nB\nc"}, """\
-  ~ text = <<-EOT
-        a
-      - b
-      + B
-        c
-    EOT"""),
-    "objects": ({"t": {"delete": "2m"}}, {"t": {"delete": "3m"}}, """\
-  ~ t = {
-      ~ delete = "2m" -> "3m"
-    }"""),
-    "an empty object": ({"t": {"a": "x"}}, {"t": {}}, """\
-  ~ t = {
-      - a = "x" -> null
-    }"""),
-    "another type": ({"x": ["a"]}, {"x": "a"}, """\
-  - x = [
-      - "a",
-    ]
-  + x = "a\""""),
-}  # fmt: skip
+CASES = read_groups(Path(__file__).with_name("attribute_diffs.txt"))
 
 
-@pytest.mark.parametrize(("before", "after", "expected"), CASES.values(), ids=CASES.keys())
-def test_lines(before, after, expected):
-    assert shown(before, after) == expected
+@pytest.mark.parametrize("case", CASES)
+def test_lines(case):
+    before, after, *expected = CASES[case]
+    values = [json.loads(text, parse_constant=lambda _: UNKNOWN) for text in (before, after)]
+    assert shown(*values) == "\n".join(expected)
 
 
 def test_equal_values_have_no_line_of_their_own():

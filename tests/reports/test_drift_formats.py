@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from opsconsole.diagnostics import error
 from opsconsole.drift.model import Bucket, Difference, DriftReport, Finding, ShardResult
-from opsconsole.drift.verdict import CheckOutcome, judge, percent
+from opsconsole.drift.verdict import CheckOutcome, format_percent, judge
 from opsconsole.errors import Forbidden, Problem
 from opsconsole.reports import (
     drift_json,
@@ -122,7 +122,7 @@ def test_errors_outweigh_drift_and_accepted_drift_is_none(report, failure):
     ("value", "shown"), [(100.0, "100 %"), (99.97, "99.9 %"), (99.5, "99.5 %"), (0.0, "0 %")]
 )
 def test_coverage_never_rounds_up_to_all(value, shown):
-    assert percent(value) == shown
+    assert format_percent(value) == shown
 
 
 def test_text_has_a_section_for_each_bucket_and_the_verdict_last(report):

@@ -17,36 +17,7 @@ from opsconsole.reports import plan_json
 from opsconsole.values import UNKNOWN
 
 BUILTIN = "terraform.io/builtin/terraform"
-PROGRAM = """
-variable "step" { default = 1 }
-resource "terraform_data" "one" {
-  input = {
-    list = ["a", "b${var.step}"], nothing = null, empty = [], none = {}, port = 22, on = true,
-    objects = [{ a = 1 }, { a = 2 }], text = "x\\ny"
-  }
-}
-resource "terraform_data" "keyed" {
-  for_each         = var.step == 1 ? { x = 1, y = 2 } : { x = 1 }
-  input            = terraform_data.one.id
-  triggers_replace = ["t${var.step}"]
-}
-resource "terraform_data" "counted" {
-  count = var.step == 1 ? 2 : 1
-  input = "same"
-}
-resource "terraform_data" "first" {
-  triggers_replace = ["t${var.step}"]
-  lifecycle { create_before_destroy = true }
-}
-resource "terraform_data" "newer" { input = "moves" }
-output "id" { value = terraform_data.one.id }
-output "keyed" { value = [for item in terraform_data.keyed : item.id] }
-output "plain" { value = { a = 1, b = ["x${var.step}"] } }
-output "secret" {
-  value     = "hush"
-  sensitive = true
-}
-"""
+PROGRAM = Path(__file__).with_suffix(".tf").read_text()
 MOVED = """
 moved {
   from = terraform_data.older
@@ -90,10 +61,13 @@ def test_replacement(plan):
 
 
 def test_import_move_cascade_and_index(plan):
-    changes = {item["address"]: item for item in plan_json.document(plan)["resource_changes"]}
+    document = plan_json.document(plan)
+    changes = {item["address"]: item for item in document["resource_changes"]}
     imported = changes["opsconsole_blacklisted_command.row[0]"]
     assert imported["change"]["importing"] == {"id": "blk_0"}
     assert imported["index"] == 0
+    refreshed = document["prior_state"]["values"]["root_module"]["resources"]
+    assert imported["address"] in [item["address"] for item in refreshed]
     moved = changes["opsconsole_blacklisted_command.row[1]"]
     assert moved["previous_address"] == "opsconsole_blacklisted_command.old"
     assert moved["change"]["actions"] == ["no-op"]
@@ -138,9 +112,10 @@ def test_modules_make_a_tree():
     assert grandchild["resources"][0]["index"] == 1
 
 
-def test_an_errored_plan_is_not_applyable(plan, failure):
+def test_an_errored_plan_is_not_applyable_and_a_part_is_not_complete(plan, failure):
     found = plan_json.document(replace(plan, diagnostics=(failure,)))
-    assert (found["errored"], found["applyable"]) == (True, False)
+    assert (found["errored"], found["applyable"], found["complete"]) == (True, False, False)
+    assert plan_json.document(replace(plan, targeted=True))["complete"] is False
     assert plan_json.document(Plan(()))["applyable"] is False
 
 
@@ -201,6 +176,13 @@ def plan_from(found: Mapping[str, Any]) -> Plan:
                 previous_address=item.get("previous_address", ""),
             )
         )
+    shown = (found.get(part, {}) for part in ("prior_state", "planned_values"))
+    types = {
+        name: item["type"]
+        for values in shown
+        for name, item in values.get("values", values).get("outputs", {}).items()
+        if "type" in item
+    }
     outputs = tuple(
         OutputChange(
             name,
@@ -208,6 +190,7 @@ def plan_from(found: Mapping[str, Any]) -> Plan:
             item["before"],
             with_unknown(item.get("after"), item["after_unknown"]),
             item["after_sensitive"],
+            types.get(name),
         )
         for name, item in found.get("output_changes", {}).items()
     )

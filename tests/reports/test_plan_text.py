@@ -105,6 +105,9 @@ def test_an_empty_plan_says_so(plan, mode, words):
     assert plan_text.render(Plan(still, mode=mode)).strip() == f"No changes. {words}"
     targeted = plan_text.render(Plan(still, mode=mode, targeted=True)).strip()
     assert targeted == f"No changes. For the targets, {words[0].lower()}{words[1:]}"
+    moved = plan_text.render(Plan(still, mode=mode, moved=(("a.b", "a.c"),)))
+    records = " An apply records that a.b has moved to a.c."
+    assert moved.strip() == f"No changes. {words}{records * (mode == 'refresh-only')}"
     drift = plan_text.render(Plan((), drift=plan.drift, mode=mode))
     assert mode != "normal" or "only updates state" in drift
     assert mode != "refresh-only" or "No changes" not in drift

@@ -133,14 +133,6 @@ def test_a_host_that_is_replaced_takes_its_agent_along(applied, console):
 def test_extra_endpoints_lift_the_limits(applied, console):
     engine = applied(declared(), console)
     agent_id = held(engine)[ADDRESS]["id"]
-    assert {name for name in AGENT.names if held(engine)[ADDRESS][name] is None} <= {
-        "deletion_policy",
-        "secondary_engine",
-        "credential_config",
-        "accessible_credential_ids",
-        "disabled_rule_ids",
-        "plugin_ids",
-    }
     run = engine.apply(program=without_agent())
     assert not run.warned("leaves management")
     row = console.row("agents", agent_id)

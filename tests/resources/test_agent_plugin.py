@@ -17,7 +17,7 @@ from opsconsole.lifecycle.interface import (
     Outcome,
     ReadOutcome,
     ReadRequest,
-    Seen,
+    ReadStatus,
     UnsettledCreate,
     UpdateRequest,
 )
@@ -51,7 +51,7 @@ async def test_attachment_is_gone_with_its_deleted_host(steps_of, one_run, conso
     [agent] = console.rows("agents")
     attachments = steps_of("agent_plugin")
     attachments.provider = one_run()
-    attachments.provider.session.learned(KnownAgents).meet(agent)
+    attachments.provider.session.singleton(KnownAgents).note_agent(agent)
     # No answer about an import names the host, and the agent does. A refresh changes nothing.
     imported = await attachments.read(attachment._replace(private=b""))
     assert "host_id" not in json.loads(imported.private)
@@ -72,7 +72,7 @@ async def test_attachment_is_gone_with_its_deleted_host(steps_of, one_run, conso
     attachments.provider = one_run()
     attachments.provider.session.gone["host"].add(host_id)
     console.reset_log()
-    assert await attachments.read(attachment) == ReadOutcome(None, seen=Seen.ARCHIVED)
+    assert await attachments.read(attachment) == ReadOutcome(None, status=ReadStatus.ARCHIVED)
     assert console.traffic()["total"] == 0
 
 
@@ -139,7 +139,7 @@ async def test_an_agent_that_a_write_showed_archived_is_gone(steps_of, console, 
 
     assert updated.failed
     assert updated.diagnostics[0].summary.endswith("is archived")
-    assert read == ReadOutcome(None, seen=Seen.ARCHIVED)
+    assert read == ReadOutcome(None, status=ReadStatus.ARCHIVED)
 
 
 async def test_an_attach_that_leaves_nothing_in_the_list_is_an_error_with_nothing_in_state(
@@ -211,7 +211,7 @@ async def test_nothing_is_detached_from_an_agent_that_is_gone(
     assert (await agents.read(agent)).state is None
     console.reset_log()
 
-    assert await attachments.read(made) == ReadOutcome(None, seen=Seen.ARCHIVED)
+    assert await attachments.read(made) == ReadOutcome(None, status=ReadStatus.ARCHIVED)
     removed = await attachments.delete(made)
 
     assert (removed.state, removed.diagnostics) == (None, ())
@@ -293,7 +293,11 @@ async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
     assert in_part.state["plugin_ids"] == ["plg_disk"]
     assert in_part.begun
     assert (not_begun.state, not_begun.begun) == (unseen.prior, False)
-    assert (unread.state, unread.seen, unread.begun) == (created.state, Seen.UNCHECKED, False)
+    assert (unread.state, unread.status, unread.begun) == (
+        created.state,
+        ReadStatus.UNCHECKED,
+        False,
+    )
     # It was attached, and is not read any more.
     attached = await attaching
     assert (attached.state["id"], attached.diagnostics) == (f"{other}/plg_disk", ())
@@ -443,7 +447,7 @@ async def test_an_answer_is_older_by_its_moment(
     prior = agent.state | {"updated_at": updated_at}
     shown = agent.state | {"updated_at": answered_at, "name": "new"}
     lifecycle = one_run().resources[AGENT.type_name]
-    outcome = lifecycle.take_answer(ReadRequest(prior, agent.private), shown)
+    outcome = lifecycle.update_from_answer(ReadRequest(prior, agent.private), shown)
     assert outcome.state["name"] == ("new" if taken else prior["name"])
 
 

@@ -15,7 +15,7 @@ from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
 from opsconsole.errors import UnexpectedAnswer
 from opsconsole.lifecycle.answers import PrivateState, merge_answer, values_shown
-from opsconsole.lifecycle.interface import Seen
+from opsconsole.lifecycle.interface import ReadStatus
 from opsconsole.resources import HOST, RESOURCES
 from text_groups import read_rows
 
@@ -45,6 +45,8 @@ def wrong_values(attribute: Attribute) -> Iterator[Any]:
         yield "x" * (attribute.bounds.max_length + 1)
     if attribute.bounds.pattern is not None:
         yield ["fine:tag", "no tag"] if attribute.name == "tags" else "no match"
+    if attribute.kind is Kind.OBJECT_LIST and attribute.settable:
+        yield [None]
     for nested in attribute.attributes:
         for item in wrong_values(nested):
             yield {nested.name: item}
@@ -390,6 +392,6 @@ async def test_a_value_of_another_type_is_no_defect_of_the_provider(steps_of, co
     read = await hosts.read(created)
 
     assert read.state == created.state
-    assert read.seen is Seen.UNCHECKED
+    assert read.status is ReadStatus.UNCHECKED
     assert read.diagnostics[0].summary == f'Cannot read the host "a" ({created.state["id"]})'
     assert said in read.diagnostics[0].text

@@ -176,6 +176,15 @@ async def test_planning_an_adoption_says_what_it_does(steps_of, console, declare
     assert "doc_1" in told.detail
 
 
+async def test_a_row_is_adopted_once_in_a_run(steps_of, one_run):
+    rows = steps_of("blacklisted_command")
+    rows.provider = one_run()
+    adopted, refused = [await rows.create(id="blk_format") for _ in range(2)]
+    assert adopted.state["id"] == "blk_format"
+    said = "Another resource holds the blacklisted command blk_format already"
+    assert (errors(refused), refused.state) == ([said], None)
+
+
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
 @pytest.mark.parametrize(
     ("declared", "org_id", "tenant_wide"),

@@ -39,10 +39,11 @@ class Scenario:
 
     definition: ResourceDefinition
     console: Emulator
+    adopts: bool = True
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
-        return self.definition.settable
+        return tuple(a for a in self.definition.settable if self.adopts or a.name != "id")
 
     @property
     def extra(self) -> Mapping[str, str]:
@@ -97,6 +98,8 @@ class Scenario:
                 return frame | declared
             case "blacklisted_command":
                 frame = {} if name == "id" else {"id": f"row_{name}"}
+                if not self.adopts:
+                    frame = {"pattern": f"for {name}"}
                 if name == "tenant_wide" and not declared[name]:
                     frame["org_id"] = "org_main"
                 return frame | declared
@@ -165,6 +168,14 @@ def test_each_attribute_is_created_changed_and_repaired(scenario, applied):
         variants[name] = 0
     change_by_declaration(engine, scenario, variants)
     change_behind(engine, scenario, variants)
+
+
+@pytest.mark.parametrize("name", ADOPTED)
+def test_a_creation_sends_each_attribute(name, console_of, applied):
+    definition = RESOURCES[f"opsconsole_{name}"]
+    scenario = Scenario(definition, console_of("extended"), adopts=False)
+    engine = applied(scenario.program({}), scenario.console)
+    scenario.check(engine, {})
 
 
 def refusals(engine: Terraform, scenario: Scenario, variants: dict[str, int]) -> set[str]:

@@ -9,7 +9,7 @@ from engines import ON_TERRAFORM, Run, Terraform
 from lifecycle_steps import errors, warnings
 from opsconsole.emulator import Emulator
 from opsconsole.errors import ConfigurationError, UserError
-from opsconsole.lifecycle.interface import NOT_PERMITTED, ReadRequest, Seen
+from opsconsole.lifecycle.interface import NOT_PERMITTED, ReadRequest, ReadStatus
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources.host.lifecycle import HostLifecycle
 
@@ -184,7 +184,7 @@ async def test_unreadable_object_is_not_imported(type_name, import_id, console, 
     [read] = await lifecycle.read([ReadRequest(taken.state, taken.private)])
 
     assert read.failed
-    assert read.seen is Seen.UNCHECKED
+    assert read.status is ReadStatus.UNCHECKED
 
 
 @pytest.mark.parametrize(
@@ -321,9 +321,9 @@ def test_an_error_that_names_an_object_in_state_says_its_address(native):
 @pytest.mark.parametrize(
     ("profile", "accepted", "last"),
     [
-        ("default", True, Seen.PRESENT),
-        ("default", False, Seen.UNCHECKED),
-        ("extended", False, Seen.PRESENT),
+        ("default", True, ReadStatus.PRESENT),
+        ("default", False, ReadStatus.UNCHECKED),
+        ("extended", False, ReadStatus.PRESENT),
     ],
     indirect=["profile"],
 )
@@ -337,7 +337,7 @@ async def test_refused_reads_are_those_of_these_hosts_unless_no_empty_update_was
         hosts.provider = one_run()
     console.fault(path="/hosts/hst_", status=400, times=2)
     read = [await hosts.read(each) for each in made]
-    assert [each.seen for each in read] == [Seen.UNCHECKED, Seen.UNCHECKED, last]
+    assert [each.status for each in read] == [ReadStatus.UNCHECKED, ReadStatus.UNCHECKED, last]
     refused = ["Hosts cannot be read" in item for item in warnings(read[1])]
     assert refused == {"default": [not accepted], "extended": []}[profile]
     assert errors(read[1])[:1] == [f'Cannot read the host "b" ({made[1].state["id"]})'] * (

@@ -51,6 +51,19 @@ def test_a_host_that_is_there_fails_or_is_adopted(project, console):
     assert len(console.rows("hosts")) == 3
 
 
+@ON_TERRAFORM
+def test_a_name_that_is_null_late_fails_its_host_alone(project, console):
+    late = {
+        "none": {"name": '${opsconsole_host.first.id == "" ? "x" : null}'},
+        "beside": {"name": "beside", "knowledge": "${opsconsole_host.first.id}"},
+    }
+    engine = project(program(host={"first": {"name": "first"}, **late}), console)
+    [error] = engine.apply(expect={1}).errors
+    assert error["address"] == "opsconsole_host.none"
+    assert "name is required" in error["summary"]
+    assert sorted(row["name"] for row in console.rows("hosts")) == ["beside", "first"]
+
+
 def test_an_abandoned_host_stays_on_the_console(applied, console):
     kept = {"deletion_policy": "abandon"}
     engine = applied(
@@ -408,7 +421,7 @@ async def test_a_host_that_moves_within_a_run_of_terraform_is_told_and_not_delet
     hosts.provider = beside
     left = await hosts.delete(web)
     assert (left.state, warnings(left)) == (None, [f'The host "web" ({host_id}) is not deleted'])
-    assert hosts.provider.session.learned(HostDeletions).ended == {host_id}, "nobody waits for it"
+    assert hosts.provider.session.singleton(HostDeletions).ended == {host_id}, "nobody waits for it"
     assert len(console.rows("hosts")) == 1
 
 

@@ -98,7 +98,7 @@ def test_a_host_is_waited_for_three_quiet_seconds(console, monkeypatch, begins, 
 
     async def wait(times: int) -> list[bool]:
         provider = ConfiguredProvider(Settings.from_values(console.provider_settings, {}))
-        hosts = provider.session.learned(deletions.HostDeletions)
+        hosts = provider.session.singleton(deletions.HostDeletions)
         loop.call_later(begins, setattr, provider.session, "deletes_begun", 1)
         # The end of another deletion, or of one that was known before, wakes nobody.
         hosts.end("hst_0")

@@ -9,7 +9,7 @@ from declarations import agent_on, attribute_at, held, program
 from engines import ON_TERRAFORM
 from lifecycle_steps import created, errors, warnings
 from opsconsole.emulator import Emulator
-from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest, Seen
+from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest, ReadStatus
 from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.values import UNKNOWN
 
@@ -144,7 +144,7 @@ async def test_a_specialty_that_can_be_created_is_not_adopted_unless_it_is_there
     assert (plan.planned["id"], again.planned["id"]) == (UNKNOWN, made.state["id"])
     assert newer.planned["name"] == "Newer"
     assert by_id == "There is no specialty with the id 'spc_none' that this key can see"
-    assert (gone.state, gone.seen) == (None, Seen.GONE)
+    assert (gone.state, gone.status) == (None, ReadStatus.GONE)
 
 
 @pytest.mark.parametrize("end", ["stop", "host", "abandoned", "timeout"])
@@ -195,10 +195,10 @@ async def test_knowledge_of_a_specialty_follows_the_writes_of_a_run(steps_of, co
     ]
     ids = [agent.state["id"] for agent in carriers]
     moved = {"name": "moved", "host_id": host.state["id"]}
-    specialties.provider.session.learned(KnownAgents).meet(carriers[2].state | moved)
+    specialties.provider.session.singleton(KnownAgents).note_agent(carriers[2].state | moved)
     await hosts.delete(gone)
     console.reset_log()
-    assert (await agents.read(carriers[0])).seen is Seen.ARCHIVED
+    assert (await agents.read(carriers[0])).status is ReadStatus.ARCHIVED
     assert console.traffic()["total"] == 0
     console.fault(operation="specialty_delete", status=409, code="CONFLICT")
     [told] = (await specialties.delete(kept)).diagnostics

@@ -20,10 +20,10 @@ from opsconsole.lifecycle.interface import (
     STILL_UNSETTLED,
     DeleteRequest,
     Outcome,
-    Seen,
+    ReadStatus,
     UnsettledCreate,
 )
-from opsconsole.reconcile.prior import holds_unsettled, read_prior
+from opsconsole.reconcile.prior import may_hold_unsettled, read_prior
 from opsconsole.resources import AGENT
 from opsconsole.state import InstanceObject, Intent, State
 
@@ -123,7 +123,11 @@ async def test_a_lost_create_is_forgotten_by_a_planned_removal_only(
     request = DeleteRequest(lost.state, lost.private, ADDRESS)
     refused = await steps._run(lambda lifecycle: lifecycle.delete(request))
     read = await steps.read(lost)
-    assert (read.state, read.seen, read.reason) == (lost.state, Seen.UNCHECKED, warnings(read)[0])
+    assert (read.state, read.status, read.reason) == (
+        lost.state,
+        ReadStatus.UNCHECKED,
+        warnings(read)[0],
+    )
     assert (refused.state, refused.private) == (lost.state, lost.private)
     [told] = refused.diagnostics
     assert told.summary.startswith(f'The agent "keeper" ({lost.state["id"]}) may exist')
@@ -364,12 +368,12 @@ def test_900_seconds_begin_when_the_create_was_sent(native):
 def test_an_unknown_outcome_is_found_in_a_state_however_json_writes_it(slash):
     state = State.new()
     state.put("opsconsole_host.known", InstanceObject(PROVIDER, {"id": "hst_1"}))
-    assert not holds_unsettled(state)
+    assert not may_hold_unsettled(state)
     sentinel = new_sentinel()
     state.put("opsconsole_host.lost", InstanceObject(PROVIDER, {"id": sentinel}))
     text = state.to_bytes().decode()
     written = text.replace(sentinel, sentinel.replace("/", slash))
     assert written.count(f"outcome-unknown{slash}") == 1
     read = State.parse(written.encode(), "a state")
-    assert holds_unsettled(read)
+    assert may_hold_unsettled(read)
     assert read_prior(read)["opsconsole_host.lost"].unsettled

@@ -9,7 +9,7 @@ import pytest
 
 from declarations import program
 from engines import ON_TERRAFORM, Run
-from loopback import Handler, closed_address, serve_handler
+from loopback import Handler, serve_handler
 from opsconsole.emulator import Emulator
 
 PROGRAM = program(specialty={"linux": {"key": "linux-server"}})
@@ -30,16 +30,11 @@ def the_error(run: Run) -> dict[str, Any]:
         ({"OPSCONSOLE_API_KEY": ""}, "No API key is set", "Set OPSCONSOLE_API_KEY"),
         ({"OPSCONSOLE_BASE_URL": ""}, "No base address", "Set base_url"),
         ({"OPSCONSOLE_API_KEY": KEY}, "code UNAUTHORIZED", "Check the API key"),
-        ({"OPSCONSOLE_BASE_URL": "https://console.invalid"}, '"console.invalid"', "Check base_url"),
-        ({"OPSCONSOLE_BASE_URL": "http://REFUSED"}, "cannot be reached", "port of base"),
-        ({"OPSCONSOLE_BASE_URL": "https://CONSOLE"}, "No TLS connection", "https"),
+        ({"OPSCONSOLE_BASE_URL": "http://127.0.0.1:1"}, "cannot be reached", "port of base"),
     ],
-    ids=["no-key", "no-address", "wrong-key", "unknown-host", "refused", "no-tls"],
+    ids=["no-key", "no-address", "wrong-key", "refused"],
 )
 def test_a_console_that_cannot_be_used_is_one_error(project, console, variables, told, remedy):
-    hosts = {"REFUSED": closed_address(), "CONSOLE": urlsplit(console.base_url).netloc}
-    for name, host in hosts.items():
-        variables = {key: text.replace(name, host) for key, text in variables.items()}
     engine = project(PROGRAM, console, {"max_retries": 1}, **variables)
     error = the_error(engine.plan_run(expect={1}))
     assert told in error["summary"] + error["detail"] and remedy in error["detail"]

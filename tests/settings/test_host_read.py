@@ -6,7 +6,7 @@ import pytest
 
 from declarations import program
 from lifecycle_steps import errors
-from opsconsole.lifecycle.interface import Seen
+from opsconsole.lifecycle.interface import ReadStatus
 
 
 @pytest.mark.parametrize("profile", ["blind"], indirect=True)
@@ -77,5 +77,5 @@ async def test_an_update_answered_without_a_body_is_made_and_shows_nothing(steps
     assert console.rows("hosts")[0]["name"] == "b"
     console.fault(method="POST", path="/hosts/hst_", status=204, text="", handled=True)
     read = await hosts.read(updated)
-    assert read.seen is Seen.UNCHECKED
+    assert read.status is ReadStatus.UNCHECKED
     assert 'Set host_read = "none"' in read.diagnostics[0].text

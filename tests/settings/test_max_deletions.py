@@ -53,19 +53,19 @@ DECLARED = HOST.empty() | {"name": "web", "deletion_policy": "delete"}
 @pytest.mark.parametrize(("private", "is_too_many"), [(b"of the old", False), (b"other", True)])
 def test_a_replacement_counts_once(one_run, private, is_too_many):
     """Terraform plans it as a change, and as a creation that carries the same private bytes."""
-    count = one_run(max_deletions=1).session.learned(DeletionCount)
+    count = one_run(max_deletions=1).session.singleton(DeletionCount)
     kept = {"deletion_policy": "abandon"}
     in_place, replaced = PlanOutcome(DECLARED), PlanOutcome(DECLARED, ("name",))
     change = PlanChange(HELD, DECLARED, b"of the old")
-    assert count.judge_plan(HOST, PlanCreation(DECLARED), in_place, "new") is None
-    assert count.judge_plan(HOST, PlanCreation(DECLARED | kept, b"x"), in_place, "kept") is None
-    assert count.judge_plan(HOST, PlanChange(HELD | kept, DECLARED), replaced, "kept") is None
-    assert count.judge_plan(HOST, change, in_place, "web") is None
+    assert count.count_plan(HOST, PlanCreation(DECLARED), in_place, "new") is None
+    assert count.count_plan(HOST, PlanCreation(DECLARED | kept, b"x"), in_place, "kept") is None
+    assert count.count_plan(HOST, PlanChange(HELD | kept, DECLARED), replaced, "kept") is None
+    assert count.count_plan(HOST, change, in_place, "web") is None
     creation = PlanCreation(DECLARED, private)
 
-    assert count.judge_plan(HOST, change, replaced, "web") is None
-    problem = count.judge_plan(HOST, creation, in_place, "web")
-    again = count.judge_plan(HOST, creation, in_place, "db")
+    assert count.count_plan(HOST, change, replaced, "web") is None
+    problem = count.count_plan(HOST, creation, in_place, "web")
+    again = count.count_plan(HOST, creation, in_place, "db")
 
     assert (problem is not None) == is_too_many
     named = [*["web"] * is_too_many, "web", "db"]

@@ -94,6 +94,13 @@ def test_two_providers_of_one_console_are_one(native):
     assert f"would also archive {AGENT}.b. Remove these too" in refused
 
 
+def test_an_unchanged_object_gets_another_provider_of_its_console(native):
+    apply(native, {HOST: {"a": elsewhere(name="a")}})
+    apply(native, {HOST: {"a": {"name": "a"}}})
+    native.write({HOST: {"a": {"name": "a"}}})
+    native.run("plan", "-detailed-exitcode")
+
+
 def test_a_deletion_that_was_cut_off_is_settled_on_its_own_console(native, other):
     hosts = {"a": {"name": "a"}, "b": elsewhere(name="a")}
     apply(native, {HOST: hosts}, base_url=other.base_url)

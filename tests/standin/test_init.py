@@ -5,10 +5,13 @@ import subprocess
 
 import pytest
 
+from native_project import PROVIDER, calls_left, leave_calls
+from opsconsole.state import Intent
+
 HOST = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
 
 
-def local(path: str = "", **settings: str):
+def local(path: str | float = "", **settings: str):
     backend = settings | ({"path": path} if path else {})
     return HOST | {"terraform": {"backend": {"local": backend}}}
 
@@ -43,6 +46,8 @@ def test_the_directory_must_be_initialised_for_the_backend(standin, console_of):
     assert "please run `init`" in engine.run("plan", expect={1}).err
     engine.init()
     engine.apply()
+    engine.write(local(2.5))
+    assert "Reason: the backend configuration has changed" in engine.run("plan", expect={1}).err
     engine.write(local("two"))
     for verb in ("plan", "apply", "output", "destroy", "refresh"):
         assert "Reason: the backend configuration has changed" in engine.run(verb, expect={1}).err
@@ -62,6 +67,21 @@ def test_a_changed_backend_takes_the_state_along(standin, console_of):
     engine.write(local("three"))
     engine.run("init", "-reconfigure")
     assert engine.plan().actions == {"opsconsole_host.web": ["create"]}
+
+
+@pytest.mark.parametrize("applied", [False, True], ids=["without a state", "with a state"])
+def test_a_call_of_unknown_outcome_is_not_left_behind(standin, console_of, applied):
+    engine = standin(local("one"), console_of("strict"))
+    if applied:
+        engine.apply()
+    details = {"verb": "create", "planned": {"name": "web"}, "provider": PROVIDER}
+    call = Intent("1", "opsconsole_host.web", "host_import", details, "2026-01-01")
+    leave_calls(engine.folder / "one", [call])
+    engine.write(local("two"))
+    refused = engine.run("init", "-force-copy", expect={1}).err
+    assert "did not learn the outcome of opsconsole_host.web (host_import)" in refused
+    assert calls_left(engine.folder / "one") == [call]
+    assert not (engine.folder / "two").exists()
 
 
 @pytest.mark.parametrize("answer", ["no\n", "perhaps\n", ""])

@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 from scripts.cdktn_twin import rename
 
+from consoles import CONSOLES
 from opsconsole.emulator import serve
 from patience import until
+from sampling import EVERYTHING
 from terminals import Session
 
 APP = Path(__file__).resolve().parents[2] / "examples" / "fleet" / "main.py"
 TWO_STACKS = Path(__file__).parents[1] / "support" / "two_stacks.py"
+BOTH = ("ground", "above")
 DOWN, ENTER = "\x1b[B", "\r"
 
 
@@ -91,22 +94,22 @@ def test_stacks_and_an_interrupt(fork, deployer, real_terraform):
         engine.configure(f"{sys.executable} {TWO_STACKS}")
         interrupted(engine, console)
 
-        assert "ERROR" not in engine.deploy("ground", "above").text
+        assert "ERROR" not in engine.deploy(*BOTH).text
         assert len(console.rows("agents")) == 6
         jump = next(row["id"] for row in console.rows("hosts") if row["name"] == "jump")
-        assert f"through = {jump}" in engine.run("output", "ground", "above").text
+        assert f"through = {jump}" in engine.run("output", *BOTH).text
 
-        for stack in ("ground", "above"):
+        for stack in BOTH:
             assert real_terraform(engine.stack_folder(stack), console).plan().actions == {}
 
-        engine.destroy("ground", "above")
+        engine.destroy(*BOTH)
         assert console.rows("hosts") == []
 
 
 def interrupted(engine, console) -> None:
     """Press Ctrl-C during a slow deploy; what was in flight is in state."""
     console.fault(method="POST", path="/agents$", delay=1.0, times=None)
-    words = ("deploy", "--auto-approve", "--skip-provider-lock", "ground", "above")
+    words = ("deploy", "--auto-approve", "--skip-provider-lock", *BOTH)
     # Where CI is set, cdktf writes nothing before its end.
     environment = {name: text for name, text in engine.environment.items() if name != "CI"}
     session = Session([str(engine.program), *words], engine.folder, environment)
@@ -126,3 +129,33 @@ def interrupted(engine, console) -> None:
     until(settled)
     assert 0 < len(console.rows("agents")) < 6
     console.clear_faults()
+
+
+@pytest.mark.skipif(not EVERYTHING, reason="OPSCONSOLE_TEST_EVERYTHING is not set")
+@pytest.mark.parametrize("profile", CONSOLES)
+def test_stacks_on_each_profile(fork, profile, deployer, real_terraform):
+    """Only where everything is wanted: each takes 20 s of CPU time."""
+    with serve(CONSOLES[profile]) as console:
+        settings = json.dumps(console.profile.provider_settings)
+        told = {"TWO_STACKS_FORK": fork, "TWO_STACKS_SETTINGS": settings}
+        engine = deployer(console, **told)
+        engine.configure(f"{sys.executable} {TWO_STACKS}")
+
+        deploy(engine, console)
+        assert {row["name"] for row in console.rows("hosts")} == {"jump", "web"}
+        assert "No changes." in engine.diff("--skip-synth", "above").text
+        for stack in BOTH:
+            assert real_terraform(engine.stack_folder(stack), console).plan().actions == {}
+
+        refused = console.profile.archived_agents_block
+        destroyed = engine.destroy("--skip-synth", *BOTH, expect=[1] if refused else [0]).text
+        assert "req_" in destroyed or not refused
+        assert console.rows("hosts") == []
+
+
+def deploy(engine, console) -> None:
+    """Deploy; a console that imports on a dry run takes one request of hosts in each run."""
+    runs = 1
+    while engine.deploy(*BOTH, expect=None if not console.profile.honours_dry_run else [0]).code:
+        runs += 1
+        assert runs <= 4

@@ -76,16 +76,14 @@ def test_a_plan_as_json_is_a_stream_of_messages(standin, console_of):
     assert len(kinds) == len(run.out.splitlines())
 
 
-def test_a_failed_plan_as_json_says_why_in_the_stream(standin):
-    (told,) = standin({"variable": {"v": {}}}).run("plan", "-json", expect={1}).errors
-    assert told["summary"] == "No value for required variable"
-    assert told["detail"].startswith('The root module input variable "v" is not set, and has no')
-
-
 def test_a_missing_variable_is_reported_in_the_words_that_clients_know(standin):
-    run = standin({"variable": {"v": {}}}).run("plan", expect={1})
+    engine = standin({"variable": {"v": {}}})
+    run = engine.run("plan", expect={1})
     assert "Error: No value for required variable" in run.err
     assert 'The root module input variable "v" is not set' in run.err
+    (told,) = engine.run("plan", "-json", expect={1}).errors
+    assert told["summary"] == "No value for required variable"
+    assert told["detail"].startswith('The root module input variable "v" is not set, and has no')
 
 
 def test_the_last_line_of_a_failed_apply_says_what_failed(standin, console_of):

@@ -1,7 +1,5 @@
 """States, objects and a real Terraform for the tests of state."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

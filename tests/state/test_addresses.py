@@ -1,7 +1,5 @@
 """Addresses of resources and instances, read and printed as Terraform does."""
 
-from __future__ import annotations
-
 import string
 
 import pytest

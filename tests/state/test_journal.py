@@ -1,7 +1,5 @@
 """The journal: its lines, and its file on disks that tear, fill up or fail."""
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import gc

@@ -1,7 +1,5 @@
 """A state in a local file: how it is written, and where it is looked for."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

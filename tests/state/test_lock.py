@@ -1,7 +1,5 @@
 """The lock of a local state, beside other processes."""
 
-from __future__ import annotations
-
 import fcntl
 import getpass
 import json

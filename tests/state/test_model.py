@@ -1,8 +1,7 @@
 """A state in memory: its layout, its unknown fields, its edits, and what is no state."""
 
-from __future__ import annotations
-
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,38 +17,7 @@ from opsconsole.state.objects import InstanceObject, StateChange, StateOutput
 
 WEB = "opsconsole_host.web"
 
-FOREIGN: dict[str, Any] = {
-    "version": 4,
-    "terraform_version": "1.12.2",
-    "serial": 7,
-    "lineage": "4a1f",
-    "outputs": {"o": {"value": [1.50, 1e30], "type": ["tuple", ["number", "number"]]}},
-    "future": {"a": [{"b": None}], "resources": [{}]},
-    "resources": [
-        {
-            "mode": "managed",
-            "type": "random_pet",
-            "name": "p",
-            "each": "list",
-            "provider": 'provider["registry.opentofu.org/hashicorp/random"].x',
-            "novelty": [1],
-            "instances": [
-                {
-                    "index_key": 0,
-                    "schema_version": 3,
-                    "attributes": {"big": 12345678901234567890123, "f": 1.10, "id": "x"},
-                    "sensitive_attributes": [[{"type": "get_attr", "value": "f"}]],
-                    "identity_schema_version": 1,
-                    "identity": {"id": "x"},
-                    "private": "eyJhIjoxfQ==",
-                    "provider_key": "tofu",
-                }
-            ],
-            "trailing": True,
-        }
-    ],
-    "check_results": None,
-}
+FOREIGN: dict[str, Any] = json.loads(Path(__file__).with_name("foreign_state.json").read_text())
 
 JSON = st.recursive(
     st.none()

@@ -1,7 +1,5 @@
 """One state by any path has one lock and one journal, or it is refused and the option is named."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

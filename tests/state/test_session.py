@@ -1,7 +1,5 @@
 """What a session says and stores where the state machine cannot tell, as stories."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re
@@ -183,7 +181,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     ],
 )
 def test_when_a_write_is_due(changes, since, cost, due):
-    assert Cadence().due(changes, since, cost) is due
+    assert Cadence().is_due(changes, since, cost) is due
 
 
 IN_ONE_DOCUMENT = "write | | write | write write | write | write"

@@ -4,8 +4,6 @@ What a session noted is a history. After whatever ended it, the next one finds a
 history, and at least as much of it as was said to be durable.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools

@@ -1,7 +1,5 @@
 """The same state file under this program and under the real terraform."""
 
-from __future__ import annotations
-
 import json
 from subprocess import Popen
 from typing import Any

@@ -4,8 +4,6 @@ The native engine speaks to PostgreSQL itself; here it stands for a backend that
 speaks to.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator
@@ -158,7 +156,9 @@ def test_without_terraform_a_remote_backend_is_one_error(tmp_path, monkeypatch):
     (tmp_path / "tofu").symlink_to("/bin/true")
     found = backend_for(ConfiguredBackend("consul", {}), RunOptions(tmp_path))
     assert found.name == f"the consul backend of {tmp_path}"
-    assert found.why_unlocked().endswith("through Terraform, which cannot hold its lock for a run.")
+    assert found.unlocked_reason().endswith(
+        "through Terraform, which cannot hold its lock for a run."
+    )
     assert found.journal == tmp_path / "consul.default.opsconsole-journal"
     (tmp_path / "tofu").unlink()
     with pytest.raises(UserError, match=r"^Cannot run .*/tofu: No such file or directory\."):

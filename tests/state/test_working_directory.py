@@ -1,7 +1,5 @@
 """Where the journal of an interrupted run is looked for."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -6,7 +6,6 @@ logs, signals, working directory) is tested in `tests/terraform`.
 """
 
 import asyncio
-import contextlib
 import json
 import os
 import shutil
@@ -14,7 +13,7 @@ import subprocess
 import tempfile
 import threading
 from asyncio import BaseTransport
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -162,13 +161,3 @@ class AttachedTerraform(Terraform):
         self._served.clear()
         self._served.update(self.environment | variables)
         return super().start(*words, **variables)
-
-
-@contextlib.contextmanager
-def attached_providers() -> Iterator[AttachedProviders]:
-    """Serve providers until the block ends."""
-    providers = AttachedProviders()
-    try:
-        yield providers
-    finally:
-        providers.close()

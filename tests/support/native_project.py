@@ -4,8 +4,6 @@ Commands run in this process, by the function behind the console script; what ne
 its own (signals, terminals, locks) starts one.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -13,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -43,7 +41,7 @@ class Native:
         whole = {name: body for name, body in {**program, **blocks}.items() if body}
         (self.folder / "cdk.tf.json").write_text(json.dumps(whole))
 
-    def at(self, name: str) -> Native:
+    def at(self, name: str) -> Self:
         """Return a folder below this one, with the same console and settings."""
         (self.folder / name).mkdir(parents=True, exist_ok=True)
         return replace(self, folder=self.folder / name)

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from attached_provider import AttachedProviders, AttachedTerraform, attached_providers
+from attached_provider import AttachedProviders, AttachedTerraform
 from engines import Cdktf, Terraform, quiet_environment, run_program
 from opsconsole.emulator import Emulator
 from opsconsole.language.synthesis import packaged_node
@@ -172,7 +172,7 @@ def _environment(temporary: pytest.TempPathFactory, configuration: Path) -> Envi
 @pytest.fixture(scope="session")
 def providers() -> Iterator[AttachedProviders]:
     """Where Terraform attaches to the provider, instead of starting it."""
-    with attached_providers() as serving:
+    with contextlib.closing(AttachedProviders()) as serving:
         yield serving
 
 

@@ -1,7 +1,5 @@
 """A shared place of states in memory: a lock, conditional writes, a journal beside the state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsconsole.definition import Attribute, Kind
-from opsconsole.resources import RESOURCES
 from opsconsole.terraform.codec import CodecError, ObjectCodec
 from opsconsole.terraform.proto.tfplugin6_pb2 import DynamicValue
 from opsconsole.values import UNKNOWN
@@ -133,12 +132,6 @@ def test_null_objects():
 
 def test_what_a_value_lacks_is_null():
     assert one(Kind.STRING).encode({}).msgpack == b"\x81\xa2it\xc0"
-
-
-def test_a_state_of_another_version_of_the_provider():
-    codec = RESOURCES["opsconsole_host"]
-    state = ObjectCodec(codec).decode_state(b'{"name": "a", "long_gone": true}')
-    assert state == codec.empty() | {"name": "a"}
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,20 @@ async def test_read(client, wire):
     assert (await client.call("ReadResource", type_name=HOST, current_state=NULL)).new_state == NULL
 
 
+async def test_an_object_at_two_addresses_is_read_changed_and_deleted_once(client, wire):
+    """Declaring only one of them would have the object of the other deleted."""
+    state, changed = wire(HOST, name="a", id="hst_1"), wire(HOST, name="b", id="hst_1")
+    for act in (
+        lambda: client.call("ReadResource", type_name=HOST, current_state=state),
+        lambda: apply(client, state, changed),
+        lambda: apply(client, state, NULL),
+    ):
+        assert not (await act()).diagnostics
+        refused = await act()
+        assert shown(refused).startswith("Two addresses in state hold the host hst_1: One object")
+        assert refused.new_state == state
+
+
 async def test_creations_that_come_together_go_together(client, wire):
     responses = await asyncio.gather(
         *(apply(client, NULL, wire(HOST, name=f"h{number}")) for number in range(60))

@@ -3,6 +3,9 @@
 import asyncio
 import contextlib
 import json
+import os
+import subprocess
+import sys
 from typing import Any
 
 import h2.config
@@ -14,9 +17,11 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError, StreamTerminatedError
 from grpclib.health.v1 import health_pb2
 
+from opsconsole.terraform.certificate import make_certificate, server_context
 from opsconsole.terraform.proto import plugin_pb2
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.transport import STREAMS_AT_ONCE, BoundedCodec
+from opsconsole.terraform.serving import wait_for_shutdown
+from opsconsole.terraform.transport import STREAMS_AT_ONCE, Activity, BoundedCodec, PluginServer
 from patience import PATIENCE
 
 AGENT = "opsconsole_agent"
@@ -174,3 +179,33 @@ async def test_unknown_frames_are_passed_over(start, identity):
                     seen.extend(type(event) for event in client.receive_data(data))
                     writer.write(client.data_to_send())
             assert client.remote_settings.max_concurrent_streams == STREAMS_AT_ONCE
+
+
+def test_a_certificate_is_read_without_memory_files(identity, monkeypatch):
+    """Only Linux has them, and handles of processes."""
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    assert server_context(make_certificate().pem, identity.certificate).get_ca_certs()
+
+
+def waiting_process() -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+
+
+@pytest.mark.parametrize("handles", [True, False])
+async def test_a_parent_that_is_gone_ends_the_process(identity, monkeypatch, handles):
+    """Both when it has ended before anybody looked, and when it ends later."""
+    if not handles:
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
+    server = PluginServer({}, identity.certificate)
+    async with asyncio.timeout(PATIENCE):
+        await wait_for_shutdown(server, asyncio.Event(), Activity(), parent=-1)
+    with waiting_process() as parent:
+        monkeypatch.setattr(os, "getppid", lambda: parent.pid if parent.poll() is None else 1)
+        ending = asyncio.create_task(
+            wait_for_shutdown(server, asyncio.Event(), Activity(), parent=parent.pid)
+        )
+        await asyncio.sleep(0.05)
+        assert not ending.done()
+        parent.kill()
+        async with asyncio.timeout(PATIENCE):
+            await ending

@@ -162,17 +162,3 @@ async def test_what_is_in_flight_is_finished_and_what_waits_its_turn_is_not_sent
     with pytest.raises(Stopped, match="was not sent: the run was told to stop"):
         await read(console)
     assert len(server.received) == 1
-
-
-async def test_a_call_whose_effect_is_unknown_says_so_and_not_that_it_was_not_begun(
-    server, connect, clock, answer
-):
-    client, console = connect()
-    clock.awake.clear()
-    server.will(answer(cut="unanswered"))
-    call = asyncio.create_task(console.call("host_delete", "hst_1"))
-    await clock.slept.wait()
-    client.stop()
-    with pytest.raises(AnswerLost):
-        await call
-    assert not clock.awake._waiters, "no sleep is left"

@@ -78,6 +78,7 @@ async def test_https_to_a_port_that_speaks_http(connect):
         client, console = connect(base_url=f"https://localhost:{port}")
         problem = await failure(console)
     assert isinstance(problem, NotSent)
+    assert "No TLS connection" in str(problem)
     assert "speaks https" in problem.remedy
     assert client.calls.total() == 1
 

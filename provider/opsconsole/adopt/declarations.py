@@ -1,4 +1,4 @@
-"""The declarations of adopted objects: names, references and order. No syntax here."""
+"""The declarations of adopted objects: names, references and order."""
 
 from __future__ import annotations
 
@@ -45,10 +45,9 @@ class AdoptedObject:
     Attributes:
         name: Its name in its address; also valid in Python after `-` is replaced by `_`.
         values: The declared values: literals, references, lists of either.
-        group: The object under which it is shown, or empty.
-        unmarked: Whether it is a jump host of other hosts without being declared as a jump host.
-        expression: Its expression in Python, if something else declares it, else empty; set by
-            `fleet_rows`.
+        group: The heading under which it is shown, or empty.
+        unmarked: Whether it is a jump host of other hosts without being declared as one.
+        expression: Its expression in Python, if something else declares it; set by `fleet_rows`.
         comments: Its comments: attributes that are not declared, and why.
     """
 
@@ -77,30 +76,36 @@ _CONSTRUCTS: Final = ("backend", "hosts", "opsconsole")
 """Ids that the Python program itself declares in its stack, and ids that cdktf adds."""
 
 
-def declare_objects(contents: ConsoleContents) -> list[AdoptedObject]:
-    """Return the declared objects, each after all objects that it refers to."""
+def declare_objects(contents: ConsoleContents, taken: Iterable[str] = ()) -> list[AdoptedObject]:
+    """Return the declared objects, each after all objects that it refers to.
+
+    Args:
+        taken: Names that the program has already.
+    """
     readable = {item.import_id: item for item in contents.objects if not item.reason}
-    variables = set(_CONSTRUCTS)
-    names = _names(readable.values(), variables)
-    lookups = _lookups(readable, contents.specialties, variables)
-    jumps = {one for found in readable.values() for one in found.values.get("jump_host_ids") or ()}
-    made: dict[str, AdoptedObject] = {}
+    variables = {*_CONSTRUCTS, *map(_variable, taken)}
+    names = _choose_names(readable.values(), variables)
+    lookups = _make_lookups(readable, contents.specialties, variables)
+    jumps = {one for item in readable.values() for one in item.values.get("jump_host_ids") or ()}
+    declared: dict[str, AdoptedObject] = {}
     for import_id in _order_by_ties(readable):
-        found = readable[import_id]
-        refused = _undeclarable_attributes(found)
+        item = readable[import_id]
+        refused = _undeclarable_attributes(item)
         values = {
-            name: value for name, value in _declare(found, made, lookups) if name not in refused
+            name: value
+            for name, value in _declared_values(item, declared, lookups)
+            if name not in refused
         }
         if import_id in jumps and values.get("is_jump_host") is False:
             # A console may have this contradiction, but the constructs refuse to declare it.
             del values["is_jump_host"]
         unmarked = import_id in jumps and values.get("is_jump_host") is not True
-        group = _group(found, readable)
+        group = _group_of(item, readable)
         comments = tuple(refused.values())
-        if found.unread:
-            comments = (f"Not shown by the console: {', '.join(found.unread)}", *comments)
-        made[import_id] = AdoptedObject(
-            found.type_name,
+        if item.unread:
+            comments = (f"Not shown by the console: {', '.join(item.unread)}", *comments)
+        declared[import_id] = AdoptedObject(
+            item.type_name,
             import_id,
             names[import_id],
             values,
@@ -108,15 +113,15 @@ def declare_objects(contents: ConsoleContents) -> list[AdoptedObject]:
             unmarked,
             comments=comments,
         )
-    return list(made.values())
+    return list(declared.values())
 
 
 def lookups_of(declared: Iterable[AdoptedObject]) -> list[Lookup]:
     """Return the lookups that items use, each once, by key."""
-    found = {
+    lookups = {
         value for item in declared for value in item.values.values() if isinstance(value, Lookup)
     }
-    return sorted(found, key=lambda lookup: lookup.key)
+    return sorted(lookups, key=lambda lookup: lookup.key)
 
 
 def _order_by_ties(readable: Mapping[str, ConsoleObject]) -> Iterator[str]:
@@ -152,34 +157,35 @@ def _jumps_first(readable: Mapping[str, ConsoleObject], hosts: Sequence[str]) ->
             yield one
 
 
-def _declare(
-    found: ConsoleObject, made: Mapping[str, AdoptedObject], lookups: Mapping[str, Lookup]
+def _declared_values(
+    item: ConsoleObject, made: Mapping[str, AdoptedObject], lookups: Mapping[str, Lookup]
 ) -> Iterator[tuple[str, Any]]:
-    definition = RESOURCES[found.type_name]
-    by_key = found.type_name == SPECIALTY.type_name and found.values.get("key")
+    definition = RESOURCES[item.type_name]
+    by_key = item.type_name == SPECIALTY.type_name and item.values.get("key")
     for attribute in definition.settable:
-        name, value = attribute.name, found.values.get(attribute.name)
-        if name in found.unread or attribute.local or value in (None, [], {}):
+        name, value = attribute.name, item.values.get(attribute.name)
+        if name in item.unread or attribute.local or value in (None, [], {}):
             continue
         if name == "id" and by_key:
             continue
         # The plugins of an agent are attachments, which are objects of their own.
-        if (found.type_name, name) == (AGENT.type_name, "plugin_ids"):
+        if (item.type_name, name) == (AGENT.type_name, "plugin_ids"):
             continue
         if attribute.refers_to:
             many = isinstance(value, list)
             ids = [
-                _id(one, attribute.refers_to, made, lookups) for one in (value if many else [value])
+                _id_expression(one, attribute.refers_to, made, lookups)
+                for one in (value if many else [value])
             ]
             value = ids if many else ids[0]
         yield name, value
 
 
-def _undeclarable_attributes(found: ConsoleObject) -> dict[str, str]:
-    """Return why attributes cannot be declared, by name: their values are not valid."""
-    definition = RESOURCES[found.type_name]
-    settable = {item.name for item in definition.settable} - set(found.unread)
-    problems = definition.problems({name: found.values.get(name) for name in settable})
+def _undeclarable_attributes(console_object: ConsoleObject) -> dict[str, str]:
+    """Return the attributes with invalid values, by name, and why."""
+    definition = RESOURCES[console_object.type_name]
+    settable = {item.name for item in definition.settable} - set(console_object.unread)
+    problems = definition.problems({name: console_object.values.get(name) for name in settable})
     # The order is reversed, so that the first problem of an attribute is kept.
     return {
         str(item.path[0]): f"Not declared: {item.summary}. {item.detail}"
@@ -188,7 +194,7 @@ def _undeclarable_attributes(found: ConsoleObject) -> dict[str, str]:
     }
 
 
-def _id(
+def _id_expression(
     value: str,
     kind: str,
     made: Mapping[str, AdoptedObject],
@@ -201,27 +207,27 @@ def _id(
     return lookups.get(value, value) if kind == SPECIALTY.name else value
 
 
-def _group(found: ConsoleObject, readable: Mapping[str, ConsoleObject]) -> str:
-    if found.type_name != HOST.type_name:
-        return RESOURCES[found.type_name].plural
-    jumps = found.values.get("jump_host_ids") or ()
+def _group_of(item: ConsoleObject, readable: Mapping[str, ConsoleObject]) -> str:
+    if item.type_name != HOST.type_name:
+        return RESOURCES[item.type_name].plural
+    jumps = item.values.get("jump_host_ids") or ()
     if jumps:
         first = readable[jumps[0]].values["name"] if jumps[0] in readable else jumps[0]
         return f"hosts behind {first}"
-    tags = found.values.get("tags") or ()
+    tags = item.values.get("tags") or ()
     return f"hosts with the tag {tags[0]}" if tags else "hosts"
 
 
-def _names(readable: Iterable[ConsoleObject], variables: set[str]) -> dict[str, str]:
-    """Return a name for each object, from its label; its variable is added to `variables`."""
+def _choose_names(readable: Iterable[ConsoleObject], variables: set[str]) -> dict[str, str]:
+    """Return a name for each object, from its label; its variable joins `variables`."""
     names: dict[str, str] = {}
-    for found in readable:
-        label = found.values.get(RESOURCES[found.type_name].label) or found.import_id
-        names[found.import_id] = _free_name(str(label), variables)
+    for item in readable:
+        label = item.values.get(RESOURCES[item.type_name].label) or item.import_id
+        names[item.import_id] = _free_name(str(label), variables)
     return names
 
 
-def _lookups(
+def _make_lookups(
     readable: Mapping[str, ConsoleObject], specialties: Mapping[str, str], variables: set[str]
 ) -> dict[str, Lookup]:
     """Return lookups by id, for each specialty that is used but not among the objects."""
@@ -233,7 +239,7 @@ def _lookups(
 
 
 def _free_name(label: str, variables: set[str]) -> str:
-    """Return a name after `label`, told apart by a number; its variable joins `variables`."""
+    """Return a name after `label`, made unique by a number; its variable joins `variables`."""
     base = re.sub(r"[^A-Za-z0-9_-]+", "-", label).strip("-_")[:LONGEST_NAME].rstrip("-_")
     base = base or "object"
     # The name also becomes a Python variable, which cannot begin with a digit.

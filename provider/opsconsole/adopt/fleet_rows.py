@@ -21,16 +21,9 @@ _TOKEN_SIGNS: Final = re.compile(
 
 _REFERENCES: Final = ("jump_host_ids", "host_id", "specialty_id")
 _AGENT_COLUMNS: Final = frozenset(
-    {
-        "org_id",
-        "name",
-        "main_engine",
-        "secondary_engine",
-        "remote_execution",
-        "accessible_credential_ids",
-        "host_id",
-        "specialty_id",
-    }
+    item.name
+    for item in AGENT.settable
+    if not (item.local or item.kind.is_nested or item.name == "plugin_ids")
 )
 """Attributes of an agent that a row can have."""
 
@@ -45,17 +38,17 @@ def fleet_rows(items: Iterable[AdoptedObject]) -> list[Row]:
     """The rows of hosts and of agents, by import id."""
     for item in items:
         import_id, type_name = item.import_id, item.type_name
-        if type_name == HOST.type_name and _fits_host(item):
+        if type_name == HOST.type_name and _can_be_host_row(item):
             rows[import_id] = _host_row(item)
             hosts.append(rows[import_id])
             item.expression = f'hosts["{item.name}"]'
-        elif type_name == AGENT.type_name and _fits_agent(item):
+        elif type_name == AGENT.type_name and _can_be_agent_row(item):
             # Owners come before the objects that they own, so the host's row exists already.
             host = item.values["host_id"].item
             rows[import_id] = _agent_row(item)
             rows[host.import_id].setdefault("agents", []).append(rows[import_id])
             item.expression = f'{host.expression}.agents["{item.name}"]'
-        elif type_name == AGENT_PLUGIN.type_name and _fits_attachment(item):
+        elif type_name == AGENT_PLUGIN.type_name and _can_be_attachment_row(item):
             agent = item.values["agent_id"].item
             plugin = {"plugin_id": literal(item.values["plugin_id"]), "import_id": import_id}
             rows[agent.import_id].setdefault("attachments", []).append(plugin)
@@ -63,7 +56,7 @@ def fleet_rows(items: Iterable[AdoptedObject]) -> list[Row]:
     return hosts
 
 
-def _fits_host(item: AdoptedObject) -> bool:
+def _can_be_host_row(item: AdoptedObject) -> bool:
     jumps = item.values.get("jump_host_ids") or []
     return (
         _is_plain(item, "jump_host_ids")
@@ -74,10 +67,15 @@ def _fits_host(item: AdoptedObject) -> bool:
     )
 
 
-def _fits_agent(item: AdoptedObject) -> bool:
+def _can_be_agent_row(item: AdoptedObject) -> bool:
     host, specialty = item.values.get("host_id"), item.values.get("specialty_id")
-    # A fleet reads texts with the prefix as ids of specialties, and all others as keys.
-    by_key = isinstance(specialty, Lookup) and not specialty.key.startswith("spc_")
+    # A fleet reads texts with the prefix and templates as ids of specialties, and all others as
+    # keys, without the white space around them.
+    by_key = (
+        isinstance(specialty, Lookup)
+        and not specialty.key.startswith("spc_")
+        and literal(specialty.key) == specialty.key.strip() != ""
+    )
     by_id = isinstance(specialty, str) and specialty.startswith("spc_")
     return (
         isinstance(host, ObjectReference)
@@ -89,13 +87,13 @@ def _fits_agent(item: AdoptedObject) -> bool:
     )
 
 
-def _fits_attachment(item: AdoptedObject) -> bool:
+def _can_be_attachment_row(item: AdoptedObject) -> bool:
     agent = item.values.get("agent_id")
     return isinstance(agent, ObjectReference) and bool(agent.item.expression) and _is_plain(item)
 
 
 def _is_plain(item: AdoptedObject, *apart: str) -> bool:
-    """Return whether a row keeps all values, except those of `apart`, as they are."""
+    """Return whether a row keeps all values as they are, except the attributes in `apart`."""
     texts = [
         text
         for name, value in item.values.items()
@@ -106,7 +104,7 @@ def _is_plain(item: AdoptedObject, *apart: str) -> bool:
     return not item.comments and all(text and text == text.strip() for text in texts)
 
 
-def _row(item: AdoptedObject, **own: Any) -> Row:
+def _make_row(item: AdoptedObject, **own: Any) -> Row:
     """Return the row of a host or an agent; `own` are its columns in place of references."""
     values = {
         name: literal(value) for name, value in item.values.items() if name not in _REFERENCES
@@ -115,11 +113,11 @@ def _row(item: AdoptedObject, **own: Any) -> Row:
 
 
 def _host_row(item: AdoptedObject) -> Row:
-    keys = [_key(jump) for jump in item.values.get("jump_host_ids") or []]
-    return _row(item) | ({"jump_hosts": keys} if keys else {})
+    keys = [_jump_key(jump) for jump in item.values.get("jump_host_ids") or []]
+    return _make_row(item) | ({"jump_hosts": keys} if keys else {})
 
 
-def _key(jump: Any) -> str:
+def _jump_key(jump: Any) -> str:
     if not isinstance(jump, ObjectReference):
         return str(jump)
     return jump.item.name if jump.item.expression else jump.item.import_id
@@ -128,7 +126,7 @@ def _key(jump: Any) -> str:
 def _agent_row(item: AdoptedObject) -> Row:
     specialty = item.values["specialty_id"]
     by_key = isinstance(specialty, Lookup)
-    return _row(item, specialty=literal(specialty.key) if by_key else specialty)
+    return _make_row(item, specialty=specialty.key if by_key else specialty)
 
 
 def literal(value: Any) -> Any:

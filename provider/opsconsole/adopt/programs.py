@@ -1,6 +1,6 @@
 """Adopted objects as a program: in Python, or in Terraform's own language.
 
-Characters that are not printable are escaped, because they would change how the program reads.
+Unprintable characters are escaped, because they would change how the program reads.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _INDENT: Final = "    "
 
 
 def remarks_of(contents: ConsoleContents) -> list[str]:
-    """Return the comments of a program on objects that could not be read, and other remarks."""
+    """Return the comments of a program: unreadable objects, and other remarks."""
     unread = [
         f"# {_one_line(item.import_id)} could not be read: {_one_line(item.reason)}"
         for item in contents.objects
@@ -33,7 +33,6 @@ def remarks_of(contents: ConsoleContents) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    """Return text on one line, for a comment."""
     return printable(" ".join(text.split()))
 
 
@@ -41,21 +40,18 @@ def python_program(
     items: Sequence[AdoptedObject],
     remarks: Sequence[str],
     origin: str,
-    framework: str = "cdktf",
+    framework: str,
     rows: str = "",
 ) -> str:
     """Return a program of constructs, laid out as ruff's formatter lays it out.
 
     Args:
-        items: The declared objects.
         remarks: Comments that end the program.
         origin: The console's address, for the first line.
-        framework: `cdktf` or `cdktn`.
-        rows: The name of the fleet file that declares the items with an expression; empty if
-            there is no such file.
+        rows: The name of the fleet file that declares the items with an expression, if any.
     """
     items = [item for item in items if not item.expression]
-    variables = _variables(items)
+    variables = _name_variables(items)
     body: list[str] = []
     if rows:
         place = f"Path(__file__).with_name({_quote(rows)})"
@@ -84,7 +80,7 @@ def python_program(
             "",
             *(["from pathlib import Path", ""] if rows else []),
             f"from {framework} import App, TerraformStack",
-            _imports_of(package, sorted([*used, "OpsconsoleProvider"])),
+            _import_line(package, sorted([*used, "OpsconsoleProvider"])),
             "",
             "app = App()",
             'stack = TerraformStack(app, "adopted")',
@@ -102,14 +98,14 @@ def _heading(group: str) -> str:
     return f"# {_one_line(group[:1].upper() + group[1:])}"
 
 
-def _imports_of(package: str, names: Sequence[str]) -> str:
+def _import_line(package: str, names: Sequence[str]) -> str:
     short = f"from {package} import {', '.join(names)}"
     if len(short) <= WIDTH:
         return short
     return "\n".join([f"from {package} import (", *(f"{_INDENT}{name}," for name in names), ")"])
 
 
-def _variables(items: Sequence[AdoptedObject]) -> dict[str, str]:
+def _name_variables(items: Sequence[AdoptedObject]) -> dict[str, str]:
     """Return the variables of the items that need one, by import id."""
     referred = [
         one.item
@@ -119,29 +115,29 @@ def _variables(items: Sequence[AdoptedObject]) -> dict[str, str]:
         if isinstance(one, ObjectReference) and not one.item.expression
     ]
     # Their declaration continues with `behind`, so `import_from` is a statement of its own.
-    behind = [item for item in items if _jumps(item)]
+    behind = [item for item in items if _exact_jumps(item)]
     return {item.import_id: item.variable for item in (*referred, *behind)}
 
 
-def _jumps(item: AdoptedObject) -> Sequence[AdoptedObject]:
+def _exact_jumps(item: AdoptedObject) -> Sequence[AdoptedObject]:
     """Return the jump hosts of a host, if `behind` declares them exactly."""
     jumps = item.values.get("jump_host_ids")
     if not isinstance(jumps, list) or not jumps:
         return ()
-    found = [one.item for one in jumps if isinstance(one, ObjectReference)]
+    hosts = [one.item for one in jumps if isinstance(one, ObjectReference)]
     # `behind` would mark a jump host that is declared without a mark.
-    marked = all(one.values.get("is_jump_host") is True for one in found)
-    return found if marked and len(found) == len(jumps) else ()
+    marked = all(one.values.get("is_jump_host") is True for one in hosts)
+    return hosts if marked and len(hosts) == len(jumps) else ()
 
 
 def _declaration(item: AdoptedObject, variables: Mapping[str, str]) -> list[str]:
     lines = [f"# {_one_line(text)}" for text in item.comments]
-    construct = _construct(item)
+    construct = _constructor_call(item)
     import_id = _quote(item.import_id)
     variable = variables.get(item.import_id)
     if variable is None:
         return [*lines, _statement(construct[0], construct[1], f".import_from({import_id})")]
-    jumps = ", ".join(jump.variable for jump in _jumps(item))
+    jumps = ", ".join(jump.variable for jump in _exact_jumps(item))
     behind = f".behind({jumps})" if jumps else ""
     return [
         *lines,
@@ -150,12 +146,11 @@ def _declaration(item: AdoptedObject, variables: Mapping[str, str]) -> list[str]
     ]
 
 
-def _construct(item: AdoptedObject) -> tuple[str, list[str]]:
-    """Return the constructor or method to call, and its arguments."""
+def _constructor_call(item: AdoptedObject) -> tuple[str, list[str]]:
     values = dict(item.values)
     arguments = ["stack", _quote(item.name)]
     if item.type_name == HOST.type_name:
-        if _jumps(item):
+        if _exact_jumps(item):
             del values["jump_host_ids"]
         return "ManagedHost", [*arguments, *_keywords(values)]
     host, specialty = values.get("host_id"), values.get("specialty_id")
@@ -215,15 +210,17 @@ def _statement(head: str, arguments: Sequence[str], tail: str = "") -> str:
     return "\n".join([f"{head}(", *inside, f"){tail}"])
 
 
-def hcl_program(items: Sequence[AdoptedObject], remarks: Sequence[str], origin: str) -> str:
-    """Return a program in Terraform's language: resources, each with an import block.
+def hcl_program(
+    items: Sequence[AdoptedObject], remarks: Sequence[str], origin: str, *, requires: bool = True
+) -> str:
+    """Return a program in Terraform's language; arguments as in `python_program`.
 
-    The arguments are those of `python_program`.
+    Args:
+        requires: Whether to write `required_providers`, which a module may have only once.
     """
-    blocks = [
-        f"# Adopted from {_one_line(origin)}: each resource imports one object.",
-        _REQUIREMENTS,
-    ]
+    blocks = [f"# Adopted from {_one_line(origin)}: each resource imports one object."]
+    if requires:
+        blocks.append(_REQUIREMENTS)
     blocks += [
         _block("data", "opsconsole_specialty", lookup.variable, [("key", lookup.key)])
         for lookup in lookups_of(items)
@@ -232,7 +229,7 @@ def hcl_program(items: Sequence[AdoptedObject], remarks: Sequence[str], origin: 
     for item in items:
         lead = f"{_heading(item.group)}\n\n" if item.group != group else ""
         group = item.group
-        blocks.append(lead + _resource(item))
+        blocks.append(lead + _resource_and_import(item))
     return "\n\n".join([*blocks, *(["\n".join(remarks)] if remarks else [])]) + "\n"
 
 
@@ -245,7 +242,7 @@ _REQUIREMENTS = f"""terraform {{
 }}"""
 
 
-def _resource(item: AdoptedObject) -> str:
+def _resource_and_import(item: AdoptedObject) -> str:
     comments = "".join(f"# {_one_line(text)}\n" for text in item.comments)
     resource = _block("resource", item.type_name, item.name, list(item.values.items()))
     return (

@@ -1,21 +1,19 @@
 """Lists, matches and reads the objects to adopt, without any write.
 
-No documented operation lists hosts. For the hosts in a file, the verdicts of a dry run show which
-hosts exist.
+No documented operation lists hosts: for the hosts in a file, a dry run shows which exist.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.unmanaged import listing_of, read_inventory
 from opsconsole.errors import ConsoleError, UserError
-from opsconsole.lifecycle.interface import ReadOutcome, ReadRequest, Seen
+from opsconsole.lifecycle.interface import ReadOutcome, ReadRequest, ReadStatus
 from opsconsole.lifecycle.session import map_limited
 from opsconsole.resources import (
     AGENT,
@@ -23,14 +21,12 @@ from opsconsole.resources import (
     HOST,
     RESOURCES,
     SPECIALTY,
+    resource_of_id,
 )
 from opsconsole.resources.host.file_import import FileImport, ReportedRow, Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import join_words
 from opsconsole.values import Values
-
-_PREFIX: Final = re.compile(r"(\w+_)…|(\w+=)[A-Z]+")
-"""The prefix of an import id, as its example in the definition shows it."""
 
 
 class ObjectId(NamedTuple):
@@ -45,10 +41,10 @@ class ConsoleObject:
     """One object of the console.
 
     Attributes:
-        import_id: The import id.
+        import_id: The import id; of a read object, its id.
         values: The values that were read; empty if the object could not be read.
         unread: Names of attributes that were not seen.
-        reason: Why the object could not be read; empty if it was read.
+        reason: Why the object could not be read, or empty.
     """
 
     type_name: str
@@ -60,7 +56,7 @@ class ConsoleObject:
 
 @dataclass(frozen=True)
 class ConsoleContents:
-    """The objects to adopt, as far as they were read.
+    """The objects to adopt.
 
     Attributes:
         specialties: The key of each specialty in the console's search, by id.
@@ -73,23 +69,16 @@ class ConsoleContents:
 
 
 def parse_object_id(text: str) -> ObjectId:
-    """Return the object that a user names: an import id, or `KIND=ID` where ids have no prefix.
-
-    Raises:
-        UserError: The API document has no such prefix, and there is no such kind.
-    """
+    """Read an import id, or `KIND=ID` for ids without a prefix; raise UserError for other text."""
     kind, equals, import_id = text.partition("=")
     kinds = {definition.name: name for name, definition in RESOURCES.items()}
     # The prefixes below come from the document's examples, and a console may have others. So the
     # kind that a user names has precedence.
     if equals and import_id and kind in kinds:
         return ObjectId(kinds[kind], import_id)
-    for definition in RESOURCES.values():
-        prefixes = ("".join(found) for found in _PREFIX.findall(definition.import_id))
-        if text.startswith(tuple(prefixes)):
-            # The id of an attachment begins with the id of its agent.
-            is_attachment = definition is AGENT and "/" in text
-            return ObjectId((AGENT_PLUGIN if is_attachment else definition).type_name, text)
+    definition = resource_of_id(text)
+    if definition is not None:
+        return ObjectId(definition.type_name, text)
     forms = ", ".join(definition.import_id for definition in RESOURCES.values())
     raise UserError(
         f"{text!r} is not an import id.",
@@ -99,11 +88,7 @@ def parse_object_id(text: str) -> ObjectId:
 
 
 async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[str]]:
-    """Return the objects in the console's lists, and remarks on the lists.
-
-    Raises:
-        UserError: No list endpoint is named, so nothing can be listed.
-    """
+    """Return the objects in the console's lists, and remarks; UserError if no list is named."""
     console = provider.session.console
     # A specialty is managed only if its id is given, because others use the specialty too.
     endpoints = {
@@ -123,10 +108,10 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
     lists, diagnostics = await read_inventory(provider.session, named)
     if diagnostics and not lists:
         raise UserError(
-            f"None of the lists could be read: {'; '.join(map(_one_line, diagnostics))}",
+            f"None of the lists could be read: {'; '.join(map(_as_sentence, diagnostics))}",
             "Check the paths in the provider setting extra_endpoints, and the key.",
         )
-    remarks = [_one_line(item) for item in diagnostics]
+    remarks = [_as_sentence(item) for item in diagnostics]
     remarks += [
         f"{endpoint} is not named, so no {RESOURCES[name].plural} were looked up."
         if endpoint
@@ -151,11 +136,7 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
 async def read_objects(
     provider: ConfiguredProvider, objects: Iterable[ObjectId]
 ) -> ConsoleContents:
-    """Read these objects, and the plugins of the agents among them.
-
-    Raises:
-        UserError: Two objects of different kinds have the same id.
-    """
+    """Read objects and their agents' plugins; UserError if objects of two kinds share an id."""
     wanted: dict[str, list[str]] = {name: [] for name in RESOURCES}
     kinds: dict[str, str] = {}
     for type_name, import_id in dict.fromkeys(objects):
@@ -167,68 +148,77 @@ async def read_objects(
                 "Adopt them in two runs, each with its own --output.",
             )
         wanted[type_name].append(import_id)
-    found: list[ConsoleObject] = []
+    objects_read: list[ConsoleObject] = []
     remarks: list[str] = []
+    named = wanted.pop(AGENT_PLUGIN.type_name)
     for type_name, ids in wanted.items():
-        if type_name != AGENT_PLUGIN.type_name:
-            found += await _read(provider, type_name, ids)
-    attachments = dict.fromkeys(wanted[AGENT_PLUGIN.type_name])
+        objects_read += await _read_type(provider, type_name, ids)
     agents = [
-        item.import_id for item in found if item.type_name == AGENT.type_name and not item.reason
+        item.import_id
+        for item in objects_read
+        if item.type_name == AGENT.type_name and not item.reason
     ]
     list_attachments = partial(_list_attachments, provider)
     limit = provider.session.settings.max_concurrency
+    listed: dict[str, ConsoleObject] = {}
     for ids, remark in await map_limited(agents, list_attachments, limit):
-        attachments |= dict.fromkeys(ids)
+        for import_id in ids:
+            # An attachment consists of these two ids, so there is nothing more to read.
+            agent_id, _, plugin_id = import_id.partition("/")
+            values = {"agent_id": agent_id, "plugin_id": plugin_id}
+            listed[import_id] = ConsoleObject(AGENT_PLUGIN.type_name, import_id, values)
         remarks += remark
-    for import_id in attachments:
-        # An attachment consists of these two ids, so there is nothing to read.
-        agent_id, _, plugin_id = import_id.partition("/")
-        values = {"agent_id": agent_id, "plugin_id": plugin_id}
-        found.append(ConsoleObject(AGENT_PLUGIN.type_name, import_id, values))
-    return ConsoleContents(found, await _specialty_keys(provider, found), remarks)
+    unlisted = [import_id for import_id in named if import_id not in listed]
+    alone = await _read_type(provider, AGENT_PLUGIN.type_name, unlisted)
+    attachments = {item.import_id: item for item in alone} | listed
+    objects_read += [attachments[import_id] for import_id in dict.fromkeys([*named, *listed])]
+    # A specialty may be named by its key and by its id.
+    objects_read = list({item.import_id: item for item in objects_read}.values())
+    return ConsoleContents(objects_read, await _specialty_keys(provider, objects_read), remarks)
 
 
-async def _read(
+async def _read_type(
     provider: ConfiguredProvider, type_name: str, import_ids: Sequence[str]
 ) -> list[ConsoleObject]:
     lifecycle = provider.resources[type_name]
-    found: dict[str, ConsoleObject] = {}
+    by_id: dict[str, ConsoleObject] = {}
     begun: list[tuple[str, ReadRequest]] = []
     for import_id in import_ids:
         imported = await lifecycle.import_state(import_id)
         if imported.state is None:
             refused = ReadOutcome(None, diagnostics=imported.diagnostics)
-            found[import_id] = _unreadable(type_name, import_id, refused)
+            by_id[import_id] = _unreadable_object(type_name, import_id, refused)
         else:
             begun.append((import_id, ReadRequest(imported.state, imported.private)))
     outcomes = await lifecycle.read([request for _, request in begun])
     for (import_id, _), outcome in zip(begun, outcomes, strict=True):
-        found[import_id] = _readable(type_name, import_id, outcome)
-    # Keep the order of the request. Objects that cannot be looked up are found before the others.
-    return [found[import_id] for import_id in import_ids]
+        by_id[import_id] = _object_of(type_name, import_id, outcome)
+    # Keep the order of the request. Objects that cannot be looked up come first in the dictionary.
+    return [by_id[import_id] for import_id in import_ids]
 
 
-def _readable(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleObject:
-    if outcome.failed or outcome.state is None or outcome.seen is not Seen.PRESENT:
-        return _unreadable(type_name, import_id, outcome)
+def _object_of(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleObject:
+    if outcome.failed or outcome.state is None or outcome.status is not ReadStatus.PRESENT:
+        return _unreadable_object(type_name, import_id, outcome)
     values = outcome.state
     needed = [a.name for a in RESOURCES[type_name] if a.required and values.get(a.name) is None]
     if needed:
         reason = f"the console shows no {' and no '.join(needed)}, and a declaration needs it"
         return ConsoleObject(type_name, import_id, {}, reason=reason)
+    # A specialty that was named by its key is the one that state and agents name by its id.
+    import_id = values["id"]
     # The plugins of an agent are read separately, as attachments.
     unread = tuple(name for name in outcome.unobserved if name != "plugin_ids")
     return ConsoleObject(type_name, import_id, values, unread)
 
 
-def _unreadable(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleObject:
+def _unreadable_object(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleObject:
     # The details of these diagnostics are about state, and an adopted object is not in state.
-    if outcome.seen is Seen.GONE:
+    if outcome.status is ReadStatus.GONE:
         reason = "; ".join(item.summary for item in outcome.diagnostics)
     else:
-        reason = outcome.why_unchecked or "; ".join(map(_one_line, outcome.diagnostics))
-    return ConsoleObject(type_name, import_id, {}, reason=reason or f"it is {outcome.seen.value}")
+        reason = outcome.why_unchecked or "; ".join(map(_as_sentence, outcome.diagnostics))
+    return ConsoleObject(type_name, import_id, {}, reason=reason or f"it is {outcome.status.value}")
 
 
 async def _list_attachments(
@@ -262,7 +252,7 @@ async def _specialty_keys(
     }
 
 
-def _one_line(diagnostic: Diagnostic) -> str:
+def _as_sentence(diagnostic: Diagnostic) -> str:
     return " ".join(f"{diagnostic.summary}. {diagnostic.text}".split())
 
 
@@ -280,10 +270,10 @@ async def match_inventory(
     await work.run(rows)
     # This comes before any other problem. The console may have changed, so the user must check it.
     if work.session.dry_runs.ignored:
-        made = ", ".join(row.id for row in verdicts if row.id) or "it names no id"
+        imported = ", ".join(row.id for row in verdicts if row.id) or "it names no id"
         raise UserError(
             "The console does not say that it honours dry_run, and may have imported a row: "
-            f"{made}.",
+            f"{imported}.",
             "Look at the console. Give ids in place of an inventory.",
         )
     if work.problem is not None:

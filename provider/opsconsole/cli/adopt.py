@@ -1,4 +1,4 @@
-"""`opsconsole adopt`: write a program that imports the console's objects. Nothing is changed."""
+"""`opsconsole adopt`: write a program that imports the console's objects."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import argparse
 import csv
 import io
 import json
+import re
 import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 from opsconsole.adopt.declarations import declare_objects
 from opsconsole.adopt.fleet_rows import fleet_rows
@@ -29,6 +31,7 @@ from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.drift.stack import state_objects
 from opsconsole.errors import UserError
 from opsconsole.named_files import check_writable, write_named
+from opsconsole.reconcile.providers import provider_key_of
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.host.file_import import Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
@@ -37,9 +40,11 @@ from opsconsole.text import first_items, first_lines, plural
 from opsconsole.v1.operations import OPERATIONS, documented_for, operation_to_name
 from opsconsole.v1.settings import Settings
 
+_DECLARED: Final = re.compile(r'"opsconsole_\w+"\s+"([^"\s]+)"\s*{')
+"""The head of a resource or data block in Terraform's language, with its name."""
+
 
 def run(args: argparse.Namespace) -> int:
-    """Read the objects and write the program; return the exit code."""
     path = args.output or Path("adopted.tf" if args.hcl else "adopted.py")
     _check_suffix(path, hcl=args.hcl)
     data = _rows_file(args, path)
@@ -54,30 +59,32 @@ def run(args: argparse.Namespace) -> int:
     if str(path) != "-":
         _refuse_second_program(path.parent, hcl=args.hcl)
     ids = [
-        parse_object_id(text) for text in (*args.ids, *(_ids_of(args.file) if args.file else ()))
+        parse_object_id(text) for text in (*args.ids, *(_read_ids(args.file) if args.file else ()))
     ]
     rows = read_rows(args.inventory) if args.inventory else None
-    managed = _managed_objects(args)
-    settings, _ = opening.settings_of(args)
+    settings, _ = opening.read_settings(args)
+    managed = _managed_objects(args, settings.base_url)
     if rows is not None and settings.org_id:
         rows = rows.of_org(settings.org_id)
     with make_runner() as runner:
         contents = run_stoppable(
-            runner, lambda interrupts: _look(settings, ids, rows, managed, interrupts)
+            runner, lambda interrupts: _read_console(settings, ids, rows, managed, interrupts)
         )
     for remark in contents.remarks:
         sys.stderr.write(f"{remark}\n")
     if not contents.objects:
         sys.stderr.write("There is nothing to import, and no program is written.\n")
         return 0
-    declared = declare_objects(contents)
+    beside = _read_module(path) if args.hcl else ""
+    declared = declare_objects(contents, taken=_DECLARED.findall(beside))
     if not declared:
         reasons = first_lines([f"  {item.import_id}: {item.reason}" for item in contents.objects])
         summary = "\n".join(["None of the objects could be read:", *reasons])
         raise UserError(summary, "No program is written.")
     remarks = remarks_of(contents)
     if args.hcl:
-        text = hcl_program(declared, remarks, settings.base_url)
+        requires = "required_providers" not in beside
+        text = hcl_program(declared, remarks, settings.base_url, requires=requires)
     elif data is not None:
         table = fleet_rows(declared)
         write_named(data, json.dumps(table, indent=2, ensure_ascii=False) + "\n")
@@ -90,20 +97,15 @@ def run(args: argparse.Namespace) -> int:
         write_named(path, text)
     unread = sum(bool(item.reason) for item in contents.objects)
     sys.stderr.write(
-        f"{_counts(item.type_name for item in declared)} to import."
+        f"{_count_by_type(item.type_name for item in declared)} to import."
         f"{f' {unread} could not be read.' if unread else ''}\n"
     )
     if str(path) != "-":
-        sys.stderr.write(_next(args, path))
+        sys.stderr.write(_next_step(args, path))
     return 0
 
 
 def _check_suffix(path: Path, *, hcl: bool) -> None:
-    """Refuse a file whose name says that it holds another language.
-
-    Raises:
-        UserError: The suffix is not that of the program.
-    """
     program, suffixes = ("HCL", (".tf", ".tofu")) if hcl else ("Python", (".py",))
     if str(path) != "-" and path.suffix not in suffixes:
         raise UserError(
@@ -113,11 +115,6 @@ def _check_suffix(path: Path, *, hcl: bool) -> None:
 
 
 def _rows_file(args: argparse.Namespace, path: Path) -> Path | None:
-    """Return the file of rows that goes with a program, or None.
-
-    Raises:
-        UserError: There is no place for the file.
-    """
     if not args.fleet:
         return None
     if args.hcl or str(path) == "-":
@@ -137,13 +134,7 @@ def _rows_file(args: argparse.Namespace, path: Path) -> Path | None:
 
 
 def _refuse_second_program(folder: Path, *, hcl: bool) -> None:
-    """Refuse a folder that holds a program of another form.
-
-    Commands in that folder would change their meaning.
-
-    Raises:
-        UserError: The folder holds such a program.
-    """
+    """Refuse a folder with a program of another form: commands there would change their meaning."""
     app = [folder / name for name in ("cdktf.json", "cdktf.out/manifest.json")]
     # A cdktf.json keeps naming its own program, even beside other Python files.
     files = [] if app[0].exists() else [*folder.glob("*.tf"), *folder.glob("*.tf.json"), app[1]]
@@ -155,7 +146,16 @@ def _refuse_second_program(folder: Path, *, hcl: bool) -> None:
         )
 
 
-def _next(args: argparse.Namespace, path: Path) -> str:
+def _read_module(path: Path) -> str:
+    """Return the text of the other files of the module that a file in HCL joins."""
+    if str(path) == "-":
+        return ""
+    patterns = ("*.tf", "*.tofu", "*.tf.json", "*.tofu.json")
+    files = sorted(file for pattern in patterns for file in path.parent.glob(pattern))
+    return "\n".join(read_text(file) for file in files)
+
+
+def _next_step(args: argparse.Namespace, path: Path) -> str:
     """Return the next step for the user; write a missing cdktf.json for a Python program."""
     app = path.with_name("cdktf.json")
     where = "" if path.parent == Path() else f" in {path.parent}"
@@ -170,7 +170,7 @@ def _next(args: argparse.Namespace, path: Path) -> str:
     return f"{path} declares them, and {app} runs it: `opsconsole plan`{where} shows the imports.\n"
 
 
-async def _look(
+async def _read_console(
     settings: Settings,
     ids: list[ObjectId],
     rows: Rows | None,
@@ -192,7 +192,7 @@ async def _look(
             sys.stderr.write("Reading the list endpoints that the settings name.\n")
             ids, remarks = await list_ids(provider)
         wanted = [one for one in dict.fromkeys(ids) if one not in managed]
-        _announce(provider, wanted)
+        _announce_reads(provider, wanted)
         contents = await read_objects(provider, wanted)
         # Reading an agent also finds its plugins, and some of the plugins may be managed.
         objects = [
@@ -203,18 +203,17 @@ async def _look(
         await provider.close()
 
 
-def _announce(provider: ConfiguredProvider, wanted: Iterable[ObjectId]) -> None:
-    """Announce the calls that follow."""
+def _announce_reads(provider: ConfiguredProvider, wanted: Iterable[ObjectId]) -> None:
     console = provider.session.console
     for type_name, count in Counter(one.type_name for one in wanted).items():
         definition = RESOURCES[type_name]
         endpoint = operation_to_name(definition, "read")
         call = endpoint if console.has(endpoint) else str(documented_for(definition, "read"))
         note = ", with an empty body, which changes nothing" if call.startswith("POST") else ""
-        sys.stderr.write(f"Reading {_counts([type_name] * count)} by {call}{note}.\n")
+        sys.stderr.write(f"Reading {_count_by_type([type_name] * count)} by {call}{note}.\n")
 
 
-def _counts(types: Iterable[str]) -> str:
+def _count_by_type(types: Iterable[str]) -> str:
     counted = Counter(types)
     parts = [
         f"{count:,} {RESOURCES[name].title if count == 1 else RESOURCES[name].plural}"
@@ -223,7 +222,7 @@ def _counts(types: Iterable[str]) -> str:
     return ", ".join(parts) or "Nothing"
 
 
-def _ids_of(path: Path) -> list[str]:
+def _read_ids(path: Path) -> list[str]:
     table = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
     try:
         rows = list(table)
@@ -242,10 +241,18 @@ def _ids_of(path: Path) -> list[str]:
     return ids
 
 
-def _managed_objects(args: argparse.Namespace) -> set[tuple[str, str]]:
-    """Return the type and the id of every object in the state of this program."""
-    place = opening.has_program(args) or args.state or Path("terraform.tfstate").exists()
-    if not place:
+def _managed_objects(args: argparse.Namespace, base_url: str) -> set[tuple[str, str]]:
+    """Return the type and the id of every object of a console in the state of this program."""
+    has_program = opening.has_program(args)
+    if not (has_program or args.state or Path("terraform.tfstate").exists()):
         return set()
-    objects, _ = state_objects("", opening.shown_state(args, "adopt"))
-    return {(item.instance.type_name, str(item.instance.before.get("id"))) for item in objects}
+    objects, _ = state_objects("", opening.load_state(args, "adopt"))
+    keys = [provider_key_of(item.instance.stored.provider) for item in objects]
+    providers = opening.providers_of(args) if has_program else None
+    consoles = {key: providers.console_of(key) for key in set(keys)} if providers else {}
+    return {
+        (item.instance.type_name, str(item.instance.before.get("id")))
+        for item, key in zip(objects, keys, strict=True)
+        # An object whose console is not known may belong to this one.
+        if consoles.get(key, key) in (base_url, key)
+    }

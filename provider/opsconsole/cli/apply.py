@@ -1,7 +1,4 @@
-"""`opsconsole apply` and `destroy`: carry out a saved plan, or a new one after approval.
-
-Both show their progress and their outcome.
-"""
+"""`opsconsole apply` and `destroy`: carry out a saved plan, or a new one after approval."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from opsconsole.cli import events, opening, planning
 from opsconsole.cli.events import TICK, ApplyMessages
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.progress import show_progress
-from opsconsole.cli.standard_streams import pen_for, use_colour, write_or_stderr
+from opsconsole.cli.standard_streams import ask, has_colour, pen_for, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.diagnostics import has_error
 from opsconsole.errors import TRY_LATER, ProblemKind, UserError
@@ -43,9 +40,8 @@ _FIXED_BY_PLAN = (
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out a plan; return the exit code."""
     apply = _apply_program if args.planfile is None else _apply_saved
-    if not args.json or opening.stands_in(args):
+    if not args.json or opening.is_stand_in(args):
         return apply(args)
     return events.run_with_messages(lambda: apply(args))
 
@@ -57,19 +53,19 @@ def _apply_program(args: argparse.Namespace) -> int:
         )
     planning.check_reports(args)
     program = opening.open_checked(args)
-    variables = opening.variables_of(args, program)
+    variables = opening.read_variables(args, program)
     backend = opening.open_backend(args, program, args.command)
     with open_state(backend) as session, make_runner() as runner:
         opening.report_folded(session)
         session.begin()
-        planning.check(args, program, variables, session.state)
-        stack = planning.opened_stack(args, program, variables, session)
+        planning.check_program(args, program, variables, session.state)
+        stack = planning.open_stack(args, program, variables, session)
         plan = planning.plan_program(runner, args, stack)
         planning.write_reports(args, plan, program.stack)
         if args.json:
             events.emit_plan(plan)
         else:
-            planning.show(args, plan)
+            planning.print_plan(args, plan)
         if has_error(plan.diagnostics):
             return planning.failure_code(plan.diagnostics)
         _check_checksum(args, plan)
@@ -79,7 +75,7 @@ def _apply_program(args: argparse.Namespace) -> int:
 
 
 def _apply_saved(args: argparse.Namespace) -> int:
-    """Carry out a saved plan, unless something changed since the plan was made."""
+    """Carry out a saved plan, unless something changed since it was made."""
     from opsconsole.reconcile.saved_plan import (
         check_state,
         check_workspace,
@@ -107,7 +103,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
         check_state(saved, session)
         session.begin()
         _check_checksum(args, saved.plan)
-        stack = planning.opened_stack(args, program, variables, session)
+        stack = planning.open_stack(args, program, variables, session)
         objection = planning.guard_objection_to(args, saved.plan)
         if objection is not None:
             diagnostics = [objection]
@@ -120,7 +116,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
             if args.json:
                 events.emit_diagnostics(diagnostics)
             else:
-                planning.show_diagnostics(args, diagnostics)
+                planning.print_diagnostics(args, diagnostics)
             return planning.failure_code(diagnostics)
         plan = replace(saved.plan, diagnostics=())
         planning.write_reports(args, plan, saved.stack)
@@ -130,11 +126,6 @@ def _apply_saved(args: argparse.Namespace) -> int:
 
 
 def _check_checksum(args: argparse.Namespace, plan: Plan) -> None:
-    """Refuse a plan whose checksum differs from the one on the command line.
-
-    Raises:
-        UserError: The checksum differs.
-    """
     if args.checksum and args.checksum != checksum(plan):
         raise UserError(
             f"The plan has the checksum {checksum(plan)}, not {args.checksum}.",
@@ -142,16 +133,12 @@ def _check_checksum(args: argparse.Namespace, plan: Plan) -> None:
         )
 
 
-def _operation(plan: Plan) -> str:
+def _operation_of(plan: Plan) -> str:
     return "destroy" if plan.mode == "destroy" else "apply"
 
 
 def _ask_for_approval(args: argparse.Namespace, plan: Plan) -> bool:
-    """Ask for approval of a plan that changes something, if approval is needed.
-
-    Raises:
-        UserError: The user cannot be asked.
-    """
+    """Ask for approval of a plan if it is needed; raise UserError if nobody can be asked."""
     if plan.changes_nothing or args.auto_approve:
         return True
     if not args.input:
@@ -159,13 +146,11 @@ def _ask_for_approval(args: argparse.Namespace, plan: Plan) -> bool:
             "The plan is not approved, and --input=false does not allow a question.",
             "Add --auto-approve.",
         )
-    sys.stdout.write(_question(plan))
-    sys.stdout.flush()
-    answer = sys.stdin.readline()
+    answer = ask(_question(plan))
     sys.stdout.write("\n")
-    if answer.strip() == "yes":
+    if answer == "yes":
         return True
-    sys.stdout.write(f"{_operation(plan).capitalize()} cancelled.\n")
+    sys.stdout.write(f"{_operation_of(plan).capitalize()} cancelled.\n")
     return False
 
 
@@ -192,7 +177,6 @@ def _not_started_text(applied: ApplyResult) -> str:
 def _show_end(
     args: argparse.Namespace, operation: str, applied: ApplyResult, session: StateSession
 ) -> None:
-    """Say how an apply ended."""
     outputs = session.state.outputs
     left = _not_started_text(applied) if applied.not_started else ""
     if not args.json:
@@ -216,17 +200,12 @@ def _apply_and_report(
     stack: OpenedStack,
     plan: Plan,
 ) -> int:
-    """Carry out a plan and say how it ended; return the exit code.
-
-    Raises:
-        UserError: The changes cannot be made durable.
-    """
-    operation = _operation(plan)
+    operation = _operation_of(plan)
     title = "Destroying" if operation == "destroy" else "Applying"
     display = (
         nullcontext(ApplyMessages(events.emit))
         if args.json
-        else show_progress(title, colour=use_colour(args, sys.stderr))
+        else show_progress(title, colour=has_colour(args, sys.stderr))
     )
     try:
         with display as listener:

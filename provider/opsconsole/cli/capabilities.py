@@ -17,19 +17,18 @@ _SIGNS = {Reach.FULL: ("●", "green"), Reach.PARTIAL: ("◐", "yellow"), Reach.
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the capabilities; return the exit code."""
-    each = [opening.settings_of(chosen) for chosen in opening.each_stack(args)]
-    found = each[0][0]
-    if any(settings != found for settings, _ in each):
+    each = [opening.read_settings(chosen) for chosen in opening.each_stack(args)]
+    settings = each[0][0]
+    if any(other != settings for other, _ in each):
         raise UserError("The stacks of this app have different settings.", "Add --stack NAME.")
     origin = "; ".join(dict.fromkeys(origin for _, origin in each))
-    items = capabilities(found)
+    items = capabilities(settings)
     if args.json:
         listed = [dataclasses.asdict(item) | {"reach": item.reach.value} for item in items]
-        sys.stdout.write(json.dumps({"base_url": found.base_url, "capabilities": listed}) + "\n")
+        sys.stdout.write(json.dumps({"base_url": settings.base_url, "capabilities": listed}) + "\n")
         return 0
     pen = pen_for(args)
-    sys.stdout.write(f"{pen.bold(found.base_url)} under the settings of {origin}\n")
+    sys.stdout.write(f"{pen.bold(settings.base_url)} under the settings of {origin}\n")
     legend = "   ".join(
         f"{pen.paint(sign, tone)} {reach.value}" for reach, (sign, tone) in _SIGNS.items()
     )

@@ -13,7 +13,6 @@ from opsconsole.cli.parser import build_parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the script; return the exit code."""
     parser = build_parser(None, every=True)
     for action in _actions(parser):
         if action.type is Path:

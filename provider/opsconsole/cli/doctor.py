@@ -51,13 +51,11 @@ _NAME_HOST_GET: Final = f"A host that cannot be read is unchecked.{HOST_GET_HINT
 
 
 class CheckResult(NamedTuple):
-    """What one check found.
+    """The result of one check.
 
     Attributes:
-        check: The subject.
         status: `ok`, `note` (a run may still succeed) or `wrong`.
         found: The finding, in a line.
-        remedy: The remedy, unless the status is `ok`.
         stack: The stack whose settings were checked, if the app has several stacks.
     """
 
@@ -69,13 +67,12 @@ class CheckResult(NamedTuple):
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make all checks and print what they found; return the exit code."""
     results = []
     pen = pen_for(args)
     for item in _run_checks(args):
         results.append(item)
         if not args.json:
-            sys.stdout.write(_lines(item, pen))
+            sys.stdout.write(_render(item, pen))
             sys.stdout.flush()
     wrong = sum(item.status == WRONG for item in results)
     if args.json:
@@ -88,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     return FAILED if wrong else 0
 
 
-def _lines(item: CheckResult, pen: Pen) -> str:
+def _render(item: CheckResult, pen: Pen) -> str:
     sign, colour = _SIGNS[item.status]
     check = f"{item.check} ({item.stack})" if item.stack else item.check
     text = f"{pen.paint(sign, colour)} {check:<16} {printable(item.found)}\n"
@@ -100,10 +97,10 @@ def _lines(item: CheckResult, pen: Pen) -> str:
 
 def _run_checks(args: argparse.Namespace) -> Iterator[CheckResult]:
     yield CheckResult("opsconsole", OK, f"{__version__}, Python {platform.python_version()}")
-    yield _node()
+    yield _check_node()
     terraform = real_terraform(os.environ)
-    yield _terraform(terraform)
-    yield _mirror(needed=terraform is not None)
+    yield _check_terraform(terraform)
+    yield _check_mirror(needed=terraform is not None)
     consoles: dict[str, Settings] = {}
     try:
         each = opening.each_stack(args)
@@ -113,7 +110,7 @@ def _run_checks(args: argparse.Namespace) -> Iterator[CheckResult]:
     for chosen in each:
         stack = chosen.stack if len(each) > 1 else ""
         try:
-            settings, origin = opening.settings_of(chosen)
+            settings, origin = opening.read_settings(chosen)
         except OpsconsoleError as problem:
             yield CheckResult("settings", WRONG, problem.message, problem.remedy, stack)
         else:
@@ -121,25 +118,25 @@ def _run_checks(args: argparse.Namespace) -> Iterator[CheckResult]:
             if settings not in consoles.values():
                 consoles[stack] = settings
         if opening.has_program(chosen):
-            yield _backend(chosen)._replace(stack=stack)
+            yield _check_backend(chosen)._replace(stack=stack)
     if not consoles:
         yield CheckResult("console", NOTE, "not asked, because the settings are wrong")
     for stack, settings in consoles.items():
-        for item in asyncio.run(_console(settings, args.host, args.agent)):
+        for item in asyncio.run(_check_console(settings, args.host, args.agent)):
             yield item._replace(stack=stack)
 
 
-def _backend(args: argparse.Namespace) -> CheckResult:
+def _check_backend(args: argparse.Namespace) -> CheckResult:
     try:
-        backend = opening.state_backend(args, "doctor")
-        held = len(backend.read())
+        backend = opening.open_state_backend(args, "doctor")
+        size = len(backend.read())
     except OpsconsoleError as problem:
         return CheckResult("backend", WRONG, problem.message, problem.remedy)
-    size = plural(held, "byte") if held else "no state yet"
-    return CheckResult("backend", OK, f"{backend.name}, {size}")
+    content = plural(size, "byte") if size else "no state yet"
+    return CheckResult("backend", OK, f"{backend.name}, {content}")
 
 
-def _node() -> CheckResult:
+def _check_node() -> CheckResult:
     wanted = [name for name in ("cdktf", "cdktn") if importlib.util.find_spec(name)]
     try:
         path, major = find_node()
@@ -150,7 +147,7 @@ def _node() -> CheckResult:
     return CheckResult("Node.js", OK, f"{major}, {path}")
 
 
-def _terraform(path: str | None) -> CheckResult:
+def _check_terraform(path: str | None) -> CheckResult:
     if path is None:
         remedy = "The native engine (`opsconsole plan`) needs none."
         return CheckResult("Terraform", NOTE, "none", remedy)
@@ -165,7 +162,7 @@ def _terraform(path: str | None) -> CheckResult:
     return CheckResult("Terraform", OK, f"{version}, {path}")
 
 
-def _mirror(*, needed: bool) -> CheckResult:
+def _check_mirror(*, needed: bool) -> CheckResult:
     folders = provider_install.implied_folders()
     configured = provider_install.settings_file()
     launchers = [item for folder in folders for item in provider_install.launchers(folder)]
@@ -182,7 +179,7 @@ def _mirror(*, needed: bool) -> CheckResult:
     return CheckResult("provider mirror", NOTE, found, "Run `opsconsole provider install`.")
 
 
-async def _console(
+async def _check_console(
     settings: Settings, host_id: str | None, agent_id: str | None
 ) -> list[CheckResult]:
     """Search once, which needs no right to write; then read a host and an agent."""
@@ -198,19 +195,19 @@ async def _console(
             client.check_shape(OPERATIONS["specialty_search"], reply, ListEnvelope.read)
             key = CheckResult("key", OK, "accepted")
         except ConsoleError as problem:
-            key = _key(reply.status, problem)
+            key = _judge_key(reply.status, problem)
         results = [CheckResult("console", OK, f"answers with status {reply.status}"), key]
-        results.append(_clock(reply))
+        results.append(_check_clock(reply))
         if key.status != WRONG:
             console = Console(client, settings)
             if host_id is not None:
-                results.append(await _host(console, settings, host_id))
+                results.append(await _check_host(console, settings, host_id))
             if agent_id is not None:
-                results.append(await _agent(console, agent_id))
+                results.append(await _check_agent(console, agent_id))
         return results
 
 
-async def _host(console: Console, settings: Settings, host_id: str) -> CheckResult:
+async def _check_host(console: Console, settings: Settings, host_id: str) -> CheckResult:
     """Read a host as a refresh does, and name the fields that are missing from the answer."""
     reader = HostReader(ConsoleSession(console, settings))
     operation = reader.operation
@@ -222,7 +219,9 @@ async def _host(console: Console, settings: Settings, host_id: str) -> CheckResu
     except (ConsoleError, UserError) as problem:
         by_writing = isinstance(problem, BadRequest | Forbidden) and not named
         remedy = _NAME_HOST_GET if by_writing else problem.remedy
-        return CheckResult("host", WRONG, f"{host_id} cannot be read: {_words_of(problem)}", remedy)
+        return CheckResult(
+            "host", WRONG, f"{host_id} cannot be read: {_error_text(problem)}", remedy
+        )
     way = "host_get" if named else "an empty update"
     missing = [attribute.name for attribute in HOST.answer_fields if attribute.name not in shows]
     text = f"{host_id} is read by {way}, which shows"
@@ -232,12 +231,12 @@ async def _host(console: Console, settings: Settings, host_id: str) -> CheckResu
     return CheckResult("host", NOTE, f"{text} every field but {', '.join(missing)}", remedy)
 
 
-async def _agent(console: Console, agent_id: str) -> CheckResult:
-    """List an agent's plugins, and tell whether the list proves that a plugin is not there."""
+async def _check_agent(console: Console, agent_id: str) -> CheckResult:
+    """List an agent's plugins, and tell whether the list is complete."""
     try:
         listing = await console.list_all("plugin_list", agent_id)
     except (ConsoleError, UserError) as problem:
-        text = f"the plugins of {agent_id} cannot be listed: {_words_of(problem)}"
+        text = f"the plugins of {agent_id} cannot be listed: {_error_text(problem)}"
         return CheckResult("agent", WRONG, text, problem.remedy)
     text = f"{agent_id} shows {plural(len(listing.entries), 'plugin')}"
     if listing.gap is None:
@@ -247,11 +246,11 @@ async def _agent(console: Console, agent_id: str) -> CheckResult:
     )
 
 
-def _words_of(problem: OpsconsoleError) -> str:
+def _error_text(problem: OpsconsoleError) -> str:
     return str(problem.problem) if isinstance(problem, ApiError) else problem.message
 
 
-def _key(status: int, problem: ConsoleError) -> CheckResult:
+def _judge_key(status: int, problem: ConsoleError) -> CheckResult:
     if status == 404:
         found = f"not judged: there is no v1 API at this address: {problem.message}"
         return CheckResult("key", WRONG, found, "Check base_url.")
@@ -259,15 +258,15 @@ def _key(status: int, problem: ConsoleError) -> CheckResult:
         # The answer comes from a proxy, a login page or another service, or is not in the document.
         return CheckResult("key", WRONG, f"not judged: {problem.message}", problem.remedy)
     if status == 401:
-        return CheckResult("key", WRONG, f"refused: {_words_of(problem)}", problem.remedy)
+        return CheckResult("key", WRONG, f"refused: {_error_text(problem)}", problem.remedy)
     if status == 403:
-        text = f"accepted, but it may not search specialties: {_words_of(problem)}"
+        text = f"accepted, but it may not search specialties: {_error_text(problem)}"
         return CheckResult("key", NOTE, text, problem.remedy)
     remedy = problem.remedy or "Try again later."
-    return CheckResult("key", WRONG, f"not judged: {_words_of(problem)}", remedy)
+    return CheckResult("key", WRONG, f"not judged: {_error_text(problem)}", remedy)
 
 
-def _clock(reply: Reply) -> CheckResult:
+def _check_clock(reply: Reply) -> CheckResult:
     try:
         console_time = parsedate_to_datetime(reply.headers["date"])
         ahead = round((utc_now() - console_time).total_seconds())

@@ -30,12 +30,6 @@ _NOTIFY_URL = "OPSCONSOLE_NOTIFY_URL"
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check, write the reports, and return the exit code.
-
-    Raises:
-        UserError: A state, program or baseline cannot be found or read, or a file cannot be
-            written.
-    """
     _check_acceptance(args)
     if args.shard and args.since:
         raise UserError(
@@ -46,9 +40,10 @@ def run(args: argparse.Namespace) -> int:
     options = CheckOptions(
         read_only=args.read_only,
         min_coverage=args.min_coverage,
-        baseline=_baseline(args),
+        baseline=_read_baseline(args),
         count_unmanaged=args.count_unmanaged,
         shard=args.shard,
+        some_stacks=bool(args.stack),
     )
     stacks, diagnostics = find_stacks(args)
     stacks = [item for item in stacks if args.shard is None or args.shard.takes(item.name)]
@@ -60,16 +55,11 @@ def run(args: argparse.Namespace) -> int:
         )
     report = replace(report, diagnostics=(*diagnostics, *report.diagnostics))
     if args.accept is not None:
-        report = _accept(args, report)
+        report = _accept_drift(args, report)
     return write(report)
 
 
 def run_merge(args: argparse.Namespace) -> int:
-    """Merge the reports of all shards, write the merged report, and return the exit code.
-
-    Raises:
-        UserError: A report cannot be read, or the reports are not the shards of one check.
-    """
     from opsconsole.drift.merging import merge_reports
     from opsconsole.reports.drift_json import read_report
 
@@ -81,7 +71,7 @@ def _baseline_file(args: argparse.Namespace) -> Path:
     return args.baseline or Path(BASELINE_FILE)
 
 
-def _baseline(args: argparse.Namespace) -> tuple[Entry, ...]:
+def _read_baseline(args: argparse.Namespace) -> tuple[Entry, ...]:
     path = _baseline_file(args)
     # `--accept` creates the file.
     if (args.baseline is None or args.accept is not None) and not path.exists():
@@ -90,12 +80,7 @@ def _baseline(args: argparse.Namespace) -> tuple[Entry, ...]:
 
 
 def _check_acceptance(args: argparse.Namespace) -> None:
-    """Refuse options that conflict with --accept, before any request to the console.
-
-    Raises:
-        UserError: --reason is missing, --until has passed, --accept is missing, or the baseline
-            cannot be written.
-    """
+    """Refuse options that conflict with --accept, before any request to the console."""
     if args.accept is None:
         if args.reason or args.until:
             raise UserError("--reason and --until belong to --accept.", "Add --accept.")
@@ -109,12 +94,8 @@ def _check_acceptance(args: argparse.Namespace) -> None:
     check_writable(_baseline_file(args))
 
 
-def _accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
-    """Write the drift that --accept names into the baseline; return the report with it accepted.
-
-    Raises:
-        UserError: An address names no drift, or the baseline cannot be written.
-    """
+def _accept_drift(args: argparse.Namespace, report: DriftReport) -> DriftReport:
+    """Write the drift that --accept names into the baseline; return the report with it accepted."""
     from opsconsole.drift.accepting import add_entries, entries_for, select_findings
 
     path = _baseline_file(args)
@@ -142,13 +123,7 @@ class OutputTarget(NamedTuple):
 def _make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
     """Return the function that compares a report, writes it, notifies, and returns the exit code.
 
-    Invalid options are refused here, before a check begins.
-
-    Raises:
-        UserError: Two formats go to one place, or none to --out, a file cannot be written, the
-            earlier report is not a report, or the webhook's URL is invalid or given without an
-            earlier report.
-        ModuleNotFoundError: A format needs an extra that is not installed.
+    It refuses invalid options here, before a check begins.
     """
     targets = [
         *(OutputTarget(*given) for given in args.format),
@@ -207,7 +182,6 @@ def _check_targets(targets: Sequence[OutputTarget]) -> None:
 
 
 def _write_all(report: DriftReport, targets: Sequence[OutputTarget], pen: Pen) -> None:
-    """Write every report."""
     failures = []
     # Files first, so that all are there when stdout ends.
     for item in sorted(targets, key=lambda item: item.file is None):

@@ -1,7 +1,4 @@
-"""Finds the stacks of a drift check: state files, and the programs that they belong to.
-
-A place is a state file, or a folder with state files. Directories are only read.
-"""
+"""Finds the stacks of a drift check: state files, and the programs that they belong to."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from opsconsole import resources
-from opsconsole.cli.opening import is_synthesised, program_form, variables_of, warn_of_files
+from opsconsole.cli.opening import is_synthesised, program_form, read_variables, warn_of_files
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift.stack import Stack
 from opsconsole.errors import UserError
@@ -47,23 +44,21 @@ _ERRORED: Final = "errored.tfstate"
 
 
 def find_stacks(args: argparse.Namespace) -> tuple[list[Stack], Sequence[Diagnostic]]:
-    """Return the stacks that the command line names, and remarks on how they were found.
-
-    Raises:
-        UserError: There is no such state or program, or a program cannot be read.
-    """
+    """Return the stacks that the command line names, and remarks on how they were found."""
     programs = _find_programs(args)
     if programs and not args.places:
-        return [_of_program(args, program) for program in programs], ()
+        return [_stack_of_program(args, program) for program in programs], ()
     files = state_files(args.places or [Path()])
-    return _of_files(files, [_of_program(args, program) for program in programs])
+    return _stacks_of_files(files, [_stack_of_program(args, program) for program in programs])
 
 
 def _find_programs(args: argparse.Namespace) -> list[Program]:
-    """Return the programs that --dir or --program names; look here if no state is named either."""
+    """Open the programs of --dir and --program, or the one here if no state is named either."""
     if args.dir is not None or (args.program is None and args.places):
         _refuse_stack_names(args)
-        return [] if args.dir is None else _readable(lambda: load_directory(args.dir, resources))
+        return (
+            [] if args.dir is None else _load_readable(lambda: load_directory(args.dir, resources))
+        )
     directory = args.program or Path()
     if not directory.is_dir():
         raise UserError(
@@ -74,14 +69,14 @@ def _find_programs(args: argparse.Namespace) -> list[Program]:
     if form != "app":
         _refuse_stack_names(args)
         must_be = form == "files" or args.program is not None
-        return _readable(lambda: load_directory(directory, resources)) if must_be else []
+        return _load_readable(lambda: load_directory(directory, resources)) if must_be else []
     if not args.stack:
         warn_of_files(directory)
     run_app = args.program is not None or not is_synthesised(directory)
     output = find_output(directory, run_app=run_app)
     names = sorted({*args.stack}) or stacks_of(output)
     loads = (partial(load_stack, output, resources, name) for name in names)
-    return [program for load in loads for program in _readable(load)]
+    return [program for load in loads for program in _load_readable(load)]
 
 
 def _refuse_stack_names(args: argparse.Namespace) -> None:
@@ -92,13 +87,13 @@ def _refuse_stack_names(args: argparse.Namespace) -> None:
         )
 
 
-def _readable(load: Callable[[], Program]) -> list[Program]:
-    """Return the readable part of a program, whichever engine applies the program."""
+def _load_readable(load: Callable[[], Program]) -> list[Program]:
+    """Return the readable part of a program, also of one that only Terraform applies."""
     program = readable_part(load)
     return [] if program is None else [program]
 
 
-def _of_program(args: argparse.Namespace, program: Program) -> Stack:
+def _stack_of_program(args: argparse.Namespace, program: Program) -> Stack:
     """Return the stack of a program; an error in its backend is reported when the state is read."""
     name, options = program.stack or program.root.name, RunOptions(program.root, "drift")
     try:
@@ -106,10 +101,10 @@ def _of_program(args: argparse.Namespace, program: Program) -> Stack:
     except UserError as problem:
         backend = UnreadableBackend(name, problem)
     workspace, pending = workspace_of(program.root), args.program is not None
-    return Stack(name, backend, program, variables_of(args, program), workspace, pending)
+    return Stack(name, backend, program, read_variables(args, program), workspace, pending)
 
 
-def _of_files(
+def _stacks_of_files(
     files: Sequence[Path], declared: Sequence[Stack]
 ) -> tuple[list[Stack], Sequence[Diagnostic]]:
     """Return the stacks of state files, each with the program that belongs to it, if any.
@@ -154,11 +149,11 @@ def state_files(places: Iterable[Path]) -> list[Path]:
     Raises:
         UserError: A place does not exist, a folder has no state, or a folder cannot be read.
     """
-    found: dict[Path, Path] = {}
+    files: dict[Path, Path] = {}
     for place in places:
         if place.is_dir():
             # os.walk follows the order of the file system, which differs between machines.
-            under = sorted(_under(place))
+            under = sorted(_state_files_below(place))
             if not under:
                 raise UserError(
                     f"There is no state file (*{_SUFFIX}) in {place.absolute()} or below it.",
@@ -171,12 +166,12 @@ def state_files(places: Iterable[Path]) -> list[Path]:
         else:
             raise UserError(f"There is no state {place}.", "Check the path.")
         for path in paths:
-            found.setdefault(path.resolve(), path)
-    return list(found.values())
+            files.setdefault(path.resolve(), path)
+    return list(files.values())
 
 
-def _under(folder: Path) -> Iterator[Path]:
-    for root, folders, files in os.walk(folder, onerror=_refuse):
+def _state_files_below(folder: Path) -> Iterator[Path]:
+    for root, folders, files in os.walk(folder, onerror=_refuse_folder):
         # os.walk descends only into the folders that remain in this list.
         folders[:] = [name for name in folders if name[0] != "." and name not in _PASSED_OVER]
         yield from (
@@ -184,7 +179,7 @@ def _under(folder: Path) -> Iterator[Path]:
         )
 
 
-def _refuse(problem: OSError) -> None:
+def _refuse_folder(problem: OSError) -> None:
     # Skipping the folder would hide the states in it.
     raise UserError(
         f"The folder {problem.filename} cannot be read: {problem.strerror}.",
@@ -201,13 +196,13 @@ def stack_names(paths: Sequence[Path]) -> list[str]:
     full = [path.absolute() for path in paths]
     deepest = max((path.parts for path in full), key=len, default=())
     for depth in range(1, len(deepest)):
-        names = [_name(path, depth) for path in full]
+        names = [_stack_name(path, depth) for path in full]
         if len(set(names)) == len(names):
             return names
     return [str(path).encode("utf-8", "backslashreplace").decode() for path in full]
 
 
-def _name(path: Path, depth: int) -> str:
+def _stack_name(path: Path, depth: int) -> str:
     folder, stack = path.parent, path.name.removesuffix(_SUFFIX)
     if stack == "terraform":
         workspace = workspace_of_state(path)
@@ -223,6 +218,5 @@ def _name(path: Path, depth: int) -> str:
 
 
 def workspace_of_state(path: Path) -> str:
-    """Return the workspace that a state file belongs to, by its folder."""
     folder = path.absolute().parent
     return folder.name if folder.parent.name == WORKSPACES_FOLDER else DEFAULT_WORKSPACE

@@ -23,7 +23,6 @@ _HOUR = 3600.0
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until stopped; return the exit code."""
     if args.profiles:
         for profile in profiles().values():
             sys.stdout.write(f"{profile.name:<12} {profile.summary}\n")
@@ -60,7 +59,7 @@ def _serve(args: argparse.Namespace) -> None:
 
 
 def _start_in_background(args: argparse.Namespace) -> None:
-    """Start the same command again in a session of its own; return once it listens."""
+    """Start this command again in a session of its own; return once it listens."""
     options = {
         "port": args.port,
         "data": args.data,

@@ -20,7 +20,6 @@ from opsconsole.v1.limiter import HeldBack
 
 
 def emit(message: Message) -> None:
-    """Write one message to stdout."""
     sys.stdout.write(messages.line(message, utc_now()))
 
 
@@ -41,7 +40,6 @@ def run_with_messages(run: Callable[[], int]) -> int:
 
 
 def emit_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Write diagnostics."""
     for item in diagnostics:
         emit(messages.diagnostic(item))
 
@@ -76,18 +74,16 @@ def _action_of(step: Step) -> Action:
 
 
 def is_address_change_only(step: Step) -> bool:
-    """Return whether a step only changes the address of an object."""
     return _action_of(step) is Action.NO_OP and not step.change.import_id
 
 
-def _id(value: object) -> str:
-    """Return the console's id of an object, or an empty text."""
-    found = value.get("id") if isinstance(value, dict) else None
-    return found if isinstance(found, str) else ""
+def _object_id(value: object) -> str:
+    object_id = value.get("id") if isinstance(value, dict) else None
+    return object_id if isinstance(object_id, str) else ""
 
 
 def describe_rate_limit_wait(waiting: HeldBack) -> str:
-    """Return the text about a wait that the console requests; empty for less than a second."""
+    """Describe a wait that the console asks for; empty for less than a second."""
     if waiting.seconds < 1:
         return ""
     count = plural(waiting.callers, "request")
@@ -113,46 +109,45 @@ class ApplyMessages:
         """Send nothing."""
 
     def begin_step(self, step: Step) -> None:
-        """Report the start of a step."""
         if is_address_change_only(step):
             return
         address = step.change.address
         self._since[address] = (step, time.monotonic())
-        before = "" if step.kind is StepKind.CREATE else _id(step.change.before)
-        self._tell(messages.apply_start(address, _action_of(step), before))
+        before = "" if step.kind is StepKind.CREATE else _object_id(step.change.before)
+        self._send_hook(messages.apply_start(address, _action_of(step), before))
 
     def end_step(self, step: Step, outcome: Outcome, seconds: float) -> None:
-        """Report the end of a step."""
         address, action = step.change.address, _action_of(step)
         self._since.pop(address, None)
         if is_address_change_only(step):
             return
         if outcome.failed:
-            self._tell(messages.apply_errored(address, action, seconds))
+            self._send_hook(messages.apply_errored(address, action, seconds))
         else:
-            self._tell(messages.apply_complete(address, action, seconds, _id(outcome.state)))
+            self._send_hook(
+                messages.apply_complete(address, action, seconds, _object_id(outcome.state))
+            )
 
     def skip_step(self, step: Step, because: str) -> None:
-        """Report a skipped step, and why."""
         if because:
-            self._say(f"{step.change.address}: Skipped, because {because} failed")
+            self._send_text(f"{step.change.address}: Skipped, because {because} failed")
 
     def tick(self) -> None:
         """Report the steps that have run for about ten seconds or more."""
         if held := describe_rate_limit_wait(self.waiting()):
-            self._say(f"Waiting: {held}")
+            self._send_text(f"Waiting: {held}")
         now = time.monotonic()
         long = [(step, now - since) for step, since in self._since.values()]
         # With the full time, the next tick would leave out a step that began just after this tick.
         long = [(step, seconds) for step, seconds in long if seconds > TICK * 0.9]
         shown = long[: self._most]
         for step, seconds in shown:
-            self._tell(messages.apply_progress(step.change.address, _action_of(step), seconds))
+            self._send_hook(messages.apply_progress(step.change.address, _action_of(step), seconds))
         if len(long) > len(shown):
-            self._say(f"… and {len(long) - len(shown):,} more")
+            self._send_text(f"… and {len(long) - len(shown):,} more")
 
-    def _tell(self, hook: Hook) -> None:
+    def _send_hook(self, hook: Hook) -> None:
         self._send(hook.message())
 
-    def _say(self, text: str) -> None:
+    def _send_text(self, text: str) -> None:
         self._send(messages.log(text))

@@ -11,7 +11,6 @@ from opsconsole.reports import graph_text
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the graph; return the exit code."""
     program = opening.open_program(args)
     sys.stdout.write(graph_text.FORMATS[args.format](program, build_graph(program)))
     return 0

@@ -22,25 +22,17 @@ _ENVELOPE: Final = ("rows", "on_error", "dry_run")
 
 
 def read_rows(path: Path, on_error: str | None = None, parameter: str | None = None) -> Rows:
-    """Return the rows of a file, whose format follows from its extension.
+    """Return the rows of a .csv or .json file; raise UserError if there are none.
 
     Args:
-        path: FILE.csv or FILE.json.
         on_error: `stop` or `continue` after a row that fails; with None the console decides.
         parameter: The query parameter that carries `on_error` for CSV.
-
-    Raises:
-        UserError: The file cannot be read, or has no rows.
     """
     return parse_rows(path, read_text(path), on_error, parameter)
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file in UTF-8.
-
-    Raises:
-        UserError: The file cannot be read.
-    """
+    """Return the text of a UTF-8 file; raise UserError if it cannot be read."""
     try:
         # Excel begins a CSV file in UTF-8 with a byte order mark.
         return read_named(path).decode("utf-8-sig")
@@ -52,13 +44,12 @@ def read_text(path: Path) -> str:
 def parse_rows(
     path: Path, text: str, on_error: str | None = None, parameter: str | None = None
 ) -> Rows:
-    """Return the rows in the text of a file, as `read_rows` does."""
     if path.suffix.lower() == ".csv":
-        return _csv(path, text, on_error, parameter)
-    return _json(path, text, on_error)
+        return _parse_csv(path, text, on_error, parameter)
+    return _parse_json(path, text, on_error)
 
 
-def _json(path: Path, text: str, on_error: str | None) -> Rows:
+def _parse_json(path: Path, text: str, on_error: str | None) -> Rows:
     if path.suffix.lower() != ".json":
         raise UserError(
             f"{path} is neither a .csv nor a .json file.", "Rename it to match its content."
@@ -107,7 +98,7 @@ def warn_of_override(path: Path, name: str, in_file: Any, given: Any) -> None:
         sys.stderr.write(f"{path} says {name} {json.dumps(in_file)}; {option} outranks it.\n")
 
 
-def _csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> Rows:
+def _parse_csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> Rows:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     cells: list[list[str]] = []
     try:

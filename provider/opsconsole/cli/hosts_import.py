@@ -1,7 +1,6 @@
 """`opsconsole hosts import FILE`: the documented bulk import, with its verdict on every row.
 
-A dry run of the rows comes first. The values are sent exactly as they are in the file. Nothing is
-kept in state.
+A dry run comes first. The values are sent as they are in the file. State is not involved.
 """
 
 from __future__ import annotations
@@ -19,19 +18,13 @@ from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.standard_streams import pen_for, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.errors import Stopped, UserError
-from opsconsole.resources.host.file_import import (
-    FileImport,
-    ReportedRow,
-    ReportRows,
-    Rows,
-)
+from opsconsole.resources.host.file_import import FileImport, ReportedRow, ReportRows, Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import plural, printable
 from opsconsole.v1.settings import Settings
 
 
 def run(args: argparse.Namespace) -> int:
-    """Import a file; return the exit code."""
     rows = read_rows(args.file, args.on_error, args.on_error_parameter)
     if args.on_error and rows.is_csv and not args.on_error_parameter:
         raise UserError(
@@ -47,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     warn_of_override(args.file, "dry_run", rows.dry_run, args.dry_run)
     if args.dry_run is None:
         args.dry_run = bool(rows.dry_run)
-    settings, _ = opening.settings_of(args)
+    settings, _ = opening.read_settings(args)
     if settings.org_id:
         rows = rows.of_org(settings.org_id)
     printer = _JsonLines() if args.json else _Lines(args)
@@ -91,14 +84,11 @@ async def _import_file(
 
 
 class _Lines:
-    """Prints a line for each row as its verdict comes."""
-
     def __init__(self, args: argparse.Namespace) -> None:
         self._pen = pen_for(args)
         self._begun = False
 
     def report(self, rows: Sequence[ReportedRow]) -> None:
-        """Print the verdicts of some rows."""
         lines = []
         if not self._begun:
             self._begun = True
@@ -118,7 +108,6 @@ class _Lines:
         return "  ".join(fitted).rstrip() + "\n"
 
     def end(self, args: argparse.Namespace, done: FileImport, total: int) -> None:
-        """Print the totals."""
         counts = ", ".join(f"{count:,} {name}" for name, count in done.counts.items())
         title = "Import"
         if args.dry_run:
@@ -142,14 +131,12 @@ class _Lines:
 
 
 class _JsonLines:
-    """Prints a JSON object on a line for each row as its verdict comes, and one at the end."""
+    """Prints a JSON object for each row as its verdict comes, and one at the end."""
 
     def report(self, rows: Sequence[ReportedRow]) -> None:
-        """Print the verdicts of some rows."""
         self._write(*({"object": "row", **dataclasses.asdict(row)} for row in rows))
 
     def end(self, args: argparse.Namespace, done: FileImport, total: int) -> None:
-        """Print the totals."""
         self._write(
             {
                 "object": "import",

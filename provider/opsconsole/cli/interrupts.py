@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from opsconsole.cli.standard_streams import lost_output, output
+from opsconsole.cli.standard_streams import flush_output, lost_output_reason
 from opsconsole.errors import Stopped
 from opsconsole.held_signals import SIGNALS
 
@@ -29,17 +29,15 @@ plan. With Python's own threshold, scanning them repeatedly would take a tenth o
 class Interrupts:
     """The interrupts of one piece of work, and their effects.
 
+    Args:
+        promise: How the work ends after the first interrupt, for the message.
+
     Attributes:
         count: The number of interrupts so far; a terminal that went away does not count.
         stopped: Whether the work was told to stop.
     """
 
     def __init__(self, promise: str) -> None:
-        """Start without anything to stop.
-
-        Args:
-            promise: How the work ends after the first interrupt, for the message.
-        """
         self.count = 0
         self.stopped = False
         self._promise = promise
@@ -55,14 +53,13 @@ class Interrupts:
             stop()
 
     def on_abandon(self, abandon: Callable[[], None]) -> None:
-        """Call `abandon` at the second interrupt."""
         self._abandons.append(abandon)
 
     def arrive(self, number: int) -> None:
         """Handle one signal; the second signal that is not SIGHUP stops the work at once."""
         hung_up = number == getattr(signal, "SIGHUP", None)
         if hung_up:
-            _leave(self._terminals)
+            _discard_output(self._terminals)
         self._stop("Interrupted", "again")
         # A terminal that goes away sends SIGHUP more than once, and a program that ends its child
         # may send other signals as well. Only a second interrupt asks to stop at once.
@@ -70,12 +67,12 @@ class Interrupts:
         if self.count == 2 and not hung_up:
             for abandon in self._abandons:
                 abandon()
-            _write("\nStopping now.\n")
+            _write_to_stderr("\nStopping now.\n")
 
     def lose_output(self) -> None:
         """Stop as after an interrupt, because nobody reads the output any more."""
         # The Ctrl-C that ended the reader may arrive next, so stopping at once takes two more.
-        self._stop(f"Interrupted, because {lost_output()}", "twice")
+        self._stop(f"Interrupted, because {lost_output_reason()}", "twice")
 
     def _stop(self, because: str, presses: str) -> None:
         if self.stopped:
@@ -83,18 +80,16 @@ class Interrupts:
         self.stopped = True
         for stop in self._stops:
             stop()
-        _write(f"\n{because}: {self._promise}. Press Ctrl-C {presses} to stop now.\n")
+        _write_to_stderr(f"\n{because}: {self._promise}. Press Ctrl-C {presses} to stop now.\n")
 
 
-def _write(text: str) -> None:
-    """Write to stderr, if somebody may still read it."""
+def _write_to_stderr(text: str) -> None:
     with contextlib.suppress(OSError):
         sys.stderr.write(text)
         sys.stderr.flush()
 
 
-def _leave(terminals: Sequence[int]) -> None:
-    """Discard further output to a terminal that is gone."""
+def _discard_output(terminals: Sequence[int]) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for descriptor in terminals:
         os.dup2(nowhere, descriptor)
@@ -102,7 +97,7 @@ def _leave(terminals: Sequence[int]) -> None:
 
 
 def make_runner() -> asyncio.Runner:
-    """Return a runner on uvloop, with collections of garbage that suit a short process."""
+    """Return a runner on uvloop; garbage collection is tuned for a short process."""
     gc.freeze()
     gc.set_threshold(_YOUNG, 20, 100)
     import uvloop
@@ -121,14 +116,14 @@ def run_stoppable(
         KeyboardInterrupt: A second interrupt ended it.
         Stopped: Earlier output did not arrive; nothing is started.
     """
-    if lost := lost_output():
+    if lost := lost_output_reason():
         raise Stopped(f"Nothing was begun, because {lost}.")
     # The result does not go through the runner. The runner asks for the signal handler afterwards,
     # and Python then formats the finished task for an error that nobody sees. The task may hold a
     # plan of fifty thousand changes.
     results: list[Result] = []
     interrupts = Interrupts(promise)
-    stdout = output()
+    stdout = flush_output()
 
     async def run_work() -> None:
         loop = asyncio.get_running_loop()

@@ -1,7 +1,4 @@
-"""The command `opsconsole`: finds the subcommand, runs it, and reports errors.
-
-Only this module turns errors into a message and an exit code.
-"""
+"""The command `opsconsole`: runs the subcommand; errors become a message and an exit code."""
 
 from __future__ import annotations
 
@@ -15,7 +12,12 @@ from pathlib import Path
 
 from opsconsole.cli.options import is_switched_on
 from opsconsole.cli.parser import build_parser
-from opsconsole.cli.standard_streams import columns, lost_output, output, take_streams
+from opsconsole.cli.standard_streams import (
+    flush_output,
+    lost_output_reason,
+    take_streams,
+    terminal_width,
+)
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.diagnostics import Mistakes
 from opsconsole.errors import TRY_LATER, OpsconsoleError, Stopped, UserError, missing_package
@@ -24,21 +26,19 @@ from opsconsole.named_files import file_error
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit code.
-
-    Args:
-        arguments: The words after the command's name; by default those of this process.
-    """
+    """Run the command line, by default of this process; return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    debug = not {"--debug", "-debug"}.isdisjoint(words) or debugging()
+    debug = not {"--debug", "-debug"}.isdisjoint(words) or is_debugging()
     try:
-        return run_and_report(lambda: _run(words), debug=debug, again="opsconsole --debug …")
+        return run_and_report(
+            lambda: _run_command(words), debug=debug, again="opsconsole --debug …"
+        )
     finally:
         # At exit, Python runs one more garbage collection over everything.
         gc.freeze()
 
 
-def debugging() -> bool:
+def is_debugging() -> bool:
     """Return whether the environment asks to show where unexpected errors come from."""
     return is_switched_on("OPSCONSOLE_DEBUG")
 
@@ -46,9 +46,7 @@ def debugging() -> bool:
 def run_and_report(run: Callable[[], int], *, debug: bool, again: str) -> int:
     """Return the exit code of `run`; its exceptions become messages on stderr.
 
-    Args:
-        debug: Whether to show where an error comes from.
-        again: The command that would show where the error comes from.
+    `debug` shows where an error comes from, and the command `again` would.
     """
     end_on_signals()
     take_streams()
@@ -56,20 +54,19 @@ def run_and_report(run: Callable[[], int], *, debug: bool, again: str) -> int:
         return _exit_code_after_output(run())
     except (KeyboardInterrupt, Stopped):
         ignore_further()
-        lost = lost_output()
+        lost = lost_output_reason()
         sys.stderr.write(f"Interrupted, because {lost}.\n" if lost else "Interrupted.\n")
         return INTERRUPTED
     except Exception as failure:
         if debug:
             _write_safely(traceback.format_exc())
-        _write_safely(_text_of(failure, debug, again))
+        _write_safely(_error_text(failure, debug, again))
         is_temporary = isinstance(failure, OpsconsoleError) and failure.is_temporary
         return TRY_LATER if is_temporary else FAILED
 
 
 def _exit_code_after_output(code: int) -> int:
-    """Return the exit code of a command, which a loss of its output may change."""
-    stdout = output()
+    stdout = flush_output()
     if stdout is None or not stdout.failure or code == INTERRUPTED:
         return code
     if stdout.is_unread:
@@ -80,30 +77,32 @@ def _exit_code_after_output(code: int) -> int:
     return FAILED
 
 
-def _run(words: list[str]) -> int:
+def _run_command(words: list[str]) -> int:
     wanted = next((word for word in words if not word.startswith("-")), None)
     parser = build_parser(wanted)
     args = parser.parse_args(words)
     if args.command is None:
         parser.print_help()
         return FAILED
-    if args.prints_only and (stdout := output()) is not None:
+    if args.prints_only and (stdout := flush_output()) is not None:
         stdout.ends_work = False
     code: int = args.run(args)
     sys.stdout.flush()
     return code
 
 
-def _text_of(failure: Exception, debug: bool, again: str) -> str:
+def _error_text(failure: Exception, debug: bool, again: str) -> str:
     if isinstance(failure, ModuleNotFoundError):
         failure = missing_package(failure) or failure
     if not isinstance(failure, OpsconsoleError):
-        failure = _refusal_by_system(failure) or failure
+        failure = _system_refusal(failure) or failure
     if isinstance(failure, Mistakes):
         from opsconsole.reports import terminal
         from opsconsole.text import Pen
 
-        return terminal.render_diagnostics(failure.diagnostics, Pen(width=columns(sys.stderr)))
+        return terminal.render_diagnostics(
+            failure.diagnostics, Pen(width=terminal_width(sys.stderr))
+        )
     if isinstance(failure, OpsconsoleError):
         message, remedy = failure.message, failure.remedy
     else:
@@ -118,7 +117,7 @@ def _is_exhaustion(failure: BaseException) -> bool:
     )
 
 
-def _refusal_by_system(failure: BaseException) -> UserError | None:
+def _system_refusal(failure: BaseException) -> UserError | None:
     """Return the operating system's refusal behind an error, or None."""
     # When files or memory run out, the cleanup fails as well, with its own error.
     first: BaseException | None = failure
@@ -142,7 +141,7 @@ def _refusal_by_system(failure: BaseException) -> UserError | None:
 
 
 def _write_safely(text: str) -> None:
-    """Write text that may quote a request or a setting to stderr, without any secrets."""
+    """Write text without secrets to stderr; it may quote a request or a setting."""
     from opsconsole.redaction import Redaction
 
     secrets = Redaction()

@@ -1,7 +1,4 @@
-"""Opening the program of a command, its variables and the backend of its state.
-
-A directory with a cdktf.json needs no argument: its app is run. Nothing is planned here.
-"""
+"""Opening the program of a command, its variables and the backend of its state."""
 
 from __future__ import annotations
 
@@ -46,16 +43,16 @@ from opsconsole.state import (
 from opsconsole.text import plural
 
 if TYPE_CHECKING:
+    from opsconsole.reconcile.providers import Providers
     from opsconsole.v1.settings import Settings
 
 
-def stands_in(args: argparse.Namespace) -> bool:
+def is_stand_in(args: argparse.Namespace) -> bool:
     """Return whether a command stands in for `terraform`, for clients that read its output."""
     return getattr(args, "standin", False)
 
 
 def program_form(directory: Path) -> Literal["app", "files", ""]:
-    """Return the form of the program in a directory; empty if there is none."""
     if (directory / "cdktf.json").exists():
         return "app"
     if _has_files(directory):
@@ -69,23 +66,18 @@ def _find_program(args: argparse.Namespace) -> tuple[Path, Literal["app", "files
     if args.dir is not None:
         return args.dir, "files"
     # Like Terraform, the stand-in knows only files.
-    if stands_in(args):
+    if is_stand_in(args):
         return here, "files" if _has_files(here) else ""
     return here, program_form(here)
 
 
 def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
-    """Return the program that the command line names.
+    """Open the program that the command line names, or raise UserError.
 
-    Args:
-        run_app: Whether to run the app of a cdktf.json. Otherwise its earlier output is read, if
-            there is any.
-
-    Raises:
-        UserError: There is no program, or it cannot be read.
+    `run_app` runs the app of a cdktf.json; otherwise its earlier output is read, if any.
     """
     directory, form = _find_program(args)
-    if form == "files" or stands_in(args):
+    if form == "files" or is_stand_in(args):
         if args.stack:
             raise UserError(
                 f"--stack names a stack of an app, and the program is the files of {directory}.",
@@ -99,13 +91,7 @@ def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
 
 
 def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
-    """Return the arguments of a command without a plan, once for each of its stacks.
-
-    Without `--stack`, that is every stack of the app. The app is run if it has no output yet.
-
-    Raises:
-        UserError: The program cannot be read.
-    """
+    """Return the arguments of a command once for each stack: of `--stack`, or all of the app."""
     directory, form = _find_program(args)
     if args.stack or args.environment or form != "app":
         return [args]
@@ -114,7 +100,7 @@ def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
 
 
 def warn_of_files(directory: Path) -> None:
-    """Say on stderr that the app is used, if the directory also has the files of a program."""
+    """Warn on stderr that the app is used, if the directory also has `*.tf.json` files."""
     files = ", ".join(sorted(path.name for path in directory.glob("*.tf.json")))
     # In such a directory, `terraform` and the stand-in use the files.
     if files and (directory / "cdktf.json").exists():
@@ -125,11 +111,10 @@ def warn_of_files(directory: Path) -> None:
 
 
 def open_checked(args: argparse.Namespace) -> Program:
-    """Return the program that the command line names.
+    """Open the program that the command line names.
 
     Raises:
-        Mistakes: The program cannot be read. The error also reports the mistakes in its readable
-            part.
+        Mistakes: It cannot be read; the mistakes in its readable part are reported too.
         UserError: There is none.
     """
     try:
@@ -156,27 +141,19 @@ def is_synthesised(directory: Path) -> bool:
     return (output / "manifest.json").exists()
 
 
-def variables_of(args: argparse.Namespace, program: Program) -> dict[str, Any]:
-    """Return the values of a program's variables, from all of Terraform's sources.
-
-    Raises:
-        UserError: A variable has no value, or a value does not fit its type.
-    """
+def read_variables(args: argparse.Namespace, program: Program) -> dict[str, Any]:
+    """Return the values of a program's variables, from all of Terraform's sources."""
     return resolve_variables(
         program, directory=program.root, environment=os.environ, arguments=args.variables
     )
 
 
-def settings_of(args: argparse.Namespace) -> tuple[Settings, str]:
-    """Return the settings of a command without a plan, and a description of their source.
+def read_settings(args: argparse.Namespace) -> tuple[Settings, str]:
+    """Return the settings of a command without a plan, and words for their source.
 
     They come from the program's provider block; without a program, from the environment alone.
-
-    Raises:
-        UserError, ConfigurationError: The program cannot be read, or a setting is wrong.
     """
-    from opsconsole.reconcile.providers import Providers  # loads the client
-    from opsconsole.v1.settings import Settings
+    from opsconsole.v1.settings import Settings  # loads the client
 
     if args.environment or not has_program(args):
         if args.provider:
@@ -187,30 +164,36 @@ def settings_of(args: argparse.Namespace) -> tuple[Settings, str]:
                 "Leave --provider out for the settings of the environment.",
             )
         return Settings.from_values({}, os.environ), "the environment"
-    program = open_program(args, run_app=False)
-    evaluator = Evaluator(program, variables_of(args, program), lambda address: None)
+    providers = providers_of(args)
     key = f"{LOCAL_NAME}.{args.provider}" if args.provider else LOCAL_NAME
-    stack = f" of stack {program.stack}" if program.stack else ""
-    settings = Providers(program, evaluator, os.environ).settings(key)
-    return settings, f"provider {key}{stack}, and the environment"
+    stack = f" of stack {providers.program.stack}" if providers.program.stack else ""
+    return providers.settings(key), f"provider {key}{stack}, and the environment"
+
+
+def providers_of(args: argparse.Namespace) -> Providers:
+    """Return the providers of the program, for settings that need no state.
+
+    Raises:
+        UserError: The program cannot be read.
+    """
+    from opsconsole.reconcile.providers import Providers  # loads the client
+
+    program = open_program(args, run_app=False)
+    evaluator = Evaluator(program, read_variables(args, program), lambda address: None)
+    return Providers(program, evaluator, os.environ)
 
 
 def open_backend(
     args: argparse.Namespace, program: Program, operation: str, workspace: str | None = None
 ) -> Backend:
-    """Return the backend of a program's state.
+    """Open the backend of a program's state.
 
     Args:
-        operation: The operation of this process, to be shown to another run that waits for the
-            lock.
-        workspace: The workspace, if it is not the selected one.
-
-    Raises:
-        UserError: The backend needs a program or a library that is not installed; the backend has
-            moved; or it cannot be locked for the run, and the user has not agreed to that.
+        operation: The name of this operation, for another run that waits for the lock.
+        workspace: By default the selected one.
     """
     configured = program.backend
-    if configured is not None and stands_in(args):
+    if configured is not None and is_stand_in(args):
         # Settings from `init -backend-config` override the block, and only the note has them.
         noted = noted_backend(program.root)
         configured = noted if noted and noted.kind == configured.kind else configured
@@ -247,10 +230,10 @@ _WRITES: Final = (
 
 
 def _check_lockable(args: argparse.Namespace, backend: Backend, operation: str) -> None:
-    """Warn that a backend cannot be locked for the run; require the user's consent to a write."""
+    """Warn that a backend cannot be locked; require the user's consent to a write."""
     if operation not in (*_WRITES, "plan") or not getattr(args, "lock", True):
         return
-    why = backend.why_unlocked()
+    why = backend.unlocked_reason()
     if not why:
         return
     message = f"{why} Another run may write at the same time. What it writes is not overwritten."
@@ -268,7 +251,7 @@ def _report_wait(holder: LockInfo) -> None:
 
 
 def report_folded(session: StateSession) -> None:
-    """Say on stderr how many changes of an interrupted run were added to the state."""
+    """Report on stderr how many changes of an interrupted run the state got."""
     if session.folded:
         sys.stderr.write(
             f"Added {plural(session.folded, 'change')} of an interrupted run to the state.\n"
@@ -277,7 +260,7 @@ def report_folded(session: StateSession) -> None:
 
 
 def warn_of_recovery(session: StateSession) -> None:
-    """Warn on stderr of objects that an interrupted run made where the state holds others."""
+    """Warn on stderr of objects that an interrupted run made beside others in state."""
     sys.stderr.writelines(f"Warning: {warning}\n" for warning in session.warnings)
 
 
@@ -285,30 +268,26 @@ def program_directory(args: argparse.Namespace) -> Path:
     """Return the working directory of the program or the state that the command line names."""
     # The files here need not be read, as their directory is known.
     is_elsewhere = args.dir is not None or _find_program(args)[1] == "app"
-    program = _written_program(args) if is_elsewhere else None
+    program = _synthesised_program(args) if is_elsewhere else None
     return Path.cwd() if program is None else program.root
 
 
-def _written_program(args: argparse.Namespace) -> Program | None:
-    """Return the readable part of the program that was synthesised before, or None."""
+def _synthesised_program(args: argparse.Namespace) -> Program | None:
     return readable_part(lambda: open_program(args, run_app=False))
 
 
-def state_backend(
+def open_state_backend(
     args: argparse.Namespace, operation: str, workspace: str | None = None
 ) -> Backend:
-    """Return the backend of a state, for commands that look at no program.
+    """Open the backend of a state, for commands that need no program.
 
-    The first of these applies: `--state`, the backend of the program that was synthesised before,
-    the place that `terraform init` noted in this directory, `terraform.tfstate`.
-
-    Raises:
-        UserError: There is neither a program nor a state here.
+    In this order: `--state`, the backend of the program synthesised before, the backend noted by
+    `terraform init` in this directory, `terraform.tfstate`.
     """
     here = Path.cwd()
     if args.state is not None:
         return _open_backend_at(args, here, None, operation, workspace)
-    program = _written_program(args) if _find_program(args)[1] else None
+    program = _synthesised_program(args) if _find_program(args)[1] else None
     if program is not None:
         return open_backend(args, program, operation, workspace)
     noted = noted_backend(here)
@@ -320,15 +299,11 @@ def state_backend(
     return _open_backend_at(args, here, noted, operation, workspace)
 
 
-def shown_state(args: argparse.Namespace, operation: str) -> State:
-    """Return the state of `state_backend`, for commands that only show it.
-
-    Raises:
-        UserError: There is no state at the path that `--state` names; or see `state_backend`.
-    """
-    backend = state_backend(args, operation)
+def load_state(args: argparse.Namespace, operation: str) -> State:
+    """Return the state of `open_state_backend`, for commands that only show it."""
+    backend = open_state_backend(args, operation)
     # For `terraform output`, a state that does not exist has no outputs.
-    must_exist = args.state is not None and not (stands_in(args) and operation == "output")
+    must_exist = args.state is not None and not (is_stand_in(args) and operation == "output")
     # A crashed first run may have left only a journal.
     if must_exist and not args.state.exists() and not backend.journal.exists():
         raise UserError(f"There is no state {args.state}.", "Check the path.")

@@ -15,7 +15,7 @@ from opsconsole import drift
 from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS, NOTIFICATIONS
 from opsconsole.resources import RESOURCES
-from opsconsole.text import join_words, nanoseconds
+from opsconsole.text import join_words, parse_duration
 from opsconsole.v1.operations import reads_whole
 
 _OFF = frozenset(("", "0", "f", "false", "n", "no", "off"))
@@ -28,13 +28,9 @@ def is_switched_on(variable: str) -> bool:
 
 
 def seconds(text: str) -> float:
-    """Read a duration as Go writes it: `30s`, `1m30s`, `0`.
-
-    Raises:
-        ArgumentTypeError: The text is not a duration, or is negative.
-    """
+    """Read a duration as Go writes it: `30s`, `1m30s`, `0`."""
     try:
-        value = nanoseconds(text)
+        value = parse_duration(text)
     except ValueError as problem:
         raise argparse.ArgumentTypeError(f"{problem}; write 30s, 2m or 1h30m") from problem
     if value < 0:
@@ -62,22 +58,12 @@ def read_shard(text: str) -> Any:
 
 
 def read_port(text: str) -> int:
-    """Read a TCP port, which may be 0.
-
-    Raises:
-        ArgumentTypeError: The text is not a port.
-    """
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port; write a number from 0 to 65535")
     return int(text)
 
 
 def read_amount(text: str) -> float:
-    """Read a number that is not negative, without a unit.
-
-    Raises:
-        ArgumentTypeError: The text is not such a number.
-    """
     try:
         value = float(text)
     except ValueError:
@@ -157,7 +143,7 @@ class Option:
         more: Further arguments of `argparse`.
 
     Attributes:
-        arguments: The arguments for `argparse`; those of a flag lack the spelling.
+        arguments: The arguments for `argparse`; for a flag, without its spelling.
     """
 
     def __init__(self, text: str, *, environment: str = "", **more: Any) -> None:

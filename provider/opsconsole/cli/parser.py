@@ -1,7 +1,4 @@
-"""The parser of the command line: help in groups, both spellings of an option, near names.
-
-The parser is built from the table of commands. It does not know the meaning of options.
-"""
+"""The parser of the command line, built from the table of commands."""
 
 from __future__ import annotations
 
@@ -32,7 +29,6 @@ class _Formatter(argparse.HelpFormatter):
         groups: Iterable[argparse._MutuallyExclusiveGroup],
         prefix: str | None = None,
     ) -> None:
-        """Add the usage line, which does not repeat the options."""
         if usage is None:
             words = [
                 self._format_args(action, self._get_default_metavar_for_positional(action))
@@ -51,19 +47,19 @@ class _Formatter(argparse.HelpFormatter):
         return textwrap.wrap(text, width, break_on_hyphens=False)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        """Wrap the paragraphs of a text; a line that begins with a space stays a line."""
-        found = []
+        """Wrap paragraphs; a line that begins with a space stays a line."""
+        lines = []
         for line in text.splitlines():
             plain = line.startswith(" ") or not line
             lead = "" if plain else indent
-            found.append(
+            lines.append(
                 f"{indent}{line}".rstrip()
                 if plain
                 else textwrap.fill(
                     line, width, initial_indent=lead, subsequent_indent=lead, break_on_hyphens=False
                 )
             )
-        return "\n".join(found)
+        return "\n".join(lines)
 
 
 class _Variable(str):
@@ -92,7 +88,7 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # argparse has overloads with the same meaning
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse, and refuse a leftover word with a hint at the nearest name."""
+        """Parse, and refuse an unknown word with a hint at the nearest name."""
         if args and args[0] in self.leading_verbs:
             return self.leading_verbs[args[0]].parse_known_args(args[1:], namespace)
         spellings = self._option_string_actions
@@ -152,8 +148,7 @@ def build_parser(wanted: str | None, *, every: bool = False) -> CommandParser:
 
     Args:
         wanted: The only command whose options are added.
-        every: Add the options of all commands, for completion. Help then lists them as argparse
-            does.
+        every: Add the options of all commands, for completion.
     """
     parser = CommandParser(
         prog="opsconsole",
@@ -186,11 +181,11 @@ def build_parser(wanted: str | None, *, every: bool = False) -> CommandParser:
     for name, command in COMMANDS.items():
         added = subparsers.add_parser(name, help=command.line)
         if every or name == wanted:
-            _fill(added, command)
+            _fill_parser(added, command)
     return parser
 
 
-def _fill(parser: CommandParser, command: Command) -> None:
+def _fill_parser(parser: CommandParser, command: Command) -> None:
     """Describe a command in help, and add its options and verbs."""
     listed = "".join(f"  {code:<4} {meaning}\n" for code, meaning in sorted(command.codes.items()))
     example = textwrap.indent(command.example, "  ")
@@ -201,17 +196,17 @@ def _fill(parser: CommandParser, command: Command) -> None:
     _add_options(parser, command.options)
     parser.set_defaults(**command.fixed)
     if command.run:
-        parser.set_defaults(run=partial(_run, command.run))
+        parser.set_defaults(run=partial(_run_command, command.run))
         for name, verb in command.verbs.items():
             parser.add_argument_group("verb", f"  {name:<14} {_first_sentence(verb)}")
             parser.leading_verbs[name] = CommandParser(prog=f"{parser.prog} {name}")
-            _fill(parser.leading_verbs[name], verb)
+            _fill_parser(parser.leading_verbs[name], verb)
     elif command.verbs:
         verbs = parser.add_subparsers(
             dest="verb", metavar="VERB", title="verbs", required=True, prog=parser.prog
         )
         for name, verb in command.verbs.items():
-            _fill(verbs.add_parser(name, help=_first_sentence(verb)), verb)
+            _fill_parser(verbs.add_parser(name, help=_first_sentence(verb)), verb)
 
 
 def _first_sentence(verb: Command) -> str:
@@ -219,8 +214,7 @@ def _first_sentence(verb: Command) -> str:
     return first[0].lower() + first[1:]
 
 
-def _run(place: str, args: argparse.Namespace) -> int:
-    """Import the module of a command, and run it; return the exit code."""
+def _run_command(place: str, args: argparse.Namespace) -> int:
     module, _, function = place.partition(":")
     code: int = getattr(importlib.import_module(f"opsconsole.cli.{module}"), function)(args)
     return code

@@ -23,15 +23,14 @@ from opsconsole.text import plural
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make, show and save a plan, or one for each stack of a shard; return the exit code."""
     if getattr(args, "shard", None) is None:
-        return _plan(args, opening.open_checked(args))
+        return _plan_stack(args, opening.open_checked(args))
     _check_shard_options(args)
     output = find_output(Path.cwd())
     codes: dict[str, int] = {}
     for name in stacks_of(output):
         if args.shard.takes(name):
-            codes[name] = _plan_of_shard(args, output, name)
+            codes[name] = _plan_stack_of_shard(args, output, name)
     count = Counter(codes.values())
     sys.stdout.write(
         f"Shard {args.shard}: {plural(len(codes), 'stack')}, {count[CHANGES]} with changes,"
@@ -48,12 +47,6 @@ _FILES: Final = ("out", "html", "markdown")
 
 
 def _check_shard_options(args: argparse.Namespace) -> None:
-    """Refuse options that are for one stack only, and a program that is not an app.
-
-    Raises:
-        UserError: Such an option is given, all plans would be written to one file, or the program
-            here has no stacks.
-    """
     given = [name for name in ("stack", "dir", "state", "json") if getattr(args, name)]
     if given:
         raise UserError(
@@ -73,7 +66,7 @@ def _check_shard_options(args: argparse.Namespace) -> None:
             )
 
 
-def _plan_of_shard(args: argparse.Namespace, output: Path, name: str) -> int:
+def _plan_stack_of_shard(args: argparse.Namespace, output: Path, name: str) -> int:
     """Plan one stack; an error does not stop the planning of the other stacks."""
     stack_args = argparse.Namespace(**vars(args))
     # The line about the whole shard counts the stacks with changes by their exit codes.
@@ -85,27 +78,27 @@ def _plan_of_shard(args: argparse.Namespace, output: Path, name: str) -> int:
     sys.stdout.write(f"Stack {name}:\n\n")
     sys.stdout.flush()
     try:
-        return _plan(stack_args, load_stack(output, resources, name))
+        return _plan_stack(stack_args, load_stack(output, resources, name))
     except Stopped:
         # An interrupt ends the whole shard, not this stack alone.
         raise
     except OpsconsoleError as failure:
-        planning.show_diagnostics(args, diagnostics_of(failure))
+        planning.print_diagnostics(args, diagnostics_of(failure))
         return TRY_LATER if failure.is_temporary else FAILED
     finally:
         sys.stdout.write("\n")
 
 
-def _plan(args: argparse.Namespace, program: Program) -> int:
+def _plan_stack(args: argparse.Namespace, program: Program) -> int:
     if args.out is not None:
         check_plan_file(args.out)
     planning.check_reports(args)
-    variables = opening.variables_of(args, program)
+    variables = opening.read_variables(args, program)
     backend = opening.open_backend(args, program, "plan")
     with open_state(backend) as session, make_runner() as runner:
         opening.report_folded(session)
-        planning.check(args, program, variables, session.state)
-        stack = planning.opened_stack(args, program, variables, session)
+        planning.check_program(args, program, variables, session.state)
+        stack = planning.open_stack(args, program, variables, session)
         # The guard forbids applying, not planning.
         plan = planning.plan_program(runner, args, stack, guard=Severity.WARNING)
         _show(args, plan, stack)
@@ -121,17 +114,17 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
 
 def _show(args: argparse.Namespace, plan: Plan, stack: OpenedStack) -> None:
     planning.write_reports(args, plan, stack.program.stack)
-    if args.json and opening.stands_in(args):
+    if args.json and opening.is_stand_in(args):
         events.emit_plan(plan)
     elif args.json:
         sys.stdout.write(planning.as_json(plan, stack.program, shown_variables(stack)))
-        planning.show_diagnostics(args, plan.diagnostics)
+        planning.print_diagnostics(args, plan.diagnostics)
     else:
-        planning.show(args, plan)
+        planning.print_plan(args, plan)
 
 
 def _report_saved(args: argparse.Namespace) -> None:
-    if not opening.stands_in(args):
+    if not opening.is_stand_in(args):
         # The settings themselves may be secret.
         settings = ", with the same --backend-config" if args.backend_config else ""
         sys.stderr.write(

@@ -1,4 +1,4 @@
-"""Making a plan from the command line, and showing it: text, JSON, and files of other formats."""
+"""Making a plan from the command line, and showing it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
-from opsconsole.cli.opening import stands_in
+from opsconsole.cli.opening import is_stand_in
 from opsconsole.cli.options import FEWEST_GUARDED
-from opsconsole.cli.progress import waiting
-from opsconsole.cli.standard_streams import columns, pen_for, use_colour
+from opsconsole.cli.progress import show_spinner
+from opsconsole.cli.standard_streams import has_colour, pen_for, terminal_width
 from opsconsole.cli.table import FAILED
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic, Mistakes, Severity, are_temporary, has_error
@@ -34,16 +34,11 @@ from opsconsole.v1.settings import Settings
 
 
 def failure_code(diagnostics: Iterable[Diagnostic]) -> int:
-    """Return the exit code of a command that stopped because of these diagnostics."""
     return TRY_LATER if are_temporary(diagnostics) else FAILED
 
 
 def plan_options(args: argparse.Namespace) -> PlanOptions:
-    """Return the options of a plan.
-
-    Raises:
-        UserError: As in Terraform, some do not go together.
-    """
+    """Return the options of a plan; raise UserError if they exclude each other, as in Terraform."""
     if args.destroy and args.refresh_only:
         raise UserError(
             "--destroy and --refresh-only exclude each other.", "Leave one of them out."
@@ -65,14 +60,10 @@ def plan_options(args: argparse.Namespace) -> PlanOptions:
     )
 
 
-def opened_stack(
+def open_stack(
     args: argparse.Namespace, program: Program, variables: dict[str, object], session: StateSession
 ) -> OpenedStack:
-    """Return the stack that plan and apply of this command work on.
-
-    Raises:
-        UserError: The program has a reference to nothing, or references in a cycle.
-    """
+    """Return the stack that plan and apply work on; raise UserError for a wrong reference."""
     limit = args.parallelism
     if limit is not None and limit < 1:
         raise UserError("--parallelism must be 1 or more.")
@@ -86,7 +77,7 @@ def opened_stack(
     return OpenedStack(program, variables, session, os.environ, name, make)
 
 
-def check(
+def check_program(
     args: argparse.Namespace, program: Program, variables: dict[str, object], state: State
 ) -> None:
     """Refuse a program with mistakes before any request to a console.
@@ -121,12 +112,8 @@ def plan_program(
 
     Args:
         guard: The severity of the guard's objection, if the plan must be forced.
-
-    Raises:
-        UserError: No plan is possible with the program or the state.
-        Stopped: An interrupt came.
     """
-    with waiting("Planning…", colour=use_colour(args, sys.stderr)) as shown:
+    with show_spinner("Planning…", colour=has_colour(args, sys.stderr)) as shown:
 
         async def work(interrupts: Interrupts) -> Plan:
             def watch(providers: Providers) -> None:
@@ -144,13 +131,13 @@ def plan_program(
 
 
 def guard_objection_to(args: argparse.Namespace, plan: Plan) -> Diagnostic | None:
-    """Return why a plan must be forced, if the command line does not force it; else None."""
+    """Return why a plan must be forced, if the command line does not force it."""
     return None if args.force else guard_objection(plan, args.max_destroy, FEWEST_GUARDED)
 
 
-def show(args: argparse.Namespace, plan: Plan) -> None:
+def print_plan(args: argparse.Namespace, plan: Plan) -> None:
     """Print a plan as text, with its checksum."""
-    sys.stdout.write(plan_text.render(plan, pen_for(args), _detail_of(args, plan)))
+    sys.stdout.write(plan_text.render(plan, pen_for(args), _choose_detail(args, plan)))
     if not plan.empty and not has_error(plan.diagnostics):
         sys.stdout.write(f"\nChecksum of this plan: {checksum(plan)}\n")
     sys.stdout.flush()
@@ -162,39 +149,29 @@ _AROUND: Final = 4
 """Lines that a command writes around its plan: the checksum, a question."""
 
 
-def _detail_of(args: argparse.Namespace, plan: Plan) -> Detail:
+def _choose_detail(args: argparse.Namespace, plan: Plan) -> Detail:
     """Return how much of a plan is shown: as requested, or as much as fits."""
     if args.compact:
         return Detail.NAMES
-    is_terminal = columns() > 0
-    if args.full or not (is_terminal or stands_in(args)):
+    is_terminal = terminal_width() > 0
+    if args.full or not (is_terminal or is_stand_in(args)):
         return Detail.FULL
     rows = shutil.get_terminal_size().lines - _AROUND if is_terminal else _CLIENT_ROWS
     return plan_text.choose_detail(plan, rows)
 
 
-def show_diagnostics(args: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> None:
-    """Print diagnostics on stderr."""
+def print_diagnostics(args: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> None:
     sys.stderr.write(terminal.render_diagnostics(diagnostics, pen_for(args, sys.stderr)))
 
 
 def check_reports(args: argparse.Namespace) -> None:
-    """Refuse files for reports that cannot be written, before the plan is made.
-
-    Raises:
-        UserError: One cannot be written.
-    """
     for path in (args.html, args.markdown):
         if path is not None:
             check_report_file(path)
 
 
 def write_reports(args: argparse.Namespace, plan: Plan, title: str) -> None:
-    """Write the plan into the files that the command line names.
-
-    Raises:
-        UserError: One cannot be written.
-    """
+    """Write the plan into the report files that the command line names."""
     if args.html is None and args.markdown is None:
         return
     from opsconsole.reports.plan_view import make_view
@@ -214,11 +191,12 @@ def as_json(plan: Plan, program: Program, variables: Mapping[str, Any]) -> str:
     """Return the plan of a program in Terraform's JSON format.
 
     Args:
-        variables: The values of the program's variables that may be written to a file.
+        variables: The values that may be written to a file.
     """
     from opsconsole.reports import plan_json
 
     document = plan_json.document(
         plan, timestamp=timestamp(utc_now()), program=program, variables=variables
     )
-    return json.dumps(document, separators=(",", ":")) + "\n"
+    # A fraction in the program is a Fraction, which JSON does not know.
+    return json.dumps(document, separators=(",", ":"), default=float) + "\n"

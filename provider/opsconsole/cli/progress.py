@@ -1,7 +1,6 @@
 """The progress of a plan and of an apply for people, as lines or on a terminal.
 
-The bar is in `progress_bar`. rich is imported only if stderr is a terminal, because it takes a
-twelfth of a run's start time.
+rich is imported only if stderr is a terminal: it takes a twelfth of a run's start time.
 """
 
 from __future__ import annotations
@@ -13,11 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from opsconsole.cli.events import (
-    ApplyMessages,
-    describe_rate_limit_wait,
-    is_address_change_only,
-)
+from opsconsole.cli.events import ApplyMessages, describe_rate_limit_wait, is_address_change_only
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reports.messages import Hook
@@ -47,20 +42,19 @@ class Lines(ApplyMessages):
             super().begin_step(step)
 
     def end_step(self, step: Step, outcome: Outcome, seconds: float) -> None:
-        """Write the end of a step."""
         change = step.change
         if change.cascade and step.kind is StepKind.DELETE:
-            self._say(f"{change.address}: Archived with {change.cascade}")
+            self._send_text(f"{change.address}: Archived with {change.cascade}")
         elif is_address_change_only(step):
-            self._say(f"{change.address}: Moved from {change.previous_address}")
+            self._send_text(f"{change.address}: Moved from {change.previous_address}")
         else:
             super().end_step(step, outcome, seconds)
 
-    def _tell(self, hook: Hook) -> None:
+    def _send_hook(self, hook: Hook) -> None:
         # Only the text is shown. Making whole messages would take a twentieth of an apply.
         self._write(hook.text)
 
-    def _say(self, text: str) -> None:
+    def _send_text(self, text: str) -> None:
         self._write(text)
 
 
@@ -100,7 +94,7 @@ def show_progress(title: str, *, colour: bool) -> Iterator[Lines]:
 
 
 class Spinner:
-    """A spinner on stderr while a plan is made, with the number of requests so far.
+    """A spinner on stderr while a plan is made.
 
     Attributes:
         count: Returns how many requests were sent.
@@ -126,7 +120,7 @@ class Spinner:
 
 
 @contextmanager
-def waiting(text: str, *, colour: bool) -> Iterator[Spinner]:
+def show_spinner(text: str, *, colour: bool) -> Iterator[Spinner]:
     """Show a spinner while something is under way, if stderr is a terminal."""
     shown = Spinner(text)
     if not sys.stderr.isatty():

@@ -33,9 +33,7 @@ class RateColumn(ProgressColumn):
         return Text(f"{rate} · {left} left", style="cyan")
 
 
-class _Held(ProgressColumn):
-    """How long the console's limit on requests holds the run back."""
-
+class _RateLimitColumn(ProgressColumn):
     def __init__(self, bar: Bar) -> None:
         super().__init__()
         self._bar = bar
@@ -61,7 +59,7 @@ class Bar(Lines):
             TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
             RateColumn(),
             TextColumn("{task.fields[failed]}"),
-            _Held(self),
+            _RateLimitColumn(self),
             console=console,
             transient=True,
             speed_estimate_period=_WINDOW,
@@ -69,7 +67,6 @@ class Bar(Lines):
         self._task = self._progress.add_task(title, total=None, start=False, failed="")
 
     def begin(self, steps: int) -> None:
-        """Show the bar."""
         self._few = steps <= FEW
         if steps:
             self._progress.update(self._task, total=steps)
@@ -99,7 +96,6 @@ class Bar(Lines):
             super().tick()
 
     def close(self) -> None:
-        """Take the bar away."""
         self._progress.stop()
 
     def _count(self, *, failed: bool) -> None:

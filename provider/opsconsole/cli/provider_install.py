@@ -64,7 +64,6 @@ _MACHINES = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """Install, and print what else is needed; return the exit code."""
     folder = args.plugin_dir or default_folder()
     launchers = install(folder)
     print(f"Installed {SOURCE} {__version__}:")
@@ -75,7 +74,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def default_folder() -> Path:
-    """Return the folder of plugins in Terraform's own configuration folder."""
     home = os.environ.get("HOME")
     return (Path(home) if home else Path.home()) / ".terraform.d" / "plugins"
 
@@ -128,19 +126,17 @@ def settings_file() -> Path | None:
 def install(folder: Path, python: str = sys.executable) -> list[Path]:
     """Write the launchers of this version into the mirror `folder`; return their paths.
 
-    A file whose text is already the same is not written again.
-
     Raises:
         UserError: The platform has no Terraform that could run it, `python` cannot import the
             provider, or the folder cannot be written.
     """
     _check_import(python)
-    found = launchers(folder)
+    paths = launchers(folder)
     text = _LAUNCHER.format(
         source=SOURCE, version=__version__, flags=_PYTHON_FLAGS, command=_COMMAND
     )
     try:
-        for launcher in found:
+        for launcher in paths:
             package = launcher.parent
             _write(launcher, text, 0o755)
             _write(package.with_name(f"{package.name}.python"), f"{python}\n", 0o644)
@@ -150,15 +146,11 @@ def install(folder: Path, python: str = sys.executable) -> list[Path]:
             f"{folder} cannot be written: {cause.strerror or cause}.",
             "Name another folder with --plugin-dir.",
         ) from cause
-    return found
+    return paths
 
 
 def launchers(folder: Path) -> list[Path]:
-    """Return the paths of this version's launchers in the mirror `folder`, once installed.
-
-    Raises:
-        UserError: The platform has no Terraform that could run them.
-    """
+    """Return the paths of this version's launchers in the mirror `folder`, once installed."""
     # A source without a host means the registry of Terraform or that of OpenTofu.
     return [
         folder.absolute() / host / SOURCE / __version__ / system / f"{_COMMAND}_v{__version__}"
@@ -168,13 +160,7 @@ def launchers(folder: Path) -> list[Path]:
 
 
 def platforms(system: str = "", machine: str = "") -> list[str]:
-    """Return this machine's platforms in Terraform's words, such as `linux_amd64`.
-
-    Macs have two.
-
-    Raises:
-        UserError: The provider does not run on this system.
-    """
+    """Return Terraform's words for this machine, such as `linux_amd64`; Macs have two."""
     system = system or platform.system()
     machine = machine or platform.machine()
     if system not in _SYSTEMS:
@@ -207,9 +193,9 @@ provider_installation {{
 def _check_import(python: str) -> None:
     command = [python, *_PYTHON_FLAGS.split(), "-c", _IMPORTS]
     try:
-        seen = subprocess.run(command, capture_output=True, text=True, cwd="/")
-        said = seen.stderr.strip().splitlines() or [f"it exits with {seen.returncode}"]
-        problem = said[-1] if seen.returncode else ""
+        finished = subprocess.run(command, capture_output=True, text=True, cwd="/")
+        lines = finished.stderr.strip().splitlines() or [f"it exits with {finished.returncode}"]
+        problem = lines[-1] if finished.returncode else ""
     except OSError as cause:
         problem = str(cause)
     if problem:

@@ -11,13 +11,12 @@ from opsconsole.cli.standard_streams import pen_for
 from opsconsole.errors import UserError
 from opsconsole.reports import state_formats, terminal
 from opsconsole.reports.value_diff import lines_of_value
-from opsconsole.state import StateOutput
+from opsconsole.state import StateOutput, decode
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show a plan or the state; return the exit code."""
     if args.planfile is None:
-        state = opening.shown_state(args, "show")
+        state = opening.load_state(args, "show")
         if args.json:
             sys.stdout.write(state_formats.render_json(state))
         else:
@@ -30,19 +29,19 @@ def run(args: argparse.Namespace) -> int:
     saved = read_plan(args.planfile)
     planning.write_reports(args, saved.plan, saved.stack)
     if args.json:
-        sys.stdout.write(planning.as_json(saved.plan, program_of(saved), saved.variables))
+        variables = decode(saved.variables)
+        sys.stdout.write(planning.as_json(saved.plan, program_of(saved), variables))
     else:
-        planning.show(args, saved.plan)
+        planning.print_plan(args, saved.plan)
     return 0
 
 
 def run_output(args: argparse.Namespace) -> int:
-    """Print outputs; return the exit code."""
-    outputs = opening.shown_state(args, "output").outputs
+    outputs = opening.load_state(args, "output").outputs
     if args.raw and (args.name is None or args.json):
         raise UserError("--raw takes the name of one output, and no --json.")
     if args.name is not None:
-        sys.stdout.write(_one(args, outputs))
+        sys.stdout.write(_output_text(args, outputs))
     elif args.json:
         sys.stdout.write(json.dumps(state_formats.outputs_json(outputs), indent=2) + "\n")
     elif outputs:
@@ -53,7 +52,7 @@ def run_output(args: argparse.Namespace) -> int:
     return 0
 
 
-def _one(args: argparse.Namespace, outputs: dict[str, StateOutput]) -> str:
+def _output_text(args: argparse.Namespace, outputs: dict[str, StateOutput]) -> str:
     output = outputs.get(args.name)
     if output is None:
         known = ", ".join(outputs) or "none"

@@ -1,8 +1,7 @@
 """Standard streams that may be closed, or fail while a command runs, without harm to its work.
 
-A reader may go away (`| head`, Ctrl-C in a pipe to `tee`), or the disk of a log may be full. Output
-that cannot be written is dropped. The command is told, and ends its work cleanly. The module
-also decides on colour and on the width of output.
+A reader may go away (`| head`, Ctrl-C in a pipe to `tee`), or the disk of a log may be full.
+Output that cannot be written is dropped, and the command ends its work cleanly.
 """
 
 from __future__ import annotations
@@ -23,21 +22,18 @@ _GONE = frozenset((errno.EIO, errno.EPIPE))
 
 
 class OutputStream(io.FileIO):
-    """A file descriptor that drops what cannot be written, and remembers why.
+    """A file descriptor that drops output which cannot be written, and keeps the error.
+
+    Args:
+        drawn_on: Whether it may be a terminal.
+        ends_work: Whether a command stops, and fails, if nobody can read its output.
 
     Attributes:
         problem: The error of the first write that failed.
         on_failure: A function to call at that moment, if set.
-        ends_work: Whether a command stops, and fails, after such a failure.
     """
 
     def __init__(self, descriptor: int, *, drawn_on: bool = True, ends_work: bool = False) -> None:
-        """Write to a file descriptor.
-
-        Args:
-            drawn_on: Whether it may be a terminal.
-            ends_work: Whether a command stops if nobody can read its output.
-        """
         super().__init__(descriptor, "w", closefd=False)
         self.ends_work = ends_work
         self.problem: OSError | None = None
@@ -45,7 +41,6 @@ class OutputStream(io.FileIO):
         self._drawn_on = drawn_on
 
     def write(self, data: Any) -> int:
-        """Write, or drop what cannot be written."""
         if self.problem is None:
             try:
                 return super().write(data)
@@ -63,7 +58,6 @@ class OutputStream(io.FileIO):
 
     @property
     def is_unread(self) -> bool:
-        """Whether its reader has gone."""
         return self.problem is not None and self.problem.errno in _GONE
 
     @property
@@ -77,7 +71,7 @@ class OutputStream(io.FileIO):
 
 
 def take_streams() -> None:
-    """Replace stdout and stderr of this process by such streams; a closed stdin is empty."""
+    """Replace stdout and stderr by such streams; a closed stdin is empty."""
     open_descriptors()
     if sys.stdin is None:
         sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
@@ -99,8 +93,8 @@ def open_descriptors() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def output() -> OutputStream | None:
-    """Flush the stdout of this process and return it, if `take_streams` put it in place."""
+def flush_output() -> OutputStream | None:
+    """Flush stdout and return it, if `take_streams` replaced it."""
     raw = _raw(sys.stdout)
     if not isinstance(raw, OutputStream):
         return None
@@ -108,33 +102,40 @@ def output() -> OutputStream | None:
     return raw
 
 
-def lost_output() -> str:
+def lost_output_reason() -> str:
     """Return why a command must stop because its output was lost; empty if it need not stop."""
-    found = output()
-    return found.failure if found is not None and found.ends_work else ""
+    stdout = flush_output()
+    return stdout.failure if stdout is not None and stdout.ends_work else ""
 
 
 def write_or_stderr(text: str) -> None:
     """Write text that must not be lost to stdout, or to stderr if stdout fails."""
     sys.stdout.write(text)
-    if lost_output():
+    if lost_output_reason():
         sys.stderr.write(text)
 
 
-def use_colour(args: argparse.Namespace, stream: TextIO | None = None) -> bool:
+def ask(question: str) -> str:
+    """Print a question without a line end, and return the answer."""
+    sys.stdout.write(question)
+    # Without a line end, it would stay in the buffer.
+    sys.stdout.flush()
+    return sys.stdin.readline().strip()
+
+
+def has_colour(args: argparse.Namespace, stream: TextIO | None = None) -> bool:
     """Return whether to print in colour to a stream, stdout by default."""
     is_terminal = (stream or sys.stdout).isatty()
     return is_terminal and not args.no_color and not os.environ.get("NO_COLOR")
 
 
 def pen_for(args: argparse.Namespace, stream: TextIO | None = None) -> Pen:
-    """Return the pen for text on a stream, stdout by default."""
     from opsconsole.text import Pen
 
-    return Pen(use_colour(args, stream), columns(stream))
+    return Pen(has_colour(args, stream), terminal_width(stream))
 
 
-def columns(stream: TextIO | None = None) -> int:
+def terminal_width(stream: TextIO | None = None) -> int:
     """Return the width of a stream's terminal, by default of stdout; 0 without a terminal."""
     import shutil  # the stand-in's `version` needs none of it
 
@@ -142,7 +143,6 @@ def columns(stream: TextIO | None = None) -> int:
 
 
 def text_stream(raw: OutputStream, like: Any = None) -> io.TextIOWrapper:
-    """Return a UTF-8 text stream on an output, with the buffering of another stream."""
     unbuffered = isinstance(getattr(like, "buffer", None), io.FileIO)
     return io.TextIOWrapper(
         # With PYTHONUNBUFFERED Python puts nothing in between either.
@@ -151,7 +151,7 @@ def text_stream(raw: OutputStream, like: Any = None) -> io.TextIOWrapper:
         # an encoding lacks would end a run.
         "utf-8",
         "backslashreplace",
-        # Python's own stderr is line buffered even where it is no terminal.
+        # Python's own stderr is line buffered even without a terminal.
         line_buffering=raw.isatty() or raw.fileno() == 2,
         write_through=unbuffered,
     )

@@ -1,7 +1,6 @@
 """`opsconsole state`, `import` and `force-unlock`: show state and edit it by hand.
 
-Modules that call the console are imported only where needed, because most verbs only read or edit
-state.
+Modules that call the console are imported on demand: most verbs need only the state.
 """
 
 from __future__ import annotations
@@ -14,23 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from opsconsole.cli import opening
-from opsconsole.cli.standard_streams import pen_for
+from opsconsole.cli.standard_streams import ask, pen_for
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.named_files import read_named
-from opsconsole.state import (
-    Address,
-    State,
-    StateSession,
-    deposed_name,
-    open_state,
-)
-from opsconsole.text import near_address, plural
+from opsconsole.state import Address, State, StateSession, deposed_name, open_state
+from opsconsole.text import plural, suggest_address
 
 
 def list_addresses(args: argparse.Namespace) -> int:
-    state = opening.shown_state(args, "state list")
+    state = opening.load_state(args, "state list")
     addresses = (
         match_addresses(state, args.addresses) if args.addresses else list(state.addresses())
     )
@@ -41,7 +34,7 @@ def list_addresses(args: argparse.Namespace) -> int:
 def show(args: argparse.Namespace) -> int:
     from opsconsole.reports import state_formats
 
-    state = opening.shown_state(args, "state show")
+    state = opening.load_state(args, "state show")
     address = Address.parse(args.address)
     if address not in state:
         if deposed := state.deposed_keys(address):
@@ -50,7 +43,7 @@ def show(args: argparse.Namespace) -> int:
                 f"{address} has no current object, only {names}.",
                 "`opsconsole show` prints deposed objects too.",
             )
-        raise UserError(f"{address} is not in the state.", _near(state, args.address))
+        raise UserError(f"{address} is not in the state.", _nearest_address(state, args.address))
     sys.stdout.write(state_formats.instance(state, address, pen_for(args)))
     return 0
 
@@ -58,7 +51,7 @@ def show(args: argparse.Namespace) -> int:
 def remove(args: argparse.Namespace) -> int:
     verb = "Would remove" if args.dry_run else "Removed"
     lines = []
-    with open_state(opening.state_backend(args, "state rm")) as session:
+    with open_state(opening.open_state_backend(args, "state rm")) as session:
         opening.report_folded(session)
         addresses = match_addresses(session.state, args.addresses)
         for address in addresses:
@@ -91,15 +84,17 @@ def _is_unsettled(state: State, address: Address) -> bool:
 
 
 def move(args: argparse.Namespace) -> int:
-    with open_state(opening.state_backend(args, "state mv")) as session:
+    with open_state(opening.open_state_backend(args, "state mv")) as session:
         opening.report_folded(session)
-        pairs = _pairs(session.state, args.source, Address.parse(args.target))
-        # All are checked first, so that a refusal moves none.
-        taken = {*session.state.addresses()}
-        for old, new in pairs:
-            if new in taken:
+        target = Address.parse(args.target)
+        pairs = _pairs(session.state, args.source, target)
+        # All are checked first, so that a refusal moves none. As in Terraform, a whole resource
+        # joins no other.
+        new_addresses, whole = {new for _, new in pairs}, len(pairs) > 1
+        for taken in session.state.addresses():
+            if taken in new_addresses or (whole and taken.resource == target):
                 raise UserError(
-                    f"{new} is in the state already, so {old} cannot move there.",
+                    f"{taken} is in the state already, so {args.source} cannot move there.",
                     "Nothing was moved.",
                 )
         if not args.dry_run:
@@ -133,7 +128,7 @@ def _pairs(state: State, source: str, target: Address) -> list[tuple[Address, Ad
 
 
 def pull(args: argparse.Namespace) -> int:
-    state = opening.shown_state(args, "state pull")
+    state = opening.load_state(args, "state pull")
     if not state.empty or state.serial:
         sys.stdout.write(state.to_bytes().decode())
     return 0
@@ -146,13 +141,13 @@ def push(args: argparse.Namespace) -> int:
     except OSError as error:
         raise UserError(f"{args.file}: {error.strerror}.", "Check the path.") from error
     if not data.strip():
-        # It would parse as a new state, which --force puts in the place of what is there.
+        # It would parse as a new state, with which --force replaces the stored one.
         raise UserError(
             "The input holds no state." if args.file == "-" else f"{args.file} holds no state.",
             "Nothing was changed.",
         )
     pushed = State.parse(data, args.file)
-    with open_state(opening.state_backend(args, "state push")) as session:
+    with open_state(opening.open_state_backend(args, "state push")) as session:
         opening.warn_of_recovery(session)
         changes = session.name_lost_changes(pushed)
         if changes and not args.force:
@@ -202,11 +197,11 @@ def _check_succession(stored: State, pushed: State) -> None:
 
 
 def fold(args: argparse.Namespace) -> int:
-    with open_state(opening.state_backend(args, "state fold")) as session:
+    with open_state(opening.open_state_backend(args, "state fold")) as session:
         opening.warn_of_recovery(session)
         folded = session.folded
-        diagnostics = _settle(args, session) if session.open_intents else []
-        left = list(session.open_intents)
+        diagnostics = _settle_intents(args, session) if session.open_intents else []
+        unsettled = list(session.open_intents)
     if folded:
         sys.stdout.write(f"Added {plural(folded, 'change')} of the interrupted run to the state.\n")
     else:
@@ -214,17 +209,17 @@ def fold(args: argparse.Namespace) -> int:
     if diagnostics:
         from opsconsole.cli import planning
 
-        planning.show_diagnostics(args, diagnostics)
-    if left:
+        planning.print_diagnostics(args, diagnostics)
+    if unsettled:
         sys.stdout.write(
-            f"It is not known yet whether {plural(len(left), 'write')} took place:\n"
-            + "".join(f"  {call.address}\n" for call in left)
+            f"It is not known yet whether {plural(len(unsettled), 'write')} took place:\n"
+            + "".join(f"  {call.address}\n" for call in unsettled)
             + "`opsconsole plan` asks the console which of them did.\n"
         )
     return 0
 
 
-def _settle(args: argparse.Namespace, session: StateSession) -> Sequence[Diagnostic]:
+def _settle_intents(args: argparse.Namespace, session: StateSession) -> Sequence[Diagnostic]:
     """Settle open intents by asking the console, if there is a program."""
     from opsconsole.cli import planning
     from opsconsole.cli.interrupts import make_runner, run_stoppable
@@ -234,8 +229,8 @@ def _settle(args: argparse.Namespace, session: StateSession) -> Sequence[Diagnos
         return ()
     try:
         program = opening.open_program(args, run_app=False)
-        variables = opening.variables_of(args, program)
-        stack = planning.opened_stack(args, program, variables, session)
+        variables = opening.read_variables(args, program)
+        stack = planning.open_stack(args, program, variables, session)
         with make_runner() as runner:
             return run_stoppable(runner, lambda interrupts: settle_all(stack, interrupts.on_stop))
     except Stopped:
@@ -246,23 +241,18 @@ def _settle(args: argparse.Namespace, session: StateSession) -> Sequence[Diagnos
 
 
 def match_addresses(state: State, texts: Sequence[str]) -> list[Address]:
-    """Return the instances that addresses name: single ones, or all of a resource or module.
-
-    Raises:
-        UserError: An address names nothing in state.
-    """
+    """Return the instances that addresses name: single ones, or all of a resource or module."""
     matches: dict[Address, None] = {}
     for text in texts:
         wanted = [item for item in state.addresses() if _is_named(item, text)]
         if not wanted:
-            raise UserError(f"{text} names nothing in the state.", _near(state, text))
+            raise UserError(f"{text} names nothing in the state.", _nearest_address(state, text))
         matches.update(dict.fromkeys(wanted))
     return list(matches)
 
 
-def _near(state: State, text: str) -> str:
-    """Return a remedy for an address that names nothing: the address that was probably meant."""
-    near = near_address(text, map(str, state.addresses()))
+def _nearest_address(state: State, text: str) -> str:
+    near = suggest_address(text, map(str, state.addresses()))
     return near or "`opsconsole state list` prints what is there."
 
 
@@ -275,24 +265,23 @@ def _is_named(address: Address, text: str) -> bool:
 
 
 def import_object(args: argparse.Namespace) -> int:
-    """Import one object; return the exit code."""
     from opsconsole.cli import planning
     from opsconsole.cli.interrupts import make_runner, run_stoppable
     from opsconsole.reconcile.imports import import_instance
 
     address = Address.parse(args.address)
     program = opening.open_program(args)
-    variables = opening.variables_of(args, program)
+    variables = opening.read_variables(args, program)
     backend = opening.open_backend(args, program, "import")
     with open_state(backend) as session, make_runner() as runner:
         opening.report_folded(session)
         session.begin()
-        stack = planning.opened_stack(args, program, variables, session)
+        stack = planning.open_stack(args, program, variables, session)
         diagnostics = run_stoppable(
             runner,
             lambda interrupts: import_instance(stack, address, args.id, interrupts.on_stop),
         )
-    planning.show_diagnostics(args, diagnostics)
+    planning.print_diagnostics(args, diagnostics)
     if has_error(diagnostics):
         return planning.failure_code(diagnostics)
     sys.stdout.write(f"Imported {args.id} as {address}.\n")
@@ -300,21 +289,15 @@ def import_object(args: argparse.Namespace) -> int:
 
 
 def force_unlock(args: argparse.Namespace) -> int:
-    """Release the lock; return the exit code."""
-    backend = opening.state_backend(args, "force-unlock")
+    backend = opening.open_state_backend(args, "force-unlock")
     backend.check_force_unlock(args.id)
-    if not args.force and not _ask_for_release(backend.name):
+    question = (
+        f"Release the lock of {backend.name}? No other run may be in progress.\n"
+        "Only 'yes' is taken as approval: "
+    )
+    if not args.force and ask(question) != "yes":
         sys.stdout.write("Nothing was released.\n")
         return 1
     backend.force_unlock(args.id)
     sys.stdout.write(f"The state {backend.name} is not locked any more.\n")
     return 0
-
-
-def _ask_for_release(name: str) -> bool:
-    sys.stdout.write(
-        f"Release the lock of {name}? No other run may be in progress.\n"
-        "Only 'yes' is taken as approval: "
-    )
-    sys.stdout.flush()
-    return sys.stdin.readline().strip() == "yes"

@@ -61,14 +61,13 @@ class Command:
 
     Args:
         run: `MODULE:FUNCTION` below `opsconsole.cli`; empty if the command needs a verb.
-        description: What the command does. The first sentence for a verb is its line in the list of
-            verbs.
+        description: Its text in help. For a verb, the first sentence is its line in the list.
         example: One command line or more.
-        line: What it does, in the list of commands.
+        line: Its line in the list of commands.
         codes: Exit codes whose meaning differs from `USUAL`.
         fixed: Values of options that the command does not have.
-        prints_only: Whether it does nothing but print what is there. Its exit code then does not
-            depend on how much a reader takes (`| head`).
+        prints_only: Whether it only prints. Its exit code then does not depend on how much a
+            reader takes (`| head`).
         verbs: Its verbs. If there is also a `run`, a word is a verb only in first place. After
             `--`, or as `./NAME`, the word is an operand.
     """

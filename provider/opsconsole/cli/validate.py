@@ -14,12 +14,7 @@ from opsconsole.cli import opening, planning
 from opsconsole.cli.table import FAILED
 from opsconsole.diagnostics import Diagnostic, diagnostics_of, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped
-from opsconsole.language import (
-    Evaluator,
-    OnlyTerraform,
-    example_values,
-    find_mistakes,
-)
+from opsconsole.language import Evaluator, OnlyTerraform, example_values, find_mistakes
 from opsconsole.reports.json_values import diagnostic_json
 from opsconsole.v1.settings import ENVIRONMENT, Settings
 from opsconsole.values import holds_unknown
@@ -30,19 +25,18 @@ _STAND_INS = {"base_url": "https://console.invalid", "api_key": "svc_ak_validate
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check the program; return the exit code."""
-    diagnostics = list(_problems(args))
+    diagnostics = list(_find_problems(args))
     if args.json:
-        sys.stdout.write(json.dumps(_document(diagnostics), indent=2) + "\n")
+        sys.stdout.write(json.dumps(_result_json(diagnostics), indent=2) + "\n")
     else:
-        planning.show_diagnostics(args, diagnostics)
+        planning.print_diagnostics(args, diagnostics)
         if not has_error(diagnostics):
             remark = ", with the warnings above" if diagnostics else ""
             sys.stdout.write(f"Success! The configuration is valid{remark}.\n")
     return FAILED if has_error(diagnostics) else 0
 
 
-def _problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
+def _find_problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
     try:
         program = opening.open_checked(args)
     except Stopped:
@@ -56,17 +50,16 @@ def _problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
     try:
         yield from find_mistakes(program, variables)
     except OnlyTerraform as refusal:
-        if opening.stands_in(args):
+        if opening.is_stand_in(args):
             raise
         yield from diagnostics_of(refusal)
         return
     evaluator = Evaluator(program, variables, lambda address: None, checking=True)
     for key in program.providers:
-        yield from _of_provider(key, evaluator)
+        yield from _check_provider(key, evaluator)
 
 
-def _of_provider(key: str, evaluator: Evaluator) -> Iterator[Diagnostic]:
-    """Check the known settings of a provider block."""
+def _check_provider(key: str, evaluator: Evaluator) -> Iterator[Diagnostic]:
     try:
         values = evaluator.provider_config(key).values
     except OpsconsoleError:
@@ -85,7 +78,7 @@ def _of_provider(key: str, evaluator: Evaluator) -> Iterator[Diagnostic]:
             yield replace(item, summary=f"provider {key}: {item.summary}")
 
 
-def _document(diagnostics: list[Diagnostic]) -> dict[str, Any]:
+def _result_json(diagnostics: list[Diagnostic]) -> dict[str, Any]:
     errors = sum(item.is_error for item in diagnostics)
     return {
         "format_version": _FORMAT,

@@ -26,7 +26,7 @@ _ANY = "any"
 def list_workspaces(args: argparse.Namespace) -> int:
     place = opening.program_directory(args)
     selected = workspace_of(place)
-    names = {*_names(args), selected} - {DEFAULT_WORKSPACE}
+    names = {*_workspaces(args), selected} - {DEFAULT_WORKSPACE}
     for name in (DEFAULT_WORKSPACE, *sorted(names)):
         sys.stdout.write(f"{'*' if name == selected else ' '} {name}\n")
     return 0
@@ -39,25 +39,25 @@ def show(args: argparse.Namespace) -> int:
 
 def create(args: argparse.Namespace) -> int:
     name, place = _check_name(args.name), opening.program_directory(args)
-    if name in _names(args):
+    if name in _workspaces(args):
         raise UserError(f'There is a workspace "{name}" already.', "Select it.")
-    backend = opening.state_backend(args, "workspace new", workspace=name)
+    backend = opening.open_state_backend(args, "workspace new", workspace=name)
     with open_state(backend) as session:
         # The empty state makes the workspace appear in the list.
         session.state.raise_serial()
         backend.write(session.state.to_bytes())
-    _note(place, name)
+    _write_selection(place, name)
     sys.stdout.write(f'Made and selected the workspace "{name}".\n')
     return 0
 
 
 def select(args: argparse.Namespace) -> int:
     name, place = _check_name(args.name), opening.program_directory(args)
-    if name not in _names(args):
+    if name not in _workspaces(args):
         raise UserError(
             f'There is no workspace "{name}".', f"`opsconsole workspace new {name}` makes it."
         )
-    _note(place, name)
+    _write_selection(place, name)
     sys.stdout.write(f'Selected the workspace "{name}".\n')
     return 0
 
@@ -68,18 +68,18 @@ def delete(args: argparse.Namespace) -> int:
         raise UserError("The workspace default cannot be deleted.")
     if name == workspace_of(place):
         raise UserError(f'The workspace "{name}" is selected.', "Select another one first.")
-    if name not in _names(args):
+    if name not in _workspaces(args):
         raise UserError(f'There is no workspace "{name}".')
-    backend = opening.state_backend(args, "workspace delete", workspace=name)
+    backend = opening.open_state_backend(args, "workspace delete", workspace=name)
     # As in Terraform, the lock also covers the look into the state, which a run may be filling.
     backend.open()
     try:
         # As in Terraform, data sources and outputs are nothing to keep a state for.
         modes = [address.mode for address, _ in read_state(backend).objects()]
-        held = modes.count("managed")
-        if held and not args.force:
+        count = modes.count("managed")
+        if count and not args.force:
             raise UserError(
-                f'The workspace "{name}" holds {plural(held, "object")}.',
+                f'The workspace "{name}" holds {plural(count, "object")}.',
                 "Destroy them first; --force forgets them, and the console keeps them.",
             )
         backend.delete()
@@ -89,9 +89,8 @@ def delete(args: argparse.Namespace) -> int:
     return 0
 
 
-def _names(args: argparse.Namespace) -> list[str]:
-    """Return all workspaces, `default` first."""
-    return opening.state_backend(args, "workspace list", workspace=_ANY).workspaces()
+def _workspaces(args: argparse.Namespace) -> list[str]:
+    return opening.open_state_backend(args, "workspace list", workspace=_ANY).workspaces()
 
 
 def _check_name(name: str) -> str:
@@ -101,7 +100,7 @@ def _check_name(name: str) -> str:
     return name
 
 
-def _note(place: Path, name: str) -> None:
+def _write_selection(place: Path, name: str) -> None:
     notes = data_directory(place)
     notes.mkdir(parents=True, exist_ok=True)
     (notes / "environment").write_text(name)

@@ -1,7 +1,4 @@
-"""Writing found drift into the baseline: which entries accept it, and adding them to the file.
-
-The rest of the file stays as it is, comments and line ends included.
-"""
+"""Adds found drift to the baseline file; the rest of it stays, comments and line ends included."""
 
 from __future__ import annotations
 
@@ -14,14 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from opsconsole.drift.baseline import (
-    MAX_BYTES,
-    VERSION,
-    Entry,
-    fits,
-    parse_baseline,
-    read_baseline,
-)
+from opsconsole.drift.baseline import MAX_BYTES, VERSION, Entry, fits, parse_baseline, read_baseline
 from opsconsole.drift.model import Bucket, DriftReport, Finding
 from opsconsole.errors import UserError
 from opsconsole.named_files import write_whole
@@ -31,13 +21,7 @@ _LINE_END: Final = re.compile(r"\r\n?|\n")
 
 
 def select_findings(report: DriftReport, addresses: Sequence[str]) -> list[Finding]:
-    """Return the drifted findings that addresses name: instances, resources, modules, patterns.
-
-    Without an address, return all drift.
-
-    Raises:
-        UserError: An address names no drift.
-    """
+    """Return the drift that addresses name: instances, resources, modules, patterns; else all."""
     drifted = report.drifted_findings
     if not addresses:
         return list(drifted)
@@ -64,11 +48,9 @@ def entries_for(
 ) -> list[Entry]:
     """Return entries that accept findings, as narrowly as possible: by attribute or by bucket.
 
-    Differences that the baseline accepts already are left out.
-
     Args:
         name_stacks: Whether the entries name the stack, because several stacks may share addresses.
-            The id of an unmanaged object is unique, and its stack in a report may change.
+            An unmanaged object's id is unique, and its stack in a report may change.
     """
     entries: list[Entry] = []
     for finding in findings:
@@ -83,11 +65,10 @@ def entries_for(
 
 
 def add_entries(path: Path, entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """Add entries to a baseline file, creating the file if needed; return the whole baseline.
+    """Add entries to a baseline file, creating it if needed; return the whole baseline.
 
     Raises:
-        UserError: The file is not a baseline, cannot be written, or its list is in a form to which
-            nothing can be added.
+        UserError: The file is not a baseline, cannot be written, or has no place for entries.
     """
     before = read_baseline(path) if path.exists() else ()
     after = (*before, *entries)
@@ -101,8 +82,8 @@ def add_entries(path: Path, entries: Sequence[Entry]) -> tuple[Entry, ...]:
                 f"{MAX_BYTES:,} bytes.",
                 "Remove entries that are not needed any more.",
             )
-        if not _holds(path, text, after):
-            raise _not_added(path, entries)
+        if not _is_baseline_of(path, text, after):
+            raise _refuse_addition(path, entries)
         write_whole(path, text)
     except UnicodeDecodeError as problem:
         # YAML may be UTF-16 as well.
@@ -118,8 +99,7 @@ def add_entries(path: Path, entries: Sequence[Entry]) -> tuple[Entry, ...]:
     return after
 
 
-def _holds(path: Path, text: str, entries: tuple[Entry, ...]) -> bool:
-    """Return whether a text is a baseline of exactly these entries."""
+def _is_baseline_of(path: Path, text: str, entries: tuple[Entry, ...]) -> bool:
     # Entries are inserted at positions from the parser, which in braces is no place for them.
     try:
         return parse_baseline(text.encode(), path) == entries
@@ -135,9 +115,9 @@ def _insert_entries(path: Path, text: str, entries: Sequence[Entry]) -> str:
         document = yaml.compose(text, yaml.SafeLoader) if text.strip() else None
     except yaml.YAMLError as problem:
         # The C loader, which has read the file, allows more tabs.
-        raise _not_added(path, entries) from problem
-    found = _LINE_END.search(text)
-    line_end = found[0] if found else "\n"
+        raise _refuse_addition(path, entries) from problem
+    first_end = _LINE_END.search(text)
+    line_end = first_end[0] if first_end else "\n"
     if document is None:
         notes = f"{text.rstrip()}{line_end}" if text.strip() else ""
         start = f"version: {VERSION}{line_end}accept:{line_end}"
@@ -150,10 +130,10 @@ def _insert_entries(path: Path, text: str, entries: Sequence[Entry]) -> str:
     # A list in brackets takes no line. Behind an anchor or a tag, the column of the list is not
     # that of its entries.
     if text[accepted.start_mark.index] != "-":
-        raise _not_added(path, entries)
+        raise _refuse_addition(path, entries)
     # PyYAML ends the list after the comments that follow the list, but ends the last scalar before
     # them.
-    end = _last(accepted).end_mark.index
+    end = _last_node(accepted).end_mark.index
     # A comment may follow the last scalar on its line.
     if text[end - 1] not in "\r\n":
         last = _LINE_END.search(text, end)
@@ -163,14 +143,14 @@ def _insert_entries(path: Path, text: str, entries: Sequence[Entry]) -> str:
     return text[:end] + added + text[end:]
 
 
-def _last(node: yaml.Node) -> yaml.Node:
+def _last_node(node: yaml.Node) -> yaml.Node:
     while node.value and not isinstance(node, yaml.ScalarNode):
         last = node.value[-1]
         node = last[1] if isinstance(node, yaml.MappingNode) else last
     return node
 
 
-class _Plain(yaml.SafeDumper):
+class _DumperWithoutAliases(yaml.SafeDumper):
     """Repeats a date that entries share, without YAML aliases, because people edit the file."""
 
     def ignore_aliases(self, data: Any) -> bool:
@@ -180,7 +160,7 @@ class _Plain(yaml.SafeDumper):
 def _dump_entries(entries: Sequence[Entry], indent: int, line_end: str = "\n") -> str:
     text = yaml.dump(
         [entry.model_dump(exclude_defaults=True) for entry in entries],
-        Dumper=_Plain,
+        Dumper=_DumperWithoutAliases,
         sort_keys=False,
         allow_unicode=True,
         # PyYAML folds lines at 80 columns by default, reasons and addresses too.
@@ -189,7 +169,7 @@ def _dump_entries(entries: Sequence[Entry], indent: int, line_end: str = "\n") -
     return textwrap.indent(text, " " * indent).replace("\n", line_end)
 
 
-def _not_added(path: Path, entries: Sequence[Entry]) -> UserError:
+def _refuse_addition(path: Path, entries: Sequence[Entry]) -> UserError:
     return UserError(
         f"Nothing can be added to the baseline {path} in its present form. Add this to its "
         f"`accept` list:\n{_dump_entries(entries, 2)}",

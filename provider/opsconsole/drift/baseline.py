@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime
@@ -23,9 +23,10 @@ from pydantic import (
     model_validator,
 )
 
-from opsconsole.document_models import STRICT, Whole, what_is_wrong
+from opsconsole.document_models import STRICT, Whole, describe_errors
 from opsconsole.drift.model import BaselineProblem, Bucket, Difference, Finding
 from opsconsole.errors import UserError
+from opsconsole.resources import RESOURCES, resource_of_id
 
 VERSION: Final = 1
 UNUSED: Final = "unused: there is no such drift"
@@ -46,8 +47,7 @@ def _check_bucket(value: str) -> str:
     return value
 
 
-def _day(value: Any) -> date:
-    """Return a day, from a date or a text in quotes."""
+def _read_day(value: Any) -> date:
     if isinstance(value, str) and re.fullmatch(_DAY, value):
         # A day that does not exist stays a text, which is refused below.
         with suppress(ValueError):
@@ -58,25 +58,30 @@ def _day(value: Any) -> date:
     return value
 
 
-def _version(value: int) -> int:
+def _check_version(value: int) -> int:
     if value != VERSION:
         raise ValueError(f"should be {VERSION}")
     return value
 
 
-def _text(value: str) -> str:
+def _check_not_blank(value: str) -> str:
     if not value.strip():
         raise ValueError("should not be blank")
     return value
 
 
 _Version = Annotated[
-    int, Whole, AfterValidator(_version), WithJsonSchema({"type": "integer", "const": VERSION})
+    int,
+    Whole,
+    AfterValidator(_check_version),
+    WithJsonSchema({"type": "integer", "const": VERSION}),
 ]
-_Text = Annotated[str, AfterValidator(_text), WithJsonSchema({"type": "string", "pattern": r"\S"})]
+_Text = Annotated[
+    str, AfterValidator(_check_not_blank), WithJsonSchema({"type": "string", "pattern": r"\S"})
+]
 _DriftBucket = Annotated[str, AfterValidator(_check_bucket), WithJsonSchema({"enum": [*_BUCKETS]})]
 _DAY_SCHEMA: Final = {"type": "string", "format": "date", "pattern": f"^{_DAY}$"}
-_Day = Annotated[date, BeforeValidator(_day), WithJsonSchema(_DAY_SCHEMA)]
+_Day = Annotated[date, BeforeValidator(_read_day), WithJsonSchema(_DAY_SCHEMA)]
 
 
 class Entry(BaseModel):
@@ -131,15 +136,14 @@ class Entry(BaseModel):
         parts += [part for part in (self.attribute, self.bucket) if part]
         return ", ".join(parts)
 
-    def names(self, finding: Finding) -> bool:
-        """Return whether the entry is about this resource."""
+    def is_about(self, finding: Finding) -> bool:
         return fits(self.address, finding.address) and (
             not self.stack or fits(self.stack, finding.stack)
         )
 
     def accepts(self, finding: Finding, difference: Difference | None) -> bool:
         """Return whether the entry accepts a difference of a resource; with None, its bucket."""
-        if not self.names(finding) or self.bucket not in ("", finding.bucket.value):
+        if not self.is_about(finding) or self.bucket not in ("", finding.bucket.value):
             return False
         if not self.attribute:
             return True
@@ -169,14 +173,18 @@ def apply_baseline(
     *,
     certain: bool = True,
     listed: bool = True,
+    counted: Collection[str] = tuple(RESOURCES),
 ) -> tuple[list[Finding], tuple[BaselineProblem, ...]]:
     """Mark the accepted findings; return all findings, and the entries with problems.
 
     Args:
         today: The day of the check, UTC.
-        certain: Whether every state was read. Otherwise no entry is reported as unused.
+        certain: Whether every state was read, of all stacks. Otherwise no entry is reported as
+            unused.
         listed: Whether every list was read to its end. Otherwise no entry that accepts unmanaged
             objects is reported as unused.
+        counted: The types whose unmanaged objects count. An entry with the id of an object of
+            another type is not reported as unused.
     """
     valid = [entry for entry in entries if entry.expires >= today]
     used: set[Entry] = set()
@@ -192,7 +200,7 @@ def apply_baseline(
     for entry in entries:
         if entry.expires < today:
             problems.append(BaselineProblem(str(entry), f"expired on {entry.expires}"))
-        elif entry not in used and certain and not _may_be_in_use(entry, findings, listed):
+        elif entry not in used and certain and not _may_be_in_use(entry, findings, listed, counted):
             problems.append(BaselineProblem(str(entry), UNUSED))
     return marked, tuple(problems)
 
@@ -200,7 +208,7 @@ def apply_baseline(
 def _mark(
     finding: Finding, find_entry: Callable[[Finding, Difference | None], Entry | None]
 ) -> Finding:
-    """Return a finding, marked as accepted if every part of its drift is accepted."""
+    """Mark a finding as accepted if every part of its drift is accepted."""
     if not finding.bucket.is_drift or not finding.counted:
         return finding
     if finding.bucket is not Bucket.CHANGED:
@@ -221,14 +229,22 @@ def _mark(
     return replace(finding, reason=f"accepted: {partly}", differences=differences)
 
 
-def _may_be_in_use(entry: Entry, findings: Iterable[Finding], listed: bool) -> bool:
-    """Return whether an entry may be in use because its objects were not seen."""
-    named = [finding for finding in findings if entry.names(finding)]
+def _may_be_in_use(
+    entry: Entry, findings: Iterable[Finding], listed: bool, counted: Collection[str]
+) -> bool:
+    """Return whether an entry may be in use because its objects were not seen, or do not count."""
+    named = [finding for finding in findings if entry.is_about(finding)]
     beside = entry.bucket in ("", Bucket.UNMANAGED.value) and not entry.attribute
-    # An unmanaged object that a cut list does not show has no finding.
+    definition = resource_of_id(entry.address)
+    listed = listed and (definition is None or definition.type_name in counted)
+    # An unmanaged object that a cut list does not show has no finding, nor has one whose list was
+    # not read.
     if beside and not listed and all(finding.address != entry.address for finding in named):
         return True
-    return any(finding.bucket is Bucket.UNCHECKED or finding.unobserved for finding in named)
+    return any(
+        finding.bucket is Bucket.UNCHECKED or finding.unobserved or not finding.counted
+        for finding in named
+    )
 
 
 class BaselineFile(BaseModel):
@@ -240,11 +256,7 @@ class BaselineFile(BaseModel):
 
 
 def read_baseline(path: Path) -> tuple[Entry, ...]:
-    """Return the entries of a baseline.
-
-    Raises:
-        UserError: It cannot be read, or an entry is not of the documented form.
-    """
+    """Read the entries of a baseline; raise UserError if it is unreadable or malformed."""
     try:
         with path.open("rb") as file:
             # One more byte is enough to show that a file is too long.
@@ -256,37 +268,30 @@ def read_baseline(path: Path) -> tuple[Entry, ...]:
 
 
 def parse_baseline(data: bytes, path: Path) -> tuple[Entry, ...]:
-    """Return the entries of the baseline in the content of a file.
-
-    Args:
-        path: The file that errors name.
-
-    Raises:
-        UserError: It is not YAML, or an entry is not of the documented form.
-    """
+    """Return the entries in a baseline's content; raise UserError, naming `path`, if malformed."""
     try:
         if len(data) > MAX_BYTES:
-            raise _wrong(path, f"it has more than {MAX_BYTES:,} bytes")
+            raise _refuse(path, f"it has more than {MAX_BYTES:,} bytes")
         # The C loader recurses for each level without a bound, and crashes the process when the
         # stack overflows. Reading its events needs no recursion.
-        if _depth_exceeds(data, MAX_DEPTH):
-            raise _wrong(path, "it is nested too deeply")
+        if _is_deeper_than(data, MAX_DEPTH):
+            raise _refuse(path, "it is nested too deeply")
         document = yaml.load(data, _Loader)  # a subclass of the safe loader
     except (yaml.YAMLError, ValueError) as problem:
         # PyYAML does not catch the ValueError of a date that does not exist.
         text = " ".join(str(problem).split())
         raise UserError(f"The baseline {path} is not YAML: {text}.") from problem
-    if document is None and not _holds_something(data):
+    if document is None and not _has_content(data):
         return ()
     try:
         return BaselineFile.model_validate(document).accept
     except ValidationError as problem:
-        raise _wrong(path, what_is_wrong(problem)) from None
+        raise _refuse(path, describe_errors(problem)) from None
 
 
 # PyYAML has the C loader only if it was built with libyaml.
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """A YAML loader without the features that make a file mean something other than it shows."""
+    """A YAML loader without features that hide the meaning of a file."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         # Python refuses to convert more than a few thousand digits, and is slow for fewer.
@@ -310,7 +315,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         return mapping
 
 
-def _depth_exceeds(data: bytes, limit: int) -> bool:
+def _is_deeper_than(data: bytes, limit: int) -> bool:
     """Return whether YAML is nested beyond `limit`; read no further than necessary."""
     depth = 0
     for event in yaml.parse(data, _Loader):
@@ -323,10 +328,10 @@ def _depth_exceeds(data: bytes, limit: int) -> bool:
     return False
 
 
-def _holds_something(data: bytes) -> bool:
+def _has_content(data: bytes) -> bool:
     """Return whether YAML has more than comments; `null` counts, though it is no baseline."""
     return any(isinstance(event, yaml.NodeEvent) for event in yaml.parse(data, _Loader))
 
 
-def _wrong(path: Path, why: str) -> UserError:
+def _refuse(path: Path, why: str) -> UserError:
     return UserError(f"{path} is not a baseline of accepted drift: {why}.", _REMEDY)

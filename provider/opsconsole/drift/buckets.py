@@ -1,6 +1,4 @@
-"""Finds the bucket of a resource from its read. Pure.
-
-Unchecked resources get one diagnostic for each cause, not one for each resource.
+"""Finds the bucket of a resource from its read.
 
 A resource is in sync only if every attribute in state was seen and is equal. An attribute that is
 seen for the first time is not drift, even if state has null and the console has a value.
@@ -18,29 +16,28 @@ from opsconsole.drift.model import Bucket, Difference, Finding
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import Cause, ProblemKind
 from opsconsole.lifecycle.answers import PrivateState
-from opsconsole.lifecycle.interface import ReadOutcome, Seen
+from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
 from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import join_words, plural
 from opsconsole.v1.operations import operation_to_name, reads_whole
-from opsconsole.values import Values, same
+from opsconsole.values import Values, is_same
 
 Addresses = Mapping[tuple[ConfiguredProvider | None, str, str], str]
 """The address of each object in state, by provider, type and id."""
 
 
 def classify(item: StateObject, addresses: Addresses) -> Finding:
-    """Return the verdict on one resource in state."""
     outcome = item.outcome
-    if outcome.seen is Seen.UNCHECKED:
+    if outcome.status is ReadStatus.UNCHECKED:
         reason = outcome.why_unchecked or "it was not read"
-        return _finding(item, Bucket.UNCHECKED, reason=reason, cause=outcome.cause)
-    if outcome.seen is Seen.ARCHIVED:
+        return _make_finding(item, Bucket.UNCHECKED, reason=reason, cause=outcome.cause)
+    if outcome.status is ReadStatus.ARCHIVED:
         reason = _with_owner(item, addresses) or "the console says that it is archived"
-        return _finding(item, Bucket.ARCHIVED, reason=reason)
+        return _make_finding(item, Bucket.ARCHIVED, reason=reason)
     if outcome.state is None:
         reason = _with_owner(item, addresses) or RESOURCES[item.instance.type_name].gone
-        return _finding(item, Bucket.MISSING, reason=reason)
+        return _make_finding(item, Bucket.MISSING, reason=reason)
     return _classify_present(item, outcome, outcome.state)
 
 
@@ -51,13 +48,13 @@ def _classify_present(item: StateObject, outcome: ReadOutcome, state: Values) ->
     unseen = tuple(name for name in outcome.unobserved if not definition[name].volatile)
     # Drift that was seen counts, even if a part of the resource could not be read.
     if differences:
-        return _finding(item, Bucket.CHANGED, differences=differences, unobserved=unseen)
+        return _make_finding(item, Bucket.CHANGED, differences=differences, unobserved=unseen)
     reason = outcome.why_unchecked or _unseen_reason(definition, before, unseen)
     if reason:
         cause = outcome.cause
-        return _finding(item, Bucket.UNCHECKED, reason=reason, unobserved=unseen, cause=cause)
+        return _make_finding(item, Bucket.UNCHECKED, reason=reason, unobserved=unseen, cause=cause)
     reason = f"seen for the first time, so not compared: {', '.join(first)}" if first else ""
-    return _finding(item, Bucket.IN_SYNC, reason=reason, unobserved=unseen)
+    return _make_finding(item, Bucket.IN_SYNC, reason=reason, unobserved=unseen)
 
 
 def _compare(
@@ -74,7 +71,7 @@ def _compare(
     for attribute in definition.answer_fields:
         name = attribute.name
         # Volatile attributes follow any write, so their change alone is no drift.
-        if attribute.volatile or same(before.get(name), state.get(name)):
+        if attribute.volatile or is_same(before.get(name), state.get(name)):
             continue
         # The console may never have kept an attribute that no update sets and no answer showed.
         is_unkept = attribute.change is ChangeRule.REPLACE and state.get(name) is None
@@ -93,7 +90,7 @@ def _compare(
 
 
 def _unseen_reason(definition: ResourceDefinition, before: Values, unseen: tuple[str, ...]) -> str:
-    """Return why too little of a resource was seen to call it in sync; empty if enough was seen."""
+    """Return why too little of a resource was seen to call it in sync, or empty."""
     if not unseen:
         return ""
     if not reads_whole(definition) and not any(
@@ -123,7 +120,7 @@ def _with_owner(item: StateObject, addresses: Addresses) -> str:
     return f"its {owner.title} {address} is gone: {definition.plural} go with their {owner.title}"
 
 
-def _finding(item: StateObject, bucket: Bucket, **facts: object) -> Finding:
+def _make_finding(item: StateObject, bucket: Bucket, **facts: object) -> Finding:
     instance = item.instance
     shown = instance.before
     if item.sensitive:
@@ -148,7 +145,7 @@ def _label_of(type_name: str, values: Mapping[str, object]) -> str:
 
 
 def text_of(values: Mapping[str, object], name: str) -> str:
-    """Return the text value of that name, or an empty text."""
+    """Return the text value of that name, or empty."""
     value = values.get(name)
     return value if isinstance(value, str) else ""
 
@@ -172,11 +169,7 @@ def explain_unread(objects: Iterable[StateObject], *, tolerant: bool) -> tuple[D
 
 
 def _explain_group(group: Sequence[StateObject], tolerant: bool, several: bool) -> Diagnostic:
-    """Return the diagnostic of resources that were not checked for the same reason.
-
-    Args:
-        several: Whether the addresses name their stacks.
-    """
+    """Return one diagnostic for resources that were not checked for the same reason."""
     is_grave = any(_is_grave(item.outcome, tolerant) for item in group)
     types = Counter(item.instance.type_name for item in group)
     counted = [plural(count, RESOURCES[type_name].title) for type_name, count in types.items()]
@@ -188,7 +181,7 @@ def _explain_group(group: Sequence[StateObject], tolerant: bool, several: bool) 
             cause=cause,
         )
         for item in group
-        for detail, cause in _details(item.outcome)
+        for detail, cause in _details_of(item.outcome)
     )
     # One of the diagnostics explains the cause in full; the others only refer to it.
     fullest = max(explanations, key=lambda diagnostic: len(diagnostic.text))
@@ -204,15 +197,14 @@ def _is_grave(outcome: ReadOutcome, tolerant: bool) -> bool:
     return has_error(outcome.diagnostics)
 
 
-def _details(outcome: ReadOutcome) -> Iterator[tuple[str, Cause | None]]:
+def _details_of(outcome: ReadOutcome) -> Iterator[tuple[str, Cause | None]]:
     cause = outcome.cause
-    yield _sentence(outcome.reason), cause
+    yield _as_sentence(outcome.reason), cause
     for item in outcome.diagnostics:
         if cause is None or item.cause != cause:
             yield item.detail, item.cause
 
 
-def _sentence(reason: str) -> str:
-    """Return a reason as a sentence; findings show the reason within a line."""
+def _as_sentence(reason: str) -> str:
     stop = "" if reason.endswith((".", "!", "?")) else "."
     return f"{reason[0].upper()}{reason[1:]}{stop}" if reason else ""

@@ -1,7 +1,7 @@
 """One check: states and console side by side, every resource in exactly one bucket.
 
-A check takes no lock and writes no state. It sends the requests of a refresh, and those for the
-lists that an operator has named. Settings are restricted to the rights of a check only here.
+A check takes no lock and writes no state. It sends the requests of a refresh, and requests for the
+lists that an operator has named.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from opsconsole.drift.model import (
     console_digest,
 )
 from opsconsole.drift.stack import StackState, StackStates, StateObject, report_rewritten
-from opsconsole.drift.unmanaged import find_unmanaged, lists_were_read
+from opsconsole.drift.unmanaged import are_lists_read, find_unmanaged
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
-from opsconsole.lifecycle.interface import ReadOutcome, Seen
+from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
 from opsconsole.reconcile.prior import warn_unsettled
 from opsconsole.reconcile.providers import (
     OnStop,
@@ -54,7 +54,8 @@ class CheckOptions:
         min_coverage: Per cent of the required resources that must be checked.
         baseline: The entries of the accepted drift.
         count_unmanaged: Kinds of unmanaged objects that count as drift, of `unmanaged_kinds`.
-        shard: The part of all stacks that these are; None if these are all stacks.
+        shard: The part of all stacks that is checked; None: all stacks.
+        some_stacks: Whether only some stacks of a program are checked.
     """
 
     read_only: bool = False
@@ -62,13 +63,12 @@ class CheckOptions:
     baseline: Sequence[Entry] = ()
     count_unmanaged: Collection[str] = COUNTED_BY_DEFAULT
     shard: Shard | None = None
+    some_stacks: bool = False
 
 
 @dataclass
 class ProviderPool(OpenedProviders):
-    """The providers of one check: one for each set of settings.
-
-    Stacks with equal settings share a provider, so that one search serves them all.
+    """The providers of one check: stacks with equal settings share one, and its search.
 
     Attributes:
         environ: The environment that settings fall back on.
@@ -107,11 +107,7 @@ class ProviderPool(OpenedProviders):
         return opened
 
     def _settings_of(self, provider: str, providers: Providers | None) -> Settings:
-        """Return the settings of a provider configuration: the program's, or the environment's.
-
-        Raises:
-            UserError, ConfigurationError: The settings are wrong or cannot be determined.
-        """
+        """Return the settings of a provider configuration: the program's, or the environment's."""
         key = provider_key_of(provider)
         inside = provider.startswith("module.")
         if inside or (providers is None and key != LOCAL_NAME):
@@ -125,7 +121,7 @@ class ProviderPool(OpenedProviders):
 
 
 def _restrict_settings(settings: Settings, *, read_only: bool) -> Settings:
-    """Return the settings of a check; if `read_only`, they only name GET operations."""
+    """Return the settings of a check; if `read_only`, they name only GET operations."""
     # In a check, a 404 for an object is a finding, even if a refresh would fail.
     settings = replace(settings, on_missing="remove", on_missing_host=None)
     if not read_only:
@@ -145,16 +141,13 @@ async def check(
     environ: Mapping[str, str],
     on_stop: OnStop = lambda stop: None,
 ) -> DriftReport:
-    """Check states against their consoles.
+    """Check states against their consoles; Stopped if not everything was read.
 
-    Anything that cannot be read appears in the report and never raises an exception.
+    Anything that cannot be read appears in the report and never raises another exception.
 
     Args:
         environ: The environment that provider settings fall back on.
-        on_stop: Takes what stops the check.
-
-    Raises:
-        Stopped: The check was stopped before everything was read.
+        on_stop: Takes the function that stops the check.
     """
     async with ProviderPool(environ, options.read_only) as pool:
         on_stop(pool.stop)
@@ -165,7 +158,10 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
     counted_types = sorted(unmanaged_kinds()[kind] for kind in options.count_unmanaged)
     objects = await _read_objects(states.read, pool)
     shard = options.shard
-    unmanaged, unlisted = await find_unmanaged(objects, counted_types, sharded=shard is not None)
+    tolerant = options.min_coverage < 100.0
+    unmanaged, unlisted = await find_unmanaged(
+        objects, counted_types, sharded=shard is not None, tolerant=tolerant
+    )
     # Otherwise the report would call everything unchecked that was not read before the stop.
     if pool.stopped:
         raise Stopped("The check was stopped.")
@@ -174,15 +170,22 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
     }
     findings = [*(classify(item, addresses) for item in objects), *unmanaged]
     findings, undetermined = _add_declarations(findings, states.read)
-    listed = not unlisted and lists_were_read(objects)
+    listed = not unlisted and are_lists_read(objects)
     now = utc_now()
-    certain = len(states.read) == len(states.stacks)
+    certain = len(states.read) == len(states.stacks) and not options.some_stacks
     findings, problems = apply_baseline(
-        options.baseline, findings, now.date(), certain=certain, listed=listed
+        options.baseline,
+        findings,
+        now.date(),
+        certain=certain,
+        listed=listed,
+        counted=counted_types,
     )
     drifted = any(finding.is_drift for finding in findings)
     read_whole = [
-        item.outcome for item in objects if item.outcome.seen is Seen.PRESENT and not item.is_unread
+        item.outcome
+        for item in objects
+        if item.outcome.status is ReadStatus.PRESENT and not item.is_unread
     ]
     return DriftReport(
         findings=tuple(sorted(findings, key=lambda finding: finding.stack)),
@@ -197,7 +200,7 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
             # is slow.
             *(item for state in states.read if drifted for item in report_rewritten(state)),
             *(item for outcome in read_whole for item in outcome.diagnostics),
-            *explain_unread(objects, tolerant=options.min_coverage < 100.0),
+            *explain_unread(objects, tolerant=tolerant),
         ),
         # Another shard may use an entry that this shard does not use. The merge of all shards
         # decides.
@@ -225,32 +228,32 @@ async def _read_objects(states: Iterable[StackState], pool: ProviderPool) -> lis
             if item.unreadable:
                 provider, why = None, item.unreadable
             objects.append((replace(item, provider=provider), why))
-    done = await refresh([(item.instance, item.provider) for item, _ in objects])
+    instances = await refresh([(item.instance, item.provider) for item, _ in objects])
     return [
-        _explain(replace(item, instance=done[item.instance.address]), why, pool.read_only)
+        _explain(replace(item, instance=instances[item.instance.address]), why, pool.read_only)
         for item, why in objects
     ]
 
 
 def _explain(item: StateObject, why: str, read_only: bool) -> StateObject:
-    """Return an object after its read; if the settings hide a host, name the missing setting.
+    """Return an object after its read; for a hidden host, name the missing setting.
 
     Args:
         why: Why it could not be requested.
     """
     read = item.instance.read
     if read is None:
-        read = ReadOutcome(None, diagnostics=(error(why),), seen=Seen.UNCHECKED, reason=why)
+        read = ReadOutcome(None, diagnostics=(error(why),), status=ReadStatus.UNCHECKED, reason=why)
     elif item.instance.unsettled:
         unsettled = warn_unsettled(item.address)
         read = read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
     elif (
-        read.seen is Seen.UNCHECKED
+        read.status is ReadStatus.UNCHECKED
         and read.cause is None
         and item.instance.type_name == HOST.type_name
         and item.provider is not None
     ):
-        reader = item.provider.session.learned(HostReader)
+        reader = item.provider.session.singleton(HostReader)
         reason = reader.explain_unreadable(read_only=read_only)
         read = read._replace(reason=reason or read.reason)
     else:
@@ -261,7 +264,7 @@ def _explain(item: StateObject, why: str, read_only: bool) -> StateObject:
 def _add_declarations(
     findings: Iterable[Finding], states: Iterable[StackState]
 ) -> tuple[list[Finding], list[Diagnostic]]:
-    """Return findings with their declarations, and with the pending resources of all stacks."""
+    """Return findings with their declarations, and the pending resources of all stacks."""
     stacks = {state.stack.name: state.stack for state in states}
     pending: list[Finding] = []
     diagnostics: list[Diagnostic] = []
@@ -279,7 +282,6 @@ def _make_shard_result(
     states: StackStates,
     problems: Iterable[BaselineProblem],
 ) -> ShardResult:
-    """Return this shard's facts for the merge of all shards."""
     return ShardResult(
         shard.number,
         shard.count,
@@ -294,12 +296,12 @@ def _make_shard_result(
 
 
 def _describe_host_reads(objects: Iterable[StateObject], *, read_only: bool) -> str:
-    """Describe how hosts were read, or why they were not, with one sentence for each method."""
+    """Describe how hosts were read, or why they were not, one sentence a method."""
     methods: dict[str, None] = {}
     for item in objects:
         if item.provider is not None and item.instance.type_name == HOST.type_name:
-            reader = item.provider.session.learned(HostReader)
+            reader = item.provider.session.singleton(HostReader)
             # A console that gave no answer did not show how hosts are read.
-            if item.outcome.seen is not Seen.UNCHECKED or reader.operation is None:
+            if item.outcome.status is not ReadStatus.UNCHECKED or reader.operation is None:
                 methods[reader.describe(read_only=read_only)] = None
     return " ".join(methods)

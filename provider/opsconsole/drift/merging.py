@@ -1,4 +1,4 @@
-"""Merges the reports of all shards: objects that another shard manages are not unmanaged. Pure."""
+"""Merges the reports of all shards: objects that another shard manages are not unmanaged."""
 
 from __future__ import annotations
 
@@ -22,14 +22,9 @@ from opsconsole.text import first_items
 
 
 def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
-    """Return the report of all shards together.
+    """Return the report of all shards together; UserError if they are not of one check.
 
-    A missing report is an error in the merged report. Unmanaged objects are then uncertain, so they
-    are shown but do not count.
-
-    Raises:
-        UserError: A report is not from a shard, two reports are from the same shard, or the reports
-            have different numbers of shards.
+    A missing report is an error in it; unmanaged objects are then uncertain: shown, not counted.
     """
     shards = [report.shard for report in reports if report.shard is not None]
     if len(shards) < len(reports):
@@ -38,7 +33,7 @@ def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
             "Write it with `opsconsole drift --shard K/N --format json=FILE`.",
         )
     missing = _report_missing(shards)
-    findings = list(_findings(reports, shards, complete=not missing))
+    findings = list(_merge_findings(reports, shards, complete=not missing))
     return DriftReport(
         findings=tuple(sorted(findings, key=lambda finding: finding.stack)),
         checked_at=min(report.checked_at for report in reports),
@@ -50,7 +45,7 @@ def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
             # Shards of one console meet the same problems.
             *dict.fromkeys(diagnostic for report in reports for diagnostic in report.diagnostics),
         ),
-        baseline=_baseline(reports, shards, certain=not missing),
+        baseline=_merge_baseline(reports, shards, certain=not missing),
         calls=sum((Counter(report.calls) for report in reports), Counter()),
         seconds=sum(report.seconds for report in reports),
         required=tuple(dict.fromkeys(name for report in reports for name in report.required)),
@@ -95,7 +90,7 @@ def _report_no_state(shards: Sequence[ShardResult]) -> tuple[Diagnostic, ...]:
     return (error("No stack of any shard has a state, so nothing was checked", why),)
 
 
-def _findings(
+def _merge_findings(
     reports: Sequence[DriftReport], shards: Iterable[ShardResult], *, complete: bool
 ) -> Iterator[Finding]:
     managed = {item for shard in shards for item in shard.managed}
@@ -104,18 +99,18 @@ def _findings(
         if finding.bucket is not Bucket.UNMANAGED:
             yield finding
             continue
-        what = Managed(finding.console, finding.type_name, finding.id)
+        identity = Managed(finding.console, finding.type_name, finding.id)
         # An object whose console is not known may belong to this one.
         # Shards of one console show the same unmanaged objects.
-        if what in seen or what in managed or what._replace(console="") in managed:
+        if identity in seen or identity in managed or identity._replace(console="") in managed:
             continue
-        seen.add(what)
+        seen.add(identity)
         # The shard whose report is missing may manage it.
         console = "" if complete else finding.console
         yield replace(finding, undecided=not complete, console=console)
 
 
-def _baseline(
+def _merge_baseline(
     reports: Sequence[DriftReport], shards: Sequence[ShardResult], *, certain: bool
 ) -> tuple[BaselineProblem, ...]:
     problems = list(dict.fromkeys(item for report in reports for item in report.baseline))

@@ -1,4 +1,4 @@
-"""The values of a drift check: findings, each in one bucket, and the report. Pure."""
+"""The values of a drift check: findings, each in one bucket, and the report."""
 
 from __future__ import annotations
 
@@ -35,18 +35,16 @@ class Bucket(Enum):
 
     @property
     def is_drift(self) -> bool:
-        """Whether a resource in this bucket counts as drift."""
         return self in (Bucket.CHANGED, Bucket.MISSING, Bucket.ARCHIVED, Bucket.UNMANAGED)
 
     @property
     def is_in_state(self) -> bool:
-        """Whether the resources in this bucket are in state."""
         return self not in (Bucket.UNMANAGED, Bucket.PENDING)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One attribute that differs between state and console, with the reason if accepted."""
+    """One attribute that differs between state and console; `accepted` is the baseline's reason."""
 
     attribute: str
     state: Value
@@ -63,24 +61,23 @@ class Finding:
         stack: Name of the stack or state file.
         address: Its address; for an unmanaged object, the id on the console.
         type_name: Terraform type name.
-        bucket: Its bucket.
         id: The console's id.
         label: Its name, key, pattern or plugin id, for readers.
         differences: The differing attributes of a CHANGED resource.
-        reason: Why it is in its bucket, with the text of `cause`; or a remark, such as what the
-            baseline accepts of it.
+        reason: Why it is in its bucket, with the text of `cause`; or a remark, such as the accepted
+            part of its drift.
         cause: The error that made it unchecked, if any.
-        accepted: The reason in the baseline; empty if not accepted. Accepted drift is shown but
-            does not count.
+        accepted: The baseline's reason to accept it, or empty. Accepted drift is shown but does not
+            count.
         construct_path: The path of the construct that declares it, if the program is known.
         location: `FILE:LINE` of its declaration, if the metadata has it.
         values: The state's values, for graphs and pages.
-        unobserved: Attributes that this check could not see. Empty for an unchecked resource if it
-            saw none.
+        unobserved: Attributes that this check could not see; empty if an unchecked resource showed
+            none.
         counted: Whether it counts if its bucket is drift; false for unmanaged objects that are only
             shown.
         console: For UNMANAGED in a sharded check: its console, as in `Managed`.
-        undecided: Whether it is unmanaged only as far as one shard can tell; the merge decides.
+        undecided: Whether one shard alone takes it for unmanaged; the merge decides.
         new: The part of `drifting` that is new since an earlier report; None if not compared.
     """
 
@@ -105,7 +102,7 @@ class Finding:
 
     @property
     def is_drift(self) -> bool:
-        """Whether the finding counts as drift: it is decided, and no baseline entry accepts it."""
+        """Whether it counts as drift: decided, and not accepted."""
         counts = self.counted and not self.undecided and not self.accepted
         return self.bucket.is_drift and counts
 
@@ -184,7 +181,7 @@ class Managed(NamedTuple):
 
 
 def console_digest(base_url: str) -> str:
-    """Return a digest of a console's address, which no report has; empty if it is not known."""
+    """Return a digest that stands for a console's address in reports; empty if it is not known."""
     return hashlib.sha256(base_url.encode()).hexdigest()[:16] if base_url else ""
 
 
@@ -199,18 +196,14 @@ class Shard:
         return f"{self.number}/{self.count}"
 
     def takes(self, stack: str) -> bool:
-        """Return whether a stack belongs to this shard, which depends only on the stack's name."""
+        """Return whether a stack belongs to this shard, by its name alone."""
         # hash() would differ between processes, and each shard runs in its own process.
         digest = hashlib.sha256(stack.encode("utf-8", "surrogateescape")).digest()
         return int.from_bytes(digest[:8], "big") % self.count == self.number - 1
 
 
 def read_shard(text: str) -> Shard:
-    """Read `K/N`.
-
-    Raises:
-        UserError: The text has another form, or K is not from 1 to N.
-    """
+    """Read `K/N`; raise UserError for another form, or if K is not from 1 to N."""
     match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
     shard = Shard(int(match[1]), int(match[2])) if match else None
     if shard is None or not 1 <= shard.number <= shard.count:
@@ -222,13 +215,13 @@ def read_shard(text: str) -> Shard:
 
 @dataclass(frozen=True, slots=True)
 class ShardResult(Shard):
-    """A shard, with the facts that its check reports to the merge of all shards.
+    """A shard, with the facts for the merge of all shards.
 
     Attributes:
         managed: The objects that its states manage.
         baseline_unused: The baseline entries that matched nothing in this shard.
-        stacks: How many stacks it has.
-        stacks_without_state: How many of these stacks have a program but no state.
+        stacks: The number of its stacks.
+        stacks_without_state: The number of its stacks with a program but no state.
     """
 
     managed: tuple[Managed, ...] = ()
@@ -250,11 +243,10 @@ class DriftReport:
         diagnostics: Everything that could not be checked, with the reasons.
         baseline: Entries of the baseline that are expired or unused.
         calls: Requests sent, by operation.
-        seconds: How long the check took.
+        seconds: The duration of the check.
         required: Type names whose coverage `min_coverage` demands.
         min_coverage: Per cent of required resources that must have been checked.
         shard: The facts for the merge, in the report of one shard.
-        scope: Which stacks and types were checked.
         comparison: The changes since an earlier report, if compared with one.
     """
 
@@ -273,14 +265,14 @@ class DriftReport:
     comparison: Comparison | None = None
 
     @property
-    def could_tell(self) -> bool:
+    def is_conclusive(self) -> bool:
         """Whether the check had no error and reached `min_coverage`."""
         enough = self.required_coverage >= self.min_coverage
         return enough and not has_error(self.diagnostics)
 
     @property
     def counts(self) -> Mapping[Bucket, int]:
-        """How many resources ended in each bucket, accepted ones included."""
+        """The number of resources in each bucket, accepted ones included."""
         counts = Counter(finding.bucket for finding in self.findings)
         return {bucket: counts[bucket] for bucket in Bucket}
 
@@ -291,21 +283,18 @@ class DriftReport:
     @property
     def required_coverage(self) -> float:
         """The percentage of the required resources that were checked."""
-        return _coverage_of(finding for finding in self.findings if self.demands(finding))
+        return _coverage_of(finding for finding in self.findings if self.must_check(finding))
 
     @property
-    def may_tell_later(self) -> bool:
-        """Whether it could not tell only because the console was too busy."""
-        # Another check sees no more of what is unchecked for a lasting cause.
-        demanded = (finding for finding in self.findings if self.demands(finding))
+    def may_be_conclusive_later(self) -> bool:
+        """Whether it is inconclusive only because the console was too busy."""
+        # Another check sees no more of a resource that is unchecked for a lasting cause.
+        demanded = (finding for finding in self.findings if self.must_check(finding))
         possible = _coverage_of(demanded, later=True)
         return are_temporary(self.diagnostics) and possible >= self.min_coverage
 
-    def demands(self, finding: Finding) -> bool:
-        """Return whether a resource must be checked.
-
-        A resource of any type must be checked if the outcome of its creation is unknown.
-        """
+    def must_check(self, finding: Finding) -> bool:
+        """Return whether a resource must be checked: by its type, or as an unsettled creation."""
         listed = not self.required or finding.type_name in self.required
         # After an unsettled create, only a check shows whether the console has the object.
         return listed or is_sentinel(finding.id)
@@ -325,17 +314,14 @@ class DriftReport:
 
     @property
     def drifted_findings(self) -> tuple[Finding, ...]:
-        """The findings that count as drift: no baseline entry accepts them."""
         return tuple(finding for finding in self.findings if finding.is_drift)
 
     @property
     def accepted_findings(self) -> tuple[Finding, ...]:
-        """The findings that would be drift if the baseline did not accept them."""
         return tuple(item for item in self.findings if item.accepted and item.bucket.is_drift)
 
     @property
     def has_several_stacks(self) -> bool:
-        """Whether the findings are of more than one stack."""
         return len({finding.stack for finding in self.findings}) > 1
 
 

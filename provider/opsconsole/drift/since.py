@@ -25,9 +25,9 @@ _Key = tuple[str, str, str]
 
 
 def compare(report: DriftReport, earlier: DriftReport | None) -> DriftReport:
-    """Return the report with its comparison to an earlier report; without one, all drift is new."""
-    now = _entries(report.findings)
-    before = _entries(earlier.findings) if earlier else {}
+    """Compare a report with an earlier one; without one, all drift is new."""
+    now = _entries_by_key(report.findings)
+    before = _entries_by_key(earlier.findings) if earlier else {}
     if earlier is not None and earlier.comparison is not None:
         # The findings of an earlier check lack everything that the check could not see.
         for entry in earlier.comparison.open:
@@ -44,11 +44,11 @@ def compare(report: DriftReport, earlier: DriftReport | None) -> DriftReport:
     ]
     comparison = Comparison(
         earlier.checked_at if earlier else "",
-        new=_by_resource(part for key, part in now.items() if key not in before),
-        resolved=_by_resource(part for part, resolved in gone if resolved),
+        new=_merge_by_resource(part for key, part in now.items() if key not in before),
+        resolved=_merge_by_resource(part for part, resolved in gone if resolved),
         open=(
-            *_by_resource(part for key, part in now.items() if key in before),
-            *_by_resource(
+            *_merge_by_resource(part for key, part in now.items() if key in before),
+            *_merge_by_resource(
                 replace(part, seen=False) for part, resolved in gone if resolved is False
             ),
         ),
@@ -66,11 +66,10 @@ def _is_resolved(
 ) -> bool | None:
     """Return whether earlier drift is resolved.
 
-    False means that the drift is open but was not seen. None means neither. An inconclusive check
-    resolves nothing.
+    False: it is open and was not seen. None: neither. An inconclusive check resolves nothing.
     """
     [what] = part.what
-    if not report.could_tell:
+    if not report.is_conclusive:
         return False
     if part.stack not in report.scope.stacks:
         return None
@@ -82,13 +81,16 @@ def _is_resolved(
         return not unmanaged or part.type_name in report.scope.listed
     if finding.bucket is Bucket.UNCHECKED or what in finding.unobserved:
         return False
+    # It is there still, and only its kind does not count in this check.
+    if finding.bucket is Bucket.UNMANAGED and not finding.counted:
+        return False
     # The attribute is gone with its object, and the drift of the object itself is new.
     if finding.is_drift and finding.bucket in (Bucket.MISSING, Bucket.ARCHIVED):
         return None
     return True
 
 
-def _entries(findings: Iterable[Finding]) -> dict[_Key, DriftEntry]:
+def _entries_by_key(findings: Iterable[Finding]) -> dict[_Key, DriftEntry]:
     parts = (
         DriftEntry(finding.stack, finding.address, finding.type_name, finding.label, (what,))
         for finding in findings
@@ -108,7 +110,7 @@ def _finding_key(stack: str, address: str, what: str) -> tuple[str, str]:
     return "" if what == Bucket.UNMANAGED.value else stack, address
 
 
-def _by_resource(parts: Iterable[DriftEntry]) -> tuple[DriftEntry, ...]:
+def _merge_by_resource(parts: Iterable[DriftEntry]) -> tuple[DriftEntry, ...]:
     entries: dict[tuple[str, str], DriftEntry] = {}
     for part in parts:
         earlier = entries.get((part.stack, part.address))

@@ -1,7 +1,7 @@
 """A stack to check: its state, later writes to the state, and facts from its program.
 
-The program gives the construct, the location and pending changes of each resource. This module
-reads without a lock and writes nothing. It waits for a write in progress, or reports the write.
+This module reads without a lock and writes nothing. It waits for a write in progress, or reports
+it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.drift.model import Bucket, Finding
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator, Program
-from opsconsole.lifecycle.interface import ReadOutcome, Seen
+from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
 from opsconsole.reconcile.prior import PriorInstance, from_state
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import ConfiguredProvider
@@ -51,8 +51,8 @@ class Stack:
 
     Attributes:
         name: Its name in reports.
-        backend: The backend of its state. The backend is never opened, so no lock is taken.
-        program: Its program, the source of provider settings, construct paths and locations.
+        backend: The backend of its state; it is never opened, so no lock is taken.
+        program: The source of provider settings, construct paths and locations.
         variables: The values of the program's variables.
         workspace: Terraform's workspace.
         pending: Whether to report resources that the program declares but state lacks.
@@ -78,7 +78,7 @@ class Stack:
         if block is None:
             return finding
         origin = block.origin
-        return replace(finding, construct_path=origin.path, location=origin.place(Path.cwd()))
+        return replace(finding, construct_path=origin.path, location=origin.location(Path.cwd()))
 
     def find_pending(self, values: Mapping[str, Values]) -> tuple[list[Finding], list[Diagnostic]]:
         """Return the declared resources that state lacks, and diagnostics of unknown ones.
@@ -136,11 +136,11 @@ class StateObject:
     Attributes:
         stack: The stack's name.
         address: Its address in that state; the address of a deposed object says so.
-        instance: The object as the reconciler reads it, under an address that is unique in a check,
-            with the outcome of the read.
-        sensitive: Names of attributes that must not be shown.
+        instance: The object as the reconciler reads it, with the outcome, under an address that is
+            unique in a check.
+        sensitive: Names of attributes to mask.
         absent: Names of attributes that are absent from state, not even present as null.
-        unreadable: Why it cannot be compared at all; empty if it can be compared.
+        unreadable: Why it cannot be compared at all, or empty.
         provider: The provider that read it; None before the read, or if no provider could.
     """
 
@@ -154,19 +154,18 @@ class StateObject:
 
     @property
     def id(self) -> str:
-        """The console's id, in the form in which unmanaged objects are reported."""
+        """The console's id, in the form of unmanaged objects."""
         return str(self.instance.before["id"])
 
     @property
     def outcome(self) -> ReadOutcome:
-        """The outcome of its read."""
         assert self.instance.read is not None
         return self.instance.read
 
     @property
     def is_unread(self) -> bool:
-        """Whether the object, or a part of the object, could not be read."""
-        return self.outcome.seen is Seen.UNCHECKED or self.outcome.cause is not None
+        """Whether the object, or a part of it, could not be read."""
+        return self.outcome.status is ReadStatus.UNCHECKED or self.outcome.cause is not None
 
     @property
     def base_url(self) -> str:
@@ -177,7 +176,7 @@ class StateObject:
 def state_objects(stack: str, state: State) -> tuple[list[StateObject], list[Diagnostic]]:
     """Return the objects of a state that this provider manages, and remarks on the others.
 
-    Deposed objects are among them, data sources are not.
+    Deposed objects are included, data sources are not.
     """
     objects: list[StateObject] = []
     diagnostics: list[Diagnostic] = []
@@ -232,7 +231,6 @@ class StackState:
     Attributes:
         digest: A digest of the state, to detect changes.
         stored: A digest of the bytes from which the state was read.
-        objects: The objects in the state.
         absent: Whether there is no state.
     """
 
@@ -244,7 +242,6 @@ class StackState:
 
     @property
     def values(self) -> dict[str, Values]:
-        """The values in the state, by address."""
         return {item.address: item.instance.before for item in self.objects}
 
     @property
@@ -273,7 +270,7 @@ def read_states(stacks: Sequence[Stack], *, whole: bool) -> StackStates:
     """Read the states of stacks.
 
     Args:
-        whole: Whether these are all stacks, not just the stacks of one shard.
+        whole: Whether these are all stacks, not just one shard's.
     """
     began = time.monotonic()
     states: list[StackState] = []
@@ -291,11 +288,7 @@ def read_states(stacks: Sequence[Stack], *, whole: bool) -> StackStates:
 
 
 def _read_state(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
-    """Return a state that was read, and diagnostics about it.
-
-    Raises:
-        UserError: It cannot be read.
-    """
+    """Read a state, with diagnostics; raise UserError if it cannot be read."""
     state, stored = read_stored(stack.backend)
     for _ in range(_EMPTY_TRIES):
         # Terraform empties its file before it writes it again.
@@ -316,15 +309,12 @@ def _empty_file(stack: Stack) -> Path | None:
 
 
 def _is_absent(state: State) -> bool:
-    """Return whether nothing was ever written; a state that was emptied later has a serial."""
+    """Return whether nothing was ever written; an emptied state has a serial."""
     return state.empty and state.serial == 0
 
 
 def _report_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagnostic]:
-    """Report states that do not exist.
-
-    It is an error if no stack has a state. An empty file is an error too.
-    """
+    """Report states that do not exist; an error if no stack has one, or for an empty file."""
     for state in read:
         # A write that a full disk cut short leaves an empty file.
         if state.absent and (file := _empty_file(state.stack)):

@@ -1,9 +1,9 @@
 """Objects that the console shows and no state manages.
 
-Lists that are read anyway show the plugins of managed agents and the specialties of the one search.
-Hosts, agents and blacklisted commands need an inventory: a list of the whole console. The document
-does not show such lists, but an operator may have named some. An inventory is read only if its kind
-counts as drift. Otherwise a check sends no more requests than a refresh.
+The lists of a refresh show the plugins of managed agents and, by one search, the specialties.
+Hosts, agents and blacklisted commands need an inventory: a list of the whole console, which the
+document does not show and an operator may have named. It is read only if its kind counts as drift;
+otherwise a check sends no more requests than a refresh.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.drift.buckets import text_of
 from opsconsole.drift.model import Bucket, Finding, console_digest
 from opsconsole.drift.stack import StateObject
-from opsconsole.errors import ConsoleError
+from opsconsole.errors import ConsoleError, Forbidden
+from opsconsole.lifecycle.interface import ReadStatus
 from opsconsole.lifecycle.missing import explain_gap
-from opsconsole.lifecycle.session import ConsoleSession
+from opsconsole.lifecycle.session import ConsoleSession, map_limited
 from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES, SPECIALTY
 from opsconsole.resources.agent.known import KnownAgents
+from opsconsole.text import plural
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import OPERATIONS, documented_for
 
@@ -30,7 +32,7 @@ Inventory = Mapping[str, Listing]
 
 
 def listing_of(definition: ResourceDefinition) -> str:
-    """Return the operation that lists all objects of a resource; empty: none does."""
+    """Return the operation that lists all objects of a resource; empty if there is none."""
     endpoint = definition.ways["list"][0].operation
     # A list that takes an id shows the objects of one owner.
     return "" if not endpoint or OPERATIONS[endpoint].takes_id else endpoint
@@ -41,7 +43,7 @@ async def read_inventory(
 ) -> tuple[Inventory, list[Diagnostic]]:
     """Return a console's lists of `types`, and an error for each list that could not be read.
 
-    Plugins are skipped, because the console lists them for one agent at a time.
+    Plugins are skipped: the console lists them for one agent at a time.
     """
     inventory: dict[str, Listing] = {}
     diagnostics: list[Diagnostic] = []
@@ -74,13 +76,15 @@ async def read_inventory(
 
 
 async def find_unmanaged(
-    objects: Sequence[StateObject], counted_types: Collection[str], *, sharded: bool
+    objects: Sequence[StateObject], counted_types: Collection[str], *, sharded: bool, tolerant: bool
 ) -> tuple[list[Finding], list[Diagnostic]]:
     """Read the lists of the counted types, of each console that has at least one object.
 
+    Args:
+        tolerant: Whether a 403 for the plugins of an agent is no error.
+
     Returns:
-        The objects that no state manages, and a diagnostic for each list that was not read, or not
-        to its end.
+        The objects that no state manages, and diagnostics of incomplete or unread lists.
     """
     findings: dict[tuple[str, str, str], Finding] = {}
     unlisted: list[Diagnostic] = []
@@ -89,19 +93,55 @@ async def find_unmanaged(
         session, base_url = provider.session, provider.session.settings.base_url
         listed, problems = await read_inventory(session, counted_types)
         unlisted += problems
-        incomplete += _report_incomplete_lists(session, counted_types, listed)
         # An object whose console is not known may belong to this one.
         managed = [item for item in objects if item.base_url in (base_url, "")]
         on_console = [item for item in objects if item.provider is provider]
+        if AGENT_PLUGIN.type_name in counted_types:
+            unlisted += await _read_plugins(on_console, session, tolerant)
+        incomplete += _report_incomplete_lists(session, counted_types, listed)
         where = console_digest(base_url) if sharded else ""
         for finding in _find_on_console(on_console, managed, session, counted_types, listed):
             # The object may have been found already, under other settings of the same console.
-            what = (base_url, finding.type_name, finding.id)
-            findings.setdefault(what, replace(finding, undecided=sharded, console=where))
+            key = (base_url, finding.type_name, finding.id)
+            findings.setdefault(key, replace(finding, undecided=sharded, console=where))
     return list(findings.values()), [*unlisted, *incomplete]
 
 
-def lists_were_read(objects: Iterable[StateObject]) -> bool:
+async def _read_plugins(
+    objects: Sequence[StateObject], session: ConsoleSession, tolerant: bool
+) -> list[Diagnostic]:
+    """Read the plugins of the agents that were read by another operation.
+
+    The list of an agent with attachments in state was read for these, or is reported with them.
+    """
+    attachments = _select_type(objects, AGENT_PLUGIN.type_name)
+    owners = {item.instance.before["agent_id"] for item in attachments}
+    agents = [
+        item.id
+        for item in _select_type(objects, AGENT.type_name)
+        if item.outcome.status is ReadStatus.PRESENT
+        and item.instance.before.get("plugin_ids") is None
+        and item.id not in owners
+    ]
+
+    async def read(agent_id: str) -> ConsoleError | None:
+        try:
+            await session.list_once("plugin_list", agent_id)
+        except ConsoleError as problem:
+            return problem
+        return None
+
+    found = await map_limited(agents, read, session.settings.max_concurrency)
+    problems = [problem for problem in found if problem is not None]
+    if not problems:
+        return []
+    whose = plural(len(problems), AGENT.title)
+    summary = f"The plugins of {whose} were not read, so unmanaged ones are not reported"
+    is_limit = tolerant and all(isinstance(problem, Forbidden) for problem in problems)
+    return [(warning if is_limit else error)(summary, cause=problems[0].cause)]
+
+
+def are_lists_read(objects: Iterable[StateObject]) -> bool:
     """Return whether every list that shows both managed and unmanaged objects was read."""
     lists = {documented_for(item, "list") for item in RESOURCES.values()} - {None}
     types = {name for name, item in RESOURCES.items() if documented_for(item, "read") in lists}
@@ -115,18 +155,17 @@ def _find_on_console(
     counted_types: Collection[str],
     listed: Inventory,
 ) -> Iterator[Finding]:
-    """Yield the objects that one console shows and none of these resources manages.
+    """Yield the objects that one console shows and no state manages.
 
     Args:
         objects: All objects in state that were read in this session.
         managed: All objects in state that may be on its console, under any settings.
-        session: The session of the check.
         counted_types: Types that count as drift.
         listed: The console's whole lists of the types that count.
     """
     attached = {
         (item.instance.before["agent_id"], item.instance.before["plugin_id"])
-        for item in _of_type(managed, AGENT_PLUGIN.type_name)
+        for item in _select_type(managed, AGENT_PLUGIN.type_name)
     }
     counted = AGENT_PLUGIN.type_name in counted_types
     yield from _unmanaged_plugins(objects, attached, session, counted)
@@ -142,16 +181,13 @@ def _find_on_console(
 def _report_incomplete_lists(
     session: ConsoleSession, counted_types: Collection[str], listed: Inventory
 ) -> Iterator[Diagnostic]:
-    """Report lists that count and were not read to their end.
-
-    A truncated list of plugins is a warning. Any other truncated list is an error.
-    """
+    """Report counted lists that were not read to their end: plugins warn, others are errors."""
     for type_name, listing in listed.items():
         if listing.complete:
             continue
         shown = f"The list shows {len(listing.entries)}."
         kind = RESOURCES[type_name].plural
-        why = explain_gap(kind, listing).detail
+        why = explain_gap(kind, listing)
         # An operator asked for this list: "nothing unmanaged" would be a false claim.
         yield error(f"Not all {kind} may have been seen: some may be unmanaged", f"{shown} {why}")
     partial = [item for item in session.lists_read("plugin_list").values() if not item.complete]
@@ -160,7 +196,7 @@ def _report_incomplete_lists(
         # Plugins count by default, so a truncated list of plugins does not fail a check.
         yield warning(
             f"{which} more plugins than the list shows: some may be unmanaged",
-            explain_gap("the agent's plugins", partial[0]).detail,
+            explain_gap("the agent's plugins", partial[0]),
         )
 
 
@@ -171,11 +207,11 @@ def _unmanaged_plugins(
     counted: bool,
 ) -> Iterator[Finding]:
     lists = session.lists_read("plugin_list")
-    for agent in _of_type(objects, AGENT.type_name):
+    for agent in _select_type(objects, AGENT.type_name):
         agent_id = agent.instance.before["id"]
         # An agent in two states is handled once.
         listing = lists.pop(agent_id, None)
-        if listing is None or session.learned(KnownAgents).is_gone(agent_id):
+        if listing is None or session.singleton(KnownAgents).is_gone(agent_id):
             continue
         # A managed set of plugins is compared as an attribute of the agent.
         if agent.instance.before.get("plugin_ids") is not None:
@@ -204,9 +240,9 @@ def _unmanaged_entries(
     counted: bool,
 ) -> Iterator[Finding]:
     """Yield the entries of one type that no state manages, except archived entries."""
-    ids = {item.instance.before["id"] for item in _of_type(managed, type_name)}
+    ids = {item.instance.before["id"] for item in _select_type(managed, type_name)}
     # An unmanaged object is in no stack, but reports are by stack. A stack with its type fits best.
-    stack = next(_of_type(objects, type_name), objects[0]).stack
+    stack = next(_select_type(objects, type_name), objects[0]).stack
     for entry in entries:
         if entry["id"] in ids or entry.get("status") == "archived":
             continue
@@ -223,5 +259,5 @@ def _unmanaged_entries(
         )
 
 
-def _of_type(objects: Iterable[StateObject], type_name: str) -> Iterator[StateObject]:
+def _select_type(objects: Iterable[StateObject], type_name: str) -> Iterator[StateObject]:
     return (item for item in objects if item.instance.type_name == type_name)

@@ -1,4 +1,4 @@
-"""The verdict of a drift report, which decides the exit code. Pure."""
+"""The verdict of a drift report, which decides the exit code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _EXIT_CODES: Final = {
 
 
 class Verdict(NamedTuple):
-    """The outcome, a headline, a sentence that explains it, and the exit code of the command."""
+    """The outcome, a headline, its explanation, and the exit code of the command."""
 
     outcome: CheckOutcome
     headline: str
@@ -48,7 +48,7 @@ def judge(report: DriftReport) -> Verdict:
             "`opsconsole drift merge` has the reports of all shards."
         )
     # A console that was only too busy is no error, and another check may see enough.
-    is_temporary = report.may_tell_later and not report.drifted_findings
+    is_temporary = report.may_be_conclusive_later and not report.drifted_findings
     code = TRY_LATER if is_temporary else _EXIT_CODES[outcome]
     return Verdict(outcome, headline, explanation, code)
 
@@ -58,10 +58,13 @@ def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
     seen = f"{plural(drifted, 'resource')} drifted" if drifted else "no drift was seen"
     # This comes before drift, so that a check of half a fleet never looks like a check of the whole
     # fleet.
-    if not report.could_tell:
+    if not report.is_conclusive:
         why = "The check met errors"
         if not has_error(report.diagnostics):
-            required, minimum = percent(report.required_coverage), percent(report.min_coverage)
+            required, minimum = (
+                format_percent(report.required_coverage),
+                format_percent(report.min_coverage),
+            )
             why = f"Required coverage is {required}, below the minimum of {minimum}"
         return CheckOutcome.UNDETERMINED, "Could not tell", f"{why}; {seen}."
     accepted = len(report.accepted_findings)
@@ -78,7 +81,7 @@ def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
     return CheckOutcome.CLEAN, "No drift", f"{text}{note}"
 
 
-def percent(value: float) -> str:
+def format_percent(value: float) -> str:
     """Return a percentage that shows 100 only if nothing is missing."""
     shown = f"{value:.1f}".removesuffix(".0")
     return "99.9 %" if shown == "100" and value < 100 else f"{shown} %"

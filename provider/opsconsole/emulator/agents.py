@@ -61,7 +61,7 @@ def _find_referenced(
 ) -> Row:
     """Return the row that a body names; without such a row, 400 or 404 by the profile."""
     row = table.get(row_id)
-    if row is not None and request.caller.sees(row):
+    if row is not None and request.caller.can_see(row):
         return row
     if console.profile.unknown_reference_status == 404:
         raise Refusal(404, "NOT_FOUND", f"{field} names nothing: {row_id}", field)
@@ -130,7 +130,7 @@ def list_plugins(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """GET /api/v1/agents/{id}/plugins: a list envelope of Plugin entries."""
     store, agent_id = console.store, request.ids[0]
     agent = store.agents.get(agent_id)
-    hidden = agent is None or not request.caller.sees(agent)
+    hidden = agent is None or not request.caller.can_see(agent)
     status = None
     if hidden:
         status = console.profile.unknown_plugins_status

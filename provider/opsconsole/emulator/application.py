@@ -22,7 +22,7 @@ from opsconsole.emulator.bodies import Refusal, license_cap
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole, Rule, get, list_all
 from opsconsole.emulator.control import LOGGER, Control, encode
 from opsconsole.emulator.document import DOCUMENTED, EXTRA
-from opsconsole.emulator.faults import Fault, Faults, bomb, garbage, spoil_answer, without_end
+from opsconsole.emulator.faults import Fault, Faults, bomb, endless_pieces, garbage, spoil_answer
 from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.traffic import LoggedRequest, RateLimit, Traffic
 
@@ -85,7 +85,6 @@ class Application:
         self._control = Router([Mount("/_emulator", routes=Control(self).routes())])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, with the fault that matches it."""
         # The path stays as it was sent, because an id may contain an encoded slash.
         path = scope["path"] = scope["raw_path"].decode("latin-1")
         if path.startswith("/_emulator/"):
@@ -135,7 +134,7 @@ class Application:
         """Answer one request; commit its changes before returning.
 
         Returns:
-            The status, the body, and for an error the request's id.
+            The status, the body, and the id of a refused request.
         """
         console = self.console
         try:
@@ -167,7 +166,6 @@ class Application:
         return self.answer_refusal(Refusal(500, "INTERNAL_ERROR", message))
 
     def answer_refusal(self, refusal: Refusal) -> tuple[int, bytes, str]:
-        """Return the answer to a request that is refused."""
         request_id = self.console.store.new_id("req")
         body = refusal.body(request_id)
         if refusal.status == 409:
@@ -183,7 +181,7 @@ class Application:
         receive: Receive,
         send: Send,
     ) -> int:
-        """Handle the request, if the fault lets it through, and answer as the fault says."""
+        """Handle the request unless the fault prevents it, and answer as the fault demands."""
         if fault.hold == "before":
             await self.faults.hold()
         await asyncio.sleep(fault.delay)
@@ -332,11 +330,10 @@ async def _send(
 async def _send_endless(
     send: Send, receive: Receive, status: int, headers: list[tuple[bytes, bytes]]
 ) -> None:
-    """Send a body that never ends, until the client has gone away."""
     await send({"type": "http.response.start", "status": status, "headers": headers})
     gone = asyncio.ensure_future(_wait_for_disconnect(receive))
     try:
-        for piece in without_end():
+        for piece in endless_pieces():
             await send({"type": "http.response.body", "body": piece, "more_body": True})
             # Sending to a client that has gone away does not wait, so the loss would never be
             # noticed.

@@ -1,4 +1,4 @@
-"""Bodies of requests by a profile, bodies of the control side, and the refusals of both."""
+"""The bodies of requests by a profile and of the control side, and the refusals of both."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 
-from opsconsole.document_models import what_is_wrong
+from opsconsole.document_models import describe_errors
 from opsconsole.emulator.document import CONNECT_FIELDS, FIELDS, ONLY_AT_CREATION, NonEmpty, Strings
 from opsconsole.emulator.profiles import Profile
 
@@ -18,7 +18,7 @@ Read = TypeVar("Read")
 
 
 class BadBody(Exception):
-    """A control body of the wrong shape, with the position, the expected and the actual value."""
+    """A control body of the wrong shape; names position, expected and actual value."""
 
 
 class ControlBody(BaseModel):
@@ -28,15 +28,15 @@ class ControlBody(BaseModel):
 
 
 def read(what: str, validate: Callable[[Any], Read], value: Any) -> Read:
-    """Return the result of `validate`, a model's method, on `value`; `what` is for errors."""
+    """Return `validate(value)` of a model's method; `what` is for errors."""
     try:
         return validate(value)
     except ValidationError as problem:
-        raise BadBody(f"{what}: {what_is_wrong(problem)}") from None
+        raise BadBody(f"{what}: {describe_errors(problem)}") from None
 
 
 def with_switches(profile: Profile, values: Mapping[str, Any]) -> Profile:
-    """Return the profile with some switches set to JSON values; mistakes raise BadBody."""
+    """Return the profile with some switches set to JSON values; raise BadBody for mistakes."""
     return read("switches", profile.with_values, values)
 
 
@@ -54,17 +54,16 @@ def json_body(content: bytes, *, required: bool = True) -> dict[str, Any]:
 
 
 # Python's decoder accepts NaN and Infinity, which are not JSON.
-def _no_constant(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-_decode = json.JSONDecoder(parse_constant=_no_constant).decode
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
 
 
 # A model takes milliseconds to make, and tests make many consoles.
 @cache
 def _model_of(kinds: tuple[tuple[str, Any], ...], unknown: str, *, nulls: bool) -> type[BaseModel]:
-    """Return the model of a body."""
     extra: Literal["ignore", "forbid"] = "ignore" if unknown == "ignored" else "forbid"
     members: dict[str, Any] = {name: (kind | None if nulls else kind, None) for name, kind in kinds}
     config = ConfigDict(strict=True, extra=extra, title="body")
@@ -73,7 +72,7 @@ def _model_of(kinds: tuple[tuple[str, Any], ...], unknown: str, *, nulls: bool) 
 
 # Two annotations of one bound are not equal, so `_model_of` would make a model for each.
 @cache
-def _bound_length(kind: Any, least: int, most: int | None = None) -> Any:
+def _bound_length(kind: Any, least: int, most: int) -> Any:
     return Annotated[kind, Field(min_length=least, max_length=most)]
 
 
@@ -121,21 +120,20 @@ class Bodies:
         self.attachment = self._model({"plugin_id": NonEmpty})
 
     def _model(self, kinds: Mapping[str, Any], *, nulls: bool | None = None) -> type[BaseModel]:
-        """Return a model; `nulls`: whether null is allowed, by default as the profile says."""
         if nulls is None:
             nulls = self._profile.nulls == "clear"
         return _model_of(tuple(kinds.items()), self._profile.unknown_fields, nulls=nulls)
 
     def of(self, kind: str, *, nulls: bool | None = None) -> type[BaseModel]:
-        """The fields of a kind of object, bounded by their types alone."""
+        """Return the model of the fields of a kind of object, bounded by their types alone."""
         return self._model(_settable(kind), nulls=nulls)
 
 
-def _refuse(_value: Any) -> NoReturn:
+def _refuse_change(_value: Any) -> NoReturn:
     raise ValueError("cannot be changed")
 
 
-Fixed = Annotated[Any, BeforeValidator(_refuse)]
+Fixed = Annotated[Any, BeforeValidator(_refuse_change)]
 
 
 def _settable(kind: str) -> dict[str, Any]:
@@ -144,7 +142,7 @@ def _settable(kind: str) -> dict[str, Any]:
 
 @dataclass(eq=False)
 class Refusal(Exception):
-    """A refused request, in the terms of the document's Errors part.
+    """A refused request (the document: Errors).
 
     `field` is set when one input is at fault, `errors` when several are.
     """
@@ -158,7 +156,6 @@ class Refusal(Exception):
 
     @property
     def explanation(self) -> str:
-        """The mistakes, in one line."""
         return "; ".join(f"{name} {text}" for name, text in self.errors) or self.message
 
     def body(self, request_id: str) -> dict[str, Any]:

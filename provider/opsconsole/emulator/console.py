@@ -20,17 +20,14 @@ MOST_PER_PAGE: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The rights of a key (Authentication, blacklist update rules).
-
-    None means every org.
-    """
+    """The rights of a key (Authentication, blacklist update rules); None means every org."""
 
     org_id: str
     read_orgs: frozenset[str] | None
     write_orgs: frozenset[str] | None
     tenant_write: bool
 
-    def sees(self, row: Row) -> bool:
+    def can_see(self, row: Row) -> bool:
         """Return whether the caller may see the row; everyone may see tenant-wide rows."""
         org_id = row.get("org_id")
         return self.read_orgs is None or org_id is None or org_id in self.read_orgs
@@ -63,14 +60,13 @@ class Answer(NamedTuple):
 
 
 class EmulatedConsole:
-    """One console. Methods run to their end within one request: each is a transaction."""
+    """One console. Each method runs within one request: it is a transaction."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
         self.store = store
         self.use(profile)
 
     def use(self, profile: Profile) -> None:
-        """Follow this profile from now on."""
         self.profile = profile
         self.bodies = Bodies(profile)
         self.rendering = Rendering(profile)
@@ -92,7 +88,7 @@ class EmulatedConsole:
         """Return the row that the path names; 404 if the caller can see no such row."""
         row_id = request.ids[0]
         row = self.store.tables[KINDS[kind].collection].get(row_id)
-        if row is not None and request.caller.sees(row):
+        if row is not None and request.caller.can_see(row):
             return row
         # The document says 404 for the blacklist, and does not show the status for the others.
         if row is not None and self.profile.hidden_status == 403 and kind != "blacklist":
@@ -114,7 +110,6 @@ class EmulatedConsole:
         return row
 
     def show(self, kind: str, row: Row, status: int | None = None) -> Answer:
-        """Answer with one row."""
         return Answer(self.rendering.render(kind, row), status)
 
     def check_query(self, query: Mapping[str, str], known: Sequence[str | None]) -> None:
@@ -170,18 +165,16 @@ class Rendering:
         # All fields of a blacklisted command are always present.
         self._absents["blacklist"] = self._nulls["blacklist"]
 
-    def _leaving_out(self) -> bool:
+    def _leaves_out_next(self) -> bool:
         if self._alternates:
             self._leaves_out = not self._leaves_out
         return self._leaves_out
 
     def render(self, kind: str, row: Row) -> dict[str, Any]:
-        """Return the body of one row."""
-        return self._body(kind, row, self._leaving_out())
+        return self._body(kind, row, self._leaves_out_next())
 
     def render_all(self, kind: str, rows: Iterable[Row]) -> list[dict[str, Any]]:
-        """Return the bodies of the rows of one answer."""
-        leaving_out = self._leaving_out()
+        leaving_out = self._leaves_out_next()
         return [self._body(kind, row, leaving_out) for row in rows]
 
     def _body(self, kind: str, row: Row, leaving_out: bool) -> dict[str, Any]:
@@ -198,16 +191,15 @@ class Rendering:
         return body
 
     def optional(self, body: dict[str, Any], name: str, value: Any) -> None:
-        """Put a member into a body; None becomes null or is left out."""
+        """Set a member of a body; None becomes null or is left out."""
         if value is not None:
             body[name] = value
-        # `_leaving_out` alternates, but within one answer all members follow the same rule.
+        # `_leaves_out_next` alternates, but within one answer all members follow the same rule.
         elif not self._leaves_out:
             body[name] = None
 
 
 def get(kind: str) -> Rule:
-    """Return the rule that answers with the object in the path, of one kind."""
     return lambda console, request: console.show(kind, console.get_visible(kind, request))
 
 
@@ -215,7 +207,7 @@ def list_all(kind: str) -> Rule:
     """Return the rule that lists the caller's visible objects of a kind, archived ones included."""
 
     def rule(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
-        rows = filter(request.caller.sees, console.store.tables[KINDS[kind].collection])
+        rows = filter(request.caller.can_see, console.store.tables[KINDS[kind].collection])
         return Answer(page(console, kind, list(rows), request.query))
 
     return rule
@@ -273,5 +265,5 @@ def _page_start(cursor: str | None) -> int:
             # Nine digits are beyond the end of any list, and Python refuses to convert thousands.
             return int(position[:9])
     except ValueError:
-        pass  # Refused below, as any other text that is no cursor of ours.
+        pass  # Refused below, like any other text.
     raise Refusal(400, "INVALID_CURSOR", "the cursor is not one of this list")

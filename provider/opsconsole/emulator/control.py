@@ -139,7 +139,7 @@ class Control:
     def profile(self, request: Request, body: Any) -> Any:
         """GET: the switches. PATCH: turn some."""
         if request.method == "PATCH":
-            self._console.use(with_switches(self._console.profile, _object(body)))
+            self._console.use(with_switches(self._console.profile, _check_object(body)))
         profile = self._console.profile
         values = profile.model_dump(mode="json", include=set(SWITCHES))
         return {"name": profile.name, "summary": profile.summary, "switches": values}
@@ -150,21 +150,23 @@ class Control:
 
     def rows(self, request: Request, body: Any) -> Any:
         """GET: the rows of a collection as stored. POST: add one row, or a list of rows."""
-        collection = _collection(request)
+        collection = _collection_of(request)
         if request.method == "GET":
             return {"rows": list(self._console.store.tables[collection])}
-        added = [self._add(collection, _fields(fields)) for fields in _as_list(body)]
+        added = [self._add(collection, _check_fields(fields)) for fields in _as_list(body)]
         self._console.store.commit()
         return {"rows": added}
 
     def row(self, request: Request, body: Any) -> Any:
         """GET, POST (add), PATCH (change; null clears) or DELETE one row."""
         store = self._console.store
-        collection, row_id = _collection(request), unquote(request.path_params["row_id"])
+        collection, row_id = _collection_of(request), unquote(request.path_params["row_id"])
         if request.method == "POST":
-            row: Row | None = self._add(collection, _fields({**_object(body), "id": row_id}))
+            row: Row | None = self._add(
+                collection, _check_fields({**_check_object(body), "id": row_id})
+            )
         elif request.method == "PATCH":
-            row = store.change(collection, row_id, _fields(body))
+            row = store.change(collection, row_id, _check_fields(body))
         elif request.method == "DELETE":
             row = store.tables[collection].remove(row_id)
         else:
@@ -185,7 +187,6 @@ class Control:
 
 
 def encode(body: Any) -> bytes:
-    """Return a body as JSON."""
     try:
         return msgspec.json.encode(body)
     except (OverflowError, UnicodeEncodeError):  # beyond 64 bits; lone surrogates
@@ -196,14 +197,14 @@ def _answer(body: Any, status: int = 200) -> Response:
     return Response(encode(body), status, media_type="application/json")
 
 
-def _object(value: Any) -> dict[str, Any]:
+def _check_object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise BadBody("expected an object")
     return value
 
 
-def _fields(value: Any) -> dict[str, Any]:
-    fields = _object(value)
+def _check_fields(value: Any) -> dict[str, Any]:
+    fields = _check_object(value)
     if wrong := check_row(fields):
         raise BadBody(wrong)
     return fields
@@ -213,7 +214,7 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _collection(request: Request) -> str:
+def _collection_of(request: Request) -> str:
     name: str = request.path_params["collection"]
     if name not in COLLECTIONS:
         raise KeyError(f"collection {name}")
@@ -225,7 +226,7 @@ class ControlError(Exception):
 
 
 class Emulator:
-    """A handle to a running emulator: its address, its key, and the control side behind its API.
+    """A handle to a running emulator: its address, its key, and its control side.
 
     Every method is a request to the control side, so any thread may call it.
     """

@@ -1,7 +1,4 @@
-"""Faults on request: their kinds, the requests that they match, and spoilt answers.
-
-A spoilt answer is about another object, has another shape or other ids, or is far too large.
-"""
+"""Faults on request: their kinds, the requests that they match, and spoilt answers."""
 
 from __future__ import annotations
 
@@ -81,7 +78,7 @@ FAULT_KINDS: Mapping[str, Mapping[str, Any]] = {
 """The members of `Fault` for each name."""
 
 
-def _pattern(text: str) -> str:
+def _check_pattern(text: str) -> str:
     try:
         re.compile(text)
     except re.error as failure:
@@ -89,14 +86,14 @@ def _pattern(text: str) -> str:
     return text
 
 
-def _operations(value: str) -> str:
+def _check_operation(value: str) -> str:
     if value not in (known := DOCUMENTED | EXTRA):
         raise ValueError(f"not one of {', '.join(known)}")
     return value
 
 
-Pattern = Annotated[str, AfterValidator(_pattern)]
-Operation = Annotated[str, AfterValidator(_operations)]
+Pattern = Annotated[str, AfterValidator(_check_pattern)]
+Operation = Annotated[str, AfterValidator(_check_operation)]
 Count = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
@@ -157,7 +154,6 @@ class Fault(ControlBody):
 
     @property
     def lets_through(self) -> bool:
-        """Whether the console handles the request."""
         instead = self.status is not None or self.cut == "before" or self.redirect is not None
         return self.handled or not instead
 
@@ -168,7 +164,6 @@ class Fault(ControlBody):
         return self.text is not None or bool(instead)
 
     def problem(self, request_id: str) -> dict[str, Any]:
-        """Return the error body."""
         errors = [(item.field, item.message) for item in self.errors]
         field, details = self.field or None, self.details or None
         refusal = Refusal(self.status or 500, self.code, self.message, field, errors, details)
@@ -176,11 +171,7 @@ class Fault(ControlBody):
 
 
 def read_fault(fields: Any) -> Fault:
-    """Make a fault from its JSON form.
-
-    Raises:
-        BadBody: A member is unknown, or of the wrong kind.
-    """
+    """Make a fault from its JSON form; raise BadBody for a wrong member."""
     if isinstance(fields, dict) and (kind := fields.get("kind")) is not None:
         if not isinstance(kind, str) or kind not in FAULT_KINDS:
             raise BadBody(f"fault: kind: one of {', '.join(FAULT_KINDS)}, not {kind!r}")
@@ -203,11 +194,9 @@ class Faults:
         self._forgotten = asyncio.Event()
 
     async def hold(self) -> None:
-        """Wait until faults are cleared."""
         await self._forgotten.wait()
 
     def match(self, method: str, operation: str, path: str, body: bytes) -> Fault | None:
-        """Return the first fault that matches this request, and count the match."""
         for fault in self.waiting:
             if fault.method not in ("*", method) or not re.search(fault.path, path):
                 continue
@@ -245,11 +234,11 @@ def spoil_answer(console: EmulatedConsole, operation: str, fault: Fault, body: A
     if fault.answer == "null":
         return None
     if fault.answer == "other":
-        body = _other(console, operation, body)
-    return body if fault.ids is None else _with_ids(body, fault.ids)
+        body = _answer_of_other(console, operation, body)
+    return body if fault.ids is None else _replace_ids(body, fault.ids)
 
 
-def _other(console: EmulatedConsole, operation: str, body: Any) -> Any:
+def _answer_of_other(console: EmulatedConsole, operation: str, body: Any) -> Any:
     """Return the answer about another object of the same kind."""
     kind, _, verb = operation.partition("_")
     kind = "agent" if kind == "plugin" else kind
@@ -272,7 +261,7 @@ def _other(console: EmulatedConsole, operation: str, body: Any) -> Any:
     return {**body, "id": f"{body.get('id')}-other"}
 
 
-def _with_ids(body: Any, ids: str) -> Any:
+def _replace_ids(body: Any, ids: str) -> Any:
     """Return a body with other ids; `crossed` hands the ids of a list round by one."""
     name = next((name for name in ("data", "results") if isinstance(body.get(name), list)), None)
     if ids != "crossed":
@@ -290,7 +279,7 @@ def _with_ids(body: Any, ids: str) -> Any:
 
 
 def garbage(size: int) -> bytes:
-    """Return bytes that are invalid in every encoding of JSON; the bytes are always the same."""
+    """Return bytes that are invalid in every encoding of JSON, always the same."""
     return b"\xff\xfe\x80" + random.Random(size).randbytes(max(0, size - 3))
 
 
@@ -317,7 +306,7 @@ def bomb(size: int) -> bytes:
     return head + first + middle * blocks + last + struct.pack("<II", checksum, length)
 
 
-def without_end() -> Iterator[bytes]:
+def endless_pieces() -> Iterator[bytes]:
     """Yield a JSON text that never ends, in pieces."""
     yield b'{"id":"endless","pad":"'
     piece = b"0" * 65_536

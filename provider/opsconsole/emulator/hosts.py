@@ -46,7 +46,7 @@ def missing_jump_host(
     """Return the first id in `jump_host_ids` that is not a host this caller can see."""
     for row_id in fields.get("jump_host_ids") or ():
         row = console.store.hosts.get(row_id)
-        if row is None or not request.caller.sees(row):
+        if row is None or not request.caller.can_see(row):
             return str(row_id)
     return None
 
@@ -154,7 +154,7 @@ def import_hosts(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
             stopped = True
             if not profile.lists_rows_after_stop:
                 break
-    return Answer(_result(console, verdicts, dry_run, stopped))
+    return Answer(_import_result(console, verdicts, dry_run, stopped))
 
 
 def _read_option(
@@ -185,7 +185,7 @@ def _read_envelope(request: ConsoleRequest, profile: Profile) -> dict[str, Any]:
     return envelope
 
 
-def _result(
+def _import_result(
     console: EmulatedConsole, verdicts: list[ImportedRow], dry_run: bool, stopped: bool
 ) -> dict[str, Any]:
     profile = console.profile
@@ -213,7 +213,7 @@ def _result(
 
 
 def csv_rows(body: bytes, profile: Profile) -> list[dict[str, Any]]:
-    """Read a CSV body: the first line names fields."""
+    """Read a CSV body whose first line names fields."""
     try:
         # Spreadsheets start a file with a byte order mark, which would become part of the first
         # name.
@@ -245,12 +245,12 @@ def _csv_row(row: dict[str | Any, str | Any], separator: str) -> dict[str, Any]:
     return fields
 
 
-def _exists(row: Row) -> str:
+def _describe_match(row: Row) -> str:
     return f"a host {row['name']} exists"
 
 
 class Batch:
-    """The rows of one import; it remembers hosts that a dry run would create, for later rows."""
+    """The rows of one import; it keeps the hosts that a dry run would create, for later rows."""
 
     def __init__(self, console: EmulatedConsole, request: ConsoleRequest, dry_run: bool) -> None:
         self._console = console
@@ -286,10 +286,10 @@ class Batch:
             promised = self._promised.get((name, value))
             if promised is not None:
                 outcome = MATCHED[self._console.profile.on_match]
-                error = _exists(fields) if outcome == "failed" else None
+                error = _describe_match(fields) if outcome == "failed" else None
                 return ImportedRow(outcome, promised or None, error)
             for row in self._console.store.hosts.find(name, value):
-                if self._request.caller.sees(row):
+                if self._request.caller.can_see(row):
                     return self._match(row, fields)
         return self._create(fields)
 
@@ -297,7 +297,7 @@ class Batch:
         profile = self._console.profile
         shown = None if self._dry_run and profile.dry_run_ids == "none" else row["id"]
         if profile.on_match == "fail":
-            return ImportedRow("failed", shown, _exists(row))
+            return ImportedRow("failed", shown, _describe_match(row))
         if profile.on_match == "skip":
             return ImportedRow("skipped", shown)
         self._request.caller.authorize(row.get("org_id"))

@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from opsconsole.emulator.document import DOCUMENTED, EXTRA
 
 
-def _no_boolean(value: Any) -> Any:
+def _refuse_boolean(value: Any) -> Any:
     """Refuse true and false, which are equal to 1 and 0."""
     if isinstance(value, bool):
         raise ValueError("a boolean is not allowed here")
@@ -24,7 +24,7 @@ def _no_boolean(value: Any) -> Any:
 class Profile(BaseModel):
     """One console that the document allows. Every attribute outside of `FIXED` is a switch.
 
-    Attributes are explained in groups; `docs/guides/emulator.md` lists them with their meaning.
+    `docs/guides/emulator.md` explains them.
     """
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
@@ -38,7 +38,7 @@ class Profile(BaseModel):
     unset_lists: Literal["empty", "unset"] = "empty"
     order: Literal["as_sent", "sorted", "reversed"] = "as_sent"
 
-    # What the console does with the values of a host.
+    # The treatment of values of a host.
     trims: bool = False
     lowercases: tuple[str, ...] = ()
     assigns: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class Profile(BaseModel):
     on_error_parameter: str = "on_error"
     on_error_default: Literal["continue", "stop"] = "continue"
     query_overrides: bool = True
-    index_base: Annotated[Literal[0, 1], BeforeValidator(_no_boolean)] = 0
+    index_base: Annotated[Literal[0, 1], BeforeValidator(_refuse_boolean)] = 0
     lists_rows_after_stop: bool = False
     max_rows: int | None = None
     too_many_rows_status: Literal[400, 413] = 413
@@ -120,11 +120,7 @@ class Profile(BaseModel):
     provider_settings: Mapping[str, Any] = {}
 
     def with_values(self, switches: Mapping[str, Any]) -> Profile:
-        """Return this profile with some switches set to JSON values.
-
-        Raises:
-            ValidationError: A name is not a switch, or a value does not fit its switch.
-        """
+        """Return this profile with switches set to JSON values; ValidationError for wrong ones."""
         fixed = {name: getattr(self, name) for name in FIXED}
         for name in fixed.keys() & switches.keys():
             raise ValidationError.from_exception_data(
@@ -233,5 +229,4 @@ _PROFILES = (
 
 
 def profiles() -> dict[str, Profile]:
-    """Return the named profiles, `default` first."""
     return {item.name: item for item in _PROFILES}

@@ -73,18 +73,18 @@ def seed_store(store: Store, seed: str = "starter", api_key: str = API_KEY) -> N
     if seed == "empty":
         return
     if seed == "starter":
-        _starter(store)
+        _add_starter_rows(store)
     elif seed == "fleet" or seed.startswith("fleet:"):
-        _starter(store)
+        _add_starter_rows(store)
         count = seed.partition(":")[2] or str(FLEET_HOSTS)
         if not (count.isascii() and count.isdigit()):
             raise BadSeed(f"{seed}: fleet:HOSTS takes a number")
-        _fleet(store, int(count))
+        _add_fleet(store, int(count))
     else:
-        _file(store, Path(seed))
+        _add_file(store, Path(seed))
 
 
-def _starter(store: Store) -> None:
+def _add_starter_rows(store: Store) -> None:
     shared = {"tenant_id": TENANT, "created_at": STARTED, "updated_at": STARTED}
     for row_id, key, name, prompt in _SPECIALTIES:
         store.specialties.put(
@@ -107,7 +107,7 @@ def _starter(store: Store) -> None:
         store.blacklists.put({**entry, "text_hash": text_hash(entry["pattern"]), **shared})
 
 
-def _fleet(store: Store, count: int) -> None:
+def _add_fleet(store: Store, count: int) -> None:
     jump = ""
     for number in range(1, count + 1):
         fields: dict[str, Any] = {
@@ -143,7 +143,7 @@ def _fleet(store: Store, count: int) -> None:
         store.add("tasks", {"agent_id": agent["id"], "status": "scheduled"})
 
 
-def _file(store: Store, path: Path) -> None:
+def _add_file(store: Store, path: Path) -> None:
     try:
         content = json.loads(path.read_text("utf-8"))
     except OSError as failure:

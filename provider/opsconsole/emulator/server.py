@@ -1,7 +1,4 @@
-"""Builds one emulator from its parts, and serves it by uvicorn on uvloop and httptools.
-
-`serve` runs the emulator on a thread of this process, `spawn` as a separate process.
-"""
+"""Builds an emulator, and serves it by uvicorn: on a thread (`serve`) or as a process (`spawn`)."""
 
 from __future__ import annotations
 
@@ -44,11 +41,7 @@ def make_application(
     api_key: str = API_KEY,
     latency: float = 0.0,
 ) -> Application:
-    """Make an emulator; a file that already has rows is not seeded.
-
-    Raises:
-        NotAnArchive, BadSeed: `data` or `seed` cannot be used.
-    """
+    """Make an emulator; a file that already has rows is not seeded."""
     store = Store(data)
     reseed = partial(seed_store, store, seed, api_key)
     try:
@@ -69,7 +62,6 @@ class Protocol(HttpToolsProtocol):
     """uvicorn's protocol with the transport in the scope: a fault can cut the connection."""
 
     def on_message_begin(self) -> None:
-        """Begin a request."""
         super().on_message_begin()
         self.scope["extensions"] = {TRANSPORT: {"transport": self.transport}}
 
@@ -88,7 +80,6 @@ class ConsoleServer(Server):
         return self._api is not None or self._held is not None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen."""
         await super().startup(sockets)
         if len(self.servers) > 1:
             # uvicorn closes the servers in its list, but this one is closed and opened here.
@@ -124,7 +115,6 @@ class ConsoleServer(Server):
             self._api = await loop.create_server(self._protocol, sock=held, backlog=_BACKLOG)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop listening and end open connections."""
         for listener in (self._api, self._held):
             if listener is not None:
                 listener.close()
@@ -143,7 +133,7 @@ def run_emulator(profile: Profile, *ports: int, **options: Any) -> Iterator[list
     Args:
         ports: One port for all, or a second one for the control side, so that the API's can be
             closed. 0 takes a free port.
-        options: Those of `make_application`.
+        options: The options of `make_application`.
     """
     with contextlib.ExitStack() as stack:
         sockets = [
@@ -260,12 +250,9 @@ def start_process(
     """Run `opsconsole emulator` as a separate process; return the process and its address.
 
     Args:
-        options: Options of the command; an option with None is left out.
+        options: Options of the command; None leaves one out.
         switches: `NAME=VALUE` of switches that differ from the profile's.
         lasting: Whether the emulator outlives this process and the terminal.
-
-    Raises:
-        ControlError: It did not start.
     """
     words = [f"--{name}={value}" for name, value in options.items() if value is not None]
     words += [f"--switch={switch}" for switch in switches]

@@ -25,7 +25,7 @@ LISTS = (*document.LISTS["host"], "read_orgs", "write_orgs")
 
 
 def check_row(fields: Row) -> str | None:
-    """Return the first violation of the rules in a row from outside the API, or None."""
+    """Return the first error in a row from outside the API, or None."""
     for name, value in fields.items():
         if name == "id":
             # The id is a column of its own, and SQLite cannot store half of a surrogate pair as
@@ -59,7 +59,6 @@ class Table:
         return iter(self.rows.values())
 
     def get(self, row_id: str) -> Row | None:
-        """Return the row, or None."""
         return self.rows.get(row_id)
 
     def put(self, row: Row) -> None:
@@ -71,7 +70,6 @@ class Table:
         self.dirty[row_id] = None
 
     def remove(self, row_id: str) -> Row | None:
-        """Remove and return the row, or return None if there is none."""
         row = self.rows.pop(row_id, None)
         if row is not None:
             self._reindex(row_id, row, None)
@@ -89,7 +87,6 @@ class Table:
         return [self.rows[row_id] for row_id in index.get(value, ())]
 
     def clear(self) -> None:
-        """Remove every row."""
         self.dirty.update(dict.fromkeys(self.rows))
         self.rows.clear()
         self._indexes.clear()
@@ -114,7 +111,7 @@ def _keys(value: Any) -> tuple[Any, ...]:
 
 
 COLLECTIONS = {
-    **dict(document.KINDS.values()),
+    **{kind.collection: kind.id_prefix for kind in document.KINDS.values()},
     "attachments": "att",
     "tasks": "tsk",
     "keys": "key",
@@ -176,11 +173,7 @@ class Store:
         return row
 
     def change(self, collection: str, row_id: str, fields: Mapping[str, Any]) -> Row:
-        """Change fields of a row; None clears a field. `updated_at` changes unless it is given.
-
-        Raises:
-            KeyError: There is no such row.
-        """
+        """Change fields of a row; None clears a field. `updated_at` changes unless it is given."""
         row = self.tables[collection].get(row_id)
         if row is None:
             raise KeyError(f"{row_id} in {collection}")
@@ -199,7 +192,6 @@ class Store:
                 table.dirty = {}
 
     def close(self) -> None:
-        """Close the file."""
         if self._database is not None:
             self._database.close()
 
@@ -219,7 +211,6 @@ class Store:
         return count
 
     def _save(self, database: sqlite3.Connection) -> None:
-        """Write the dirty rows, as one transaction."""
         put: list[tuple[str, str, str]] = []
         gone: list[tuple[str, str]] = []
         for name, table in self.tables.items():

@@ -1,7 +1,4 @@
-"""Requests to the console: the rate limit, a count for each operation, and a log of the last ones.
-
-Credentials never get here.
-"""
+"""The rate limit, counts of requests, and a log of the last ones, without credentials."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ _MOST_BODY = 262_144
 
 @dataclass(slots=True)
 class LoggedRequest:
-    """One request. Times are seconds of the server's monotonic clock.
+    """One request; times are seconds of the server's monotonic clock.
 
     `status` is 0 before an answer is sent, or if the connection was cut. `request_id` is set for
     errors.
@@ -57,7 +54,6 @@ class Traffic:
         self.reset()
 
     def reset(self) -> None:
-        """Clear the counts and the log."""
         self.counts: Counter[str] = Counter()
         self.statuses: Counter[int] = Counter()
         self.entries: deque[LoggedRequest] = deque(maxlen=_MOST_ENTRIES)
@@ -68,7 +64,7 @@ class Traffic:
     def begin(
         self, operation: str, method: str, path: str, query: str, body: bytes, now: float
     ) -> LoggedRequest:
-        """Log a request that has arrived completely."""
+        """Log a request whose body has arrived."""
         self.total += 1
         self.counts[operation] += 1
         self.in_flight += 1
@@ -79,7 +75,6 @@ class Traffic:
         return entry
 
     def end(self, entry: LoggedRequest, status: int, now: float) -> None:
-        """Note how a request ended."""
         self.in_flight -= 1
         self.statuses[status] += 1
         entry.status = status
@@ -106,11 +101,7 @@ class RateLimit:
         self._looked = 0.0
 
     def admit(self, profile: Profile, now: float) -> None:
-        """Count one request that arrives at the time `now`, in seconds.
-
-        Raises:
-            Refusal: there are too many.
-        """
+        """Count one request at the time `now`, in seconds; raise Refusal if there are too many."""
         rate = profile.requests_per_second
         if rate is None:
             self._left = None

@@ -1,10 +1,9 @@
 """The language of synthesised programs: reading, checking and evaluating `*.tf.json` files.
 
-Values are those that Terraform would compute. Three things are refused, with one `UserError`:
-programs that Terraform refuses for their form, constructs that only Terraform can run
-(`OnlyTerraform`), and programs that exceed the bounds. This package reads files and states, and
-never sends a request to a console. The caller passes the types that a program may declare
-(`Schemas`).
+Values are as Terraform computes them. Three things are refused, with one `UserError`: programs
+that Terraform refuses for their form, constructs that only Terraform can run (`OnlyTerraform`), and
+programs that exceed the bounds. This package reads files and states, and never sends a request to a
+console. The caller passes the types that a program may declare (`model.Schemas`).
 
 The entry points are `load_program`, `build_graph`, `resolve_variables` and `Evaluator`. Other
 packages import the names of this package, not its modules.
@@ -12,7 +11,8 @@ packages import the names of this package, not its modules.
 
 from __future__ import annotations
 
-from opsconsole.language.evaluator import Evaluated, Evaluator, OutputValue, find_mistakes
+from opsconsole.language.conversion import to_wire
+from opsconsole.language.evaluator import Evaluated, Evaluator, find_mistakes
 from opsconsole.language.failures import OnlyTerraform
 from opsconsole.language.graph import (
     Graph,
@@ -21,16 +21,13 @@ from opsconsole.language.graph import (
     named_resources,
     readable_references,
 )
-from opsconsole.language.json_body import says_twice
+from opsconsole.language.json_body import has_duplicate_keys
 from opsconsole.language.model import (
     Block,
     Json,
     Moved,
-    Origin,
     Output,
     Program,
-    ProviderBlock,
-    Schemas,
     Variable,
 )
 from opsconsole.language.name_resolver import Instance, PresentKeys
@@ -49,7 +46,6 @@ from opsconsole.language.synthesis import (
     load_stack,
     read_app,
     stacks_of,
-    synthesise,
 )
 from opsconsole.language.variables import (
     example_values,
@@ -68,15 +64,11 @@ __all__ = [
     "Json",
     "Moved",
     "OnlyTerraform",
-    "Origin",
     "Output",
-    "OutputValue",
     "PresentKeys",
     "Program",
-    "ProviderBlock",
     "Quoted",
     "Reference",
-    "Schemas",
     "Step",
     "UnreadProgram",
     "Variable",
@@ -86,6 +78,7 @@ __all__ = [
     "find_mistakes",
     "find_node",
     "find_output",
+    "has_duplicate_keys",
     "jsii_environment",
     "lasting_values",
     "load_directory",
@@ -98,8 +91,7 @@ __all__ = [
     "readable_part",
     "readable_references",
     "resolve_variables",
-    "says_twice",
     "stacks_of",
-    "synthesise",
+    "to_wire",
     "undeclared_warnings",
 ]

@@ -32,12 +32,12 @@ from opsconsole.language.values import (
     Type,
     Value,
     items_of,
-    list_of,
+    list_type,
     members_of,
-    object_of,
     object_type,
-    tuple_of,
+    object_value,
     tuple_type,
+    tuple_value,
     type_from_json,
 )
 
@@ -51,7 +51,6 @@ class Constraint:
     """A type, with the defaults of optional attributes inside it.
 
     Attributes:
-        type: The type to convert to.
         inner: The constraints of the inner types of `type`; may be left out if nothing is optional.
         optional: The defaults of an object's optional attributes.
     """
@@ -61,7 +60,7 @@ class Constraint:
     optional: Mapping[str, Value] = field(default_factory=dict)
 
     def apply(self, value: Value) -> Value:
-        """Return `value` converted to the type, with optional attributes filled in.
+        """Convert a value to the type, with optional attributes filled in.
 
         Raises:
             EvaluationError: The value does not fit.
@@ -80,7 +79,7 @@ class Constraint:
             if len(inner) != len(items):
                 return value
             filled = (of._apply_defaults(item) for of, item in zip(inner, items, strict=True))
-            return tuple_of(filled).mark(value.marks)
+            return tuple_value(filled).mark(value.marks)
         members = members_of(value)
         for name, default in self.optional.items():
             if members.get(name, NULL).is_null:
@@ -88,7 +87,7 @@ class Constraint:
         of_members = dict(zip(self.type.names, self.inner, strict=False))
         if self.type.kind in COLLECTIONS:
             of_members = dict.fromkeys(members, self.inner[0])
-        return object_of(
+        return object_value(
             {
                 name: of_members[name]._apply_defaults(item) if name in of_members else item
                 for name, item in members.items()
@@ -96,7 +95,7 @@ class Constraint:
         ).mark(value.marks)
 
     def _complete(self, type: Type) -> Type:
-        """Return the type of a null or unknown value with the optional attributes that it lacks."""
+        """Return the type of a null or unknown value, with missing optional attributes added."""
         if self.inner and self.type.kind in COLLECTIONS:
             return Type(type.kind, map(self.inner[0]._complete, type.inner), type.names)
         if type.kind != "object" or self.type.kind != "object":
@@ -107,7 +106,7 @@ class Constraint:
 
 @lru_cache(maxsize=1024)
 def attribute_constraint(attribute: Attribute) -> Constraint:
-    """Return the constraint of an attribute's values, in which missing members become null."""
+    """Return the constraint of an attribute's values; missing members become null."""
     if not attribute.attributes:
         return Constraint(type_from_json(attribute.kind.terraform_type))
     members = sorted((item.name, attribute_constraint(item)) for item in attribute.attributes)
@@ -117,7 +116,7 @@ def attribute_constraint(attribute: Attribute) -> Constraint:
         {name: Value(item.type, None) for name, item in members},
     )
     if attribute.kind is Kind.OBJECT_LIST:
-        return Constraint(list_of(made.type), (made,))
+        return Constraint(list_type(made.type), (made,))
     return made
 
 
@@ -171,7 +170,7 @@ def _object(node: Object, text: str) -> Constraint:
 
 
 class _NoNames(Names):
-    """No functions, and no names but those that an expression itself binds."""
+    """Names for literals: no functions, and only the names that an expression itself binds."""
 
     work = Work()
 

@@ -1,7 +1,4 @@
-"""Conversion between types, by go-cty's rules: common types, equality and the order of sets.
-
-It also converts between values of the language and wire values.
-"""
+"""Conversion between types and to wire values, equality, and the order of sets, as in go-cty."""
 
 from __future__ import annotations
 
@@ -29,15 +26,15 @@ from opsconsole.language.values import (
     Value,
     is_sequence,
     items_of,
-    list_of,
+    list_type,
     list_value,
     map_value,
     members_of,
-    object_of,
+    object_value,
     pack,
-    set_of,
+    set_type,
     strip_marks,
-    tuple_of,
+    tuple_value,
 )
 from opsconsole.state import WrittenNumber
 from opsconsole.text import plural
@@ -67,7 +64,7 @@ def unify(types: Iterable[Type]) -> Type | None:
         return _unify_all("map", known)
     if kinds == {"list", "tuple"}:
         inner = unify(type for of in known for type in of.inner if type is not DYNAMIC)
-        return None if inner is None else list_of(inner)
+        return None if inner is None else list_type(inner)
     if len(kinds) == 1:
         return _unify_all(kinds.pop(), known)
     return _most_general(known)
@@ -80,16 +77,16 @@ def _unify_all(kind: str, types: Sequence[Type]) -> Type | None:
 
 
 def _unify_each(types: Sequence[Type], otherwise: str) -> Type | None:
-    """Return the tuple or object that `types` convert to, part by part, or else a collection."""
+    """Unify tuples or objects part by part, or else as a collection (`otherwise`)."""
     first, *others = types
     if any(type.names != first.names or len(type.inner) != len(first.inner) for type in others):
         return _unify_all(otherwise, types)
     inner: list[Type] = []
     for column in zip(*(type.inner for type in types), strict=True):
-        found = unify(column)
-        if found is None:
+        common = unify(column)
+        if common is None:
             return None
-        inner.append(found)
+        inner.append(common)
     return Type(first.kind, inner, first.names)
 
 
@@ -103,7 +100,7 @@ def _most_general(types: Sequence[Type]) -> Type | None:
         return _RANK.get(type.kind, 3), type.element != STRING
 
     for wanted in sorted(types, key=rank):
-        if all(_converts(type, wanted) for type in types):
+        if all(_can_convert(type, wanted) for type in types):
             return wanted
     return None
 
@@ -113,7 +110,7 @@ _ALIKE: Final = frozenset(
 )
 
 
-def _converts(source: Type, wanted: Type) -> bool:
+def _can_convert(source: Type, wanted: Type) -> bool:
     """Return whether some values of one type convert to another."""
     if source == wanted or DYNAMIC in (source, wanted):
         return True
@@ -121,21 +118,21 @@ def _converts(source: Type, wanted: Type) -> bool:
         return STRING in (source, wanted)
     kinds = source.kind, wanted.kind
     if kinds in (("tuple", "list"), ("tuple", "set"), ("object", "map")) or kinds in _ALIKE:
-        return all(_converts(inner, wanted.element) for inner in source.inner)
+        return all(_can_convert(inner, wanted.element) for inner in source.inner)
     if kinds == ("object", "object"):
         ours = source.attributes
         return all(
-            name in ours and _converts(ours[name], inner)
+            name in ours and _can_convert(ours[name], inner)
             for name, inner in wanted.attributes.items()
         )
     if kinds == ("tuple", "tuple"):
         same = len(source.inner) == len(wanted.inner)
-        return same and all(map(_converts, source.inner, wanted.inner))
+        return same and all(map(_can_convert, source.inner, wanted.inner))
     return kinds == ("map", "object")
 
 
 def convert(value: Value, wanted: Type) -> Value:
-    """Return `value` converted to the type `wanted`. Marks are kept.
+    """Convert a value to a type. Marks are kept.
 
     Raises:
         EvaluationError: The conversion does not exist, or fails for this value.
@@ -143,7 +140,7 @@ def convert(value: Value, wanted: Type) -> Value:
     if value.type is wanted or wanted is DYNAMIC or value.type == wanted:
         return value
     if value.data is None or value.data is UNKNOWN:
-        if not _converts(value.type, wanted):
+        if not _can_convert(value.type, wanted):
             raise _type_error(wanted.kind, value)
         return Value(_complete(wanted, value.type), value.data, value.marks)
     if wanted in PRIMITIVES:
@@ -206,9 +203,9 @@ def to_text(data: Any) -> str:
 def _convert_elements(
     value: Value, items: Sequence[Value], wanted: Type
 ) -> tuple[list[Value], Type]:
-    """Return the elements of `value` as a collection `wanted`, which may be of any, takes them."""
+    """Convert the elements of a value to the element type of a collection, which may be any."""
     element = wanted.element if wanted.element is not DYNAMIC else value.type.element
-    if not items and not _converts(value.type.element, element):
+    if not items and not _can_convert(value.type.element, element):
         raise _type_error(wanted.kind, value)
     converted = [convert(item, element) for item in items]
     types = dict.fromkeys(item.type for item in converted)
@@ -234,7 +231,7 @@ def make_set(items: Iterable[Value], element: Type) -> Value:
     """Return a set of `items`; marks of elements become marks of the set, as in go-cty."""
     marks: set[str] = set()
     data = [strip_marks(pack(item), marks) for item in items]
-    return Value(set_of(element), order_set(data, element), frozenset(marks))
+    return Value(set_type(element), order_set(data, element), frozenset(marks))
 
 
 def _to_map(value: Value, wanted: Type) -> Value:
@@ -249,14 +246,16 @@ def _to_object(value: Value, wanted: Type) -> Value:
         if name not in pairs:
             raise EvaluationError(f'the attribute "{name}" is required')
     types = zip(wanted.names, wanted.inner, strict=True)
-    return object_of({name: convert(pairs[name], inner) for name, inner in types}).mark(value.marks)
+    return object_value({name: convert(pairs[name], inner) for name, inner in types}).mark(
+        value.marks
+    )
 
 
 def _to_tuple(value: Value, wanted: Type) -> Value:
     items, types = items_of(value), wanted.inner
     if len(items) != len(types):
         raise EvaluationError(f"{plural(len(types), 'element')} required, not {len(items)}")
-    return tuple_of(map(convert, items, types)).mark(value.marks)
+    return tuple_value(map(convert, items, types)).mark(value.marks)
 
 
 def equal(left: Value, right: Value) -> Any:
@@ -282,7 +281,7 @@ def equal(left: Value, right: Value) -> Any:
         if isinstance(left.data, dict) and left.data.keys() != right.data.keys():
             return False
         return all_of(map(equal, items_of(left), items_of(right)))
-    # As in go-cty, numbers are equal if their texts are, whatever their precisions.
+    # As in go-cty, numbers of any precision are equal if their texts are.
     return left.data == right.data or (
         left.type is NUMBER
         and precision_of(left.data) != precision_of(right.data)
@@ -291,30 +290,30 @@ def equal(left: Value, right: Value) -> Any:
 
 
 def _is_comparable(left: Type, right: Type) -> bool:
-    """Return whether two types are the same where both are known."""
+    """Return whether two types are equal in all parts that both know."""
     if left is DYNAMIC or right is DYNAMIC or left == right:
         return True
     same = (left.kind, left.names, len(left.inner)) == (right.kind, right.names, len(right.inner))
     return same and bool(left.inner) and all(map(_is_comparable, left.inner, right.inner))
 
 
-def all_of(verdicts: Iterable[Any]) -> Any:
-    """Return whether all of `verdicts` hold: True, False or UNKNOWN."""
-    return _settle(verdicts, deciding=False)
+def all_of(results: Iterable[Any]) -> Any:
+    """Return whether all of `results` hold: True, False or UNKNOWN."""
+    return _decide(results, deciding=False)
 
 
-def any_of(verdicts: Iterable[Any]) -> Any:
-    """Return whether one of `verdicts` holds: True, False or UNKNOWN."""
-    return _settle(verdicts, deciding=True)
+def any_of(results: Iterable[Any]) -> Any:
+    """Return whether one of `results` holds: True, False or UNKNOWN."""
+    return _decide(results, deciding=True)
 
 
-def _settle(verdicts: Iterable[Any], *, deciding: bool) -> Any:
-    """Return `deciding` if a verdict is that, even if others are unknown."""
+def _decide(results: Iterable[Any], *, deciding: bool) -> Any:
+    """Return `deciding` if any result is that, even if others are unknown."""
     has_unknown = False
-    for verdict in verdicts:
-        if verdict is deciding:
+    for result in results:
+        if result is deciding:
             return deciding
-        has_unknown = has_unknown or verdict is UNKNOWN
+        has_unknown = has_unknown or result is UNKNOWN
     return UNKNOWN if has_unknown else not deciding
 
 
@@ -370,7 +369,6 @@ _SCALARS: Final = frozenset((str, int, bool, type(None)))
 
 
 def to_wire(data: Any) -> Any:
-    """Return unmarked data of the language as a wire value."""
     # Compares the exact type, because a RoundedWhole is an int too but may have another text.
     if type(data) in _SCALARS or data is UNKNOWN:
         return data
@@ -385,7 +383,6 @@ def to_wire(data: Any) -> Any:
 
 
 def from_wire(data: Any, type: Type) -> Any:
-    """Return a wire value as data of the language."""
     if data.__class__ in _SCALARS or data is UNKNOWN:
         return data
     if isinstance(data, WrittenNumber):

@@ -30,7 +30,7 @@ from opsconsole.language.failures import (
 )
 from opsconsole.language.graph import find_reference_mistakes
 from opsconsole.language.json_body import find_lines, read_text
-from opsconsole.language.model import Block, BlockDefinition, Import, Program, place_in
+from opsconsole.language.model import Block, BlockDefinition, Import, Program, location_in
 from opsconsole.language.name_resolver import (
     Instance,
     NameResolver,
@@ -45,14 +45,13 @@ from opsconsole.language.values import (
     EPHEMERAL,
     SENSITIVE,
     STRING,
-    Type,
     marked_paths,
     pack,
     type_to_json,
 )
-from opsconsole.state import Address, InstanceKey
+from opsconsole.state import Address, InstanceKey, StateOutput
 from opsconsole.text import did_you_mean, nearest
-from opsconsole.values import UNKNOWN, Value, Values
+from opsconsole.values import UNKNOWN, Values
 
 Definition = BlockDefinition | ProviderDefinition
 
@@ -64,7 +63,7 @@ class Evaluated:
     Attributes:
         values: Every attribute of the definition: null if it is not declared, UNKNOWN if it is
             known only after apply.
-        sensitive: Paths of sensitive values, in addition to those of the definition.
+        sensitive: Paths of sensitive values, in addition to the definition's own.
     """
 
     values: Values
@@ -72,42 +71,15 @@ class Evaluated:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputValue:
-    """An evaluated output.
-
-    Attributes:
-        value: A wire value; UNKNOWN, in whole or in part, if known only after apply.
-        type: The type of the value.
-        sensitive: Whether the output is declared sensitive.
-    """
-
-    name: str
-    value: Value
-    type: Type
-    sensitive: bool
-    description: str = ""
-
-    @property
-    def stored_type(self) -> Any:
-        """The type in the form that states have, such as `["list", "string"]`."""
-        return type_to_json(self.type)
-
-
-@dataclass(frozen=True, slots=True)
 class ImportTarget:
     """The target of one `import` block, or of one entry of the block's `for_each`.
 
-    Attributes:
-        address: The instance to import to.
-        id: The import id.
-        provider: The key of the provider block to use; empty for the resource's own provider.
-        title: The name of the import in messages.
+    `provider` is the key of the provider block to use; empty for the resource's own provider.
     """
 
     address: Address
     id: str
     provider: str
-    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +87,6 @@ class Trigger:
     """The object that an entry of `replace_triggered_by` names.
 
     Attributes:
-        block: Address of the block.
         address: Full address of the instance; None for any instance of the block.
         path: The attribute's path; empty for any change of the instance.
     """
@@ -179,7 +150,7 @@ class Evaluator(NameResolver):
     def provider_config(self, key: str) -> Evaluated:
         """Return the settings of a provider block.
 
-        Only a configuration without an alias may lack a block: no settings are set then.
+        Without a block, the configuration without an alias sets nothing.
 
         Args:
             key: `opsconsole`, `opsconsole.alias`, or with `for_each` `opsconsole.alias["key"]`.
@@ -190,8 +161,7 @@ class Evaluator(NameResolver):
         name, bracket, index = key.partition('["')
         block = self.program.providers.get(name)
         if block is None:
-            # With the environment's settings, another console could be asked than the one that
-            # holds its objects.
+            # The environment's settings may name another console than the one with its objects.
             if "." in name:
                 raise self._undeclared_error(key)
             return Evaluated(self.program.settings.empty())
@@ -204,11 +174,11 @@ class Evaluator(NameResolver):
                 raise self._undeclared_error(key)
             scope = self.scope(each_names(entry, entries[entry]))
         problems: list[UserError] = []
-        found = self._evaluate_arguments(
+        configured = self._evaluate_arguments(
             title, block.arguments, settings, scope, problems, ephemeral=True
         )
         raise_any(problems)
-        return found
+        return configured
 
     def _undeclared_error(self, key: str) -> UserError:
         owner = f"Stack {self.program.stack}" if self.program.stack else "The program"
@@ -217,7 +187,7 @@ class Evaluator(NameResolver):
             "Declare it until no object in state uses it, or correct the name.",
         )
 
-    def outputs(self) -> dict[str, OutputValue]:
+    def outputs(self) -> dict[str, StateOutput]:
         """Return the outputs by name. Also evaluate every local value, even if it is unused.
 
         Raises:
@@ -230,17 +200,13 @@ class Evaluator(NameResolver):
         return {name: self.output(name) for name in self.program.outputs}
 
     def check_local(self, name: str) -> None:
-        """Evaluate a local value.
-
-        Raises:
-            UserError: The local value cannot be evaluated.
-        """
+        """Evaluate a local value; UserError if that fails."""
         reference, scope = Reference(("local", name)), self.scope()
         scope.work.start()
         try_step(f"local.{name}", "", lambda _: scope.resolve(reference), self.program.locals[name])
 
-    def output(self, name: str) -> OutputValue:
-        """Return one output; raises as `outputs`."""
+    def output(self, name: str) -> StateOutput:
+        """Return one output, which may be unknown in part; raises as `outputs`."""
         output = self.program.outputs[name]
         title = output.origin.title(f"output.{name}")
         scope = self.scope()
@@ -250,7 +216,7 @@ class Evaluator(NameResolver):
             raise UserError(f"{title}: its value is ephemeral.", "Declare the output `ephemeral`.")
         if SENSITIVE in marks and not output.sensitive:
             raise UserError(f"{title}: its value is sensitive.", "Declare the output `sensitive`.")
-        return OutputValue(name, to_wire(data), value.type, output.sensitive, output.description)
+        return StateOutput(to_wire(data), type_to_json(value.type), output.sensitive)
 
     def imports(self) -> list[ImportTarget]:
         """Return the import targets of all `import` blocks, one per instance.
@@ -271,7 +237,7 @@ class Evaluator(NameResolver):
 
     def _import(self, block: Import, scope: Scope) -> ImportTarget:
         title = block.title
-        target = try_step(title, "to", instance_address, block.to, scope)
+        target = try_step(title, "to", parse_instance, block.to, scope)
         if target.module:
             raise OnlyTerraform(f"{title}: it names a module.", f"{title}: a module")
         to_text = partial(convert, wanted=STRING)
@@ -283,7 +249,7 @@ class Evaluator(NameResolver):
                 f"{title}: the id must be a known text that is neither empty nor sensitive.",
                 "Write it out.",
             )
-        return ImportTarget(target, identifier, block.provider, title)
+        return ImportTarget(target, identifier, block.provider)
 
     def triggers(self, instance: Instance) -> tuple[Trigger, ...]:
         """Return the objects that `replace_triggered_by` of an instance's block names.
@@ -293,7 +259,7 @@ class Evaluator(NameResolver):
         """
         scope = self.scope(instance.names)
         return tuple(
-            try_step(instance.block.title, "replace_triggered_by", trigger, text, scope)
+            try_step(instance.block.title, "replace_triggered_by", parse_trigger, text, scope)
             for text in instance.block.lifecycle_block.replace_triggered_by
         )
 
@@ -349,7 +315,7 @@ def _argument_error(
     return UserError(f'{title}: there is no argument "{name}".', did_you_mean(name, settable))
 
 
-def instance_address(text: str, scope: Scope) -> Address:
+def parse_instance(text: str, scope: Scope) -> Address:
     """Parse an instance's address, evaluating an index in it.
 
     Raises:
@@ -361,8 +327,8 @@ def instance_address(text: str, scope: Scope) -> Address:
     return address
 
 
-def trigger(text: str, scope: Scope) -> Trigger:
-    """Parse an entry of `replace_triggered_by`; raises as `instance_address`."""
+def parse_trigger(text: str, scope: Scope) -> Trigger:
+    """Parse an entry of `replace_triggered_by`; raises as `parse_instance`."""
     address, rest = _split(_steps(parse_expression(text), scope))
     if address.mode == "data" or address.type in ("var", "local", "each", "count"):
         raise EvaluationError(f"{text} names no resource")
@@ -390,7 +356,7 @@ def _split(steps: tuple[Any, ...]) -> tuple[Address, AttributePath]:
     if len(names) < own or not all(isinstance(name, str) for name in names):
         raise EvaluationError("an address is required")
     if names[0] == "module":
-        # Callers refuse an address in a module, whatever else it names.
+        # Callers refuse every address in a module.
         return Address(names[1], names[1], module=f"module.{names[1]}"), ()
     rest = steps[own:]
     key: InstanceKey = None
@@ -431,20 +397,19 @@ def find_mistakes(
     except OnlyTerraform as refusal:
         refusal.program = program
         raise
-    return list(search.found.values())
+    return list(search.mistakes.values())
 
 
 class _Search:
     """One search for mistakes.
 
-    Attributes:
-        found: The mistakes by cause, because one local value may affect many blocks.
+    `mistakes` are by cause, because one local value may affect many blocks.
     """
 
     def __init__(
         self, evaluator: Evaluator, present: Callable[[], Container[str]] | None, folder: Path
     ) -> None:
-        self.found: dict[object, Diagnostic] = {}
+        self.mistakes: dict[object, Diagnostic] = {}
         self._evaluator = evaluator
         self._present = present
         self._folder = folder
@@ -452,7 +417,6 @@ class _Search:
         self._lines: dict[str, Mapping[tuple[str, ...], int]] = {}
 
     def run(self) -> None:
-        """Find the mistakes in references, local values, blocks, providers, imports and outputs."""
         evaluator = self._evaluator
         program = evaluator.program
         for problem, owner in find_reference_mistakes(program):
@@ -497,17 +461,17 @@ class _Search:
     def _note(self, item: Diagnostic, block: Block | None, cause: object = None) -> None:
         key = cause or item
         if block is not None:
-            item = replace(item.about(block.address), place=self._place_of(block))
-        known = self.found.setdefault(key, item)
+            item = replace(item.about(block.address), location=self._location_of(block))
+        known = self.mistakes.setdefault(key, item)
         addresses = dict.fromkeys((*known.addresses, *item.addresses))
-        self.found[key] = replace(known, addresses=tuple(addresses))
+        self.mistakes[key] = replace(known, addresses=tuple(addresses))
 
-    def _place_of(self, block: Block) -> str:
+    def _location_of(self, block: Block) -> str:
         """Return `FILE:LINE` of a block: in the app, or in a file that no app wrote."""
         file = block.origin.file
         # An app writes its file again, so a line of it is no place to correct the program.
         if block.origin.path or block.origin.trace:
-            return block.origin.place(self._folder)
+            return block.origin.location(self._folder)
         if file not in self._lines:
             try:
                 self._lines[file] = find_lines(read_text(Path(file)), levels=3)
@@ -516,7 +480,7 @@ class _Search:
                 self._lines[file] = {}
         mode = "data" if block.mode == "data" else "resource"
         line = self._lines[file].get((mode, block.type_name, block.name))
-        return place_in(self._folder, file, line) if line else ""
+        return location_in(self._folder, file, line) if line else ""
 
     def _note_targets(self, block: Import) -> None:
         # The instances that the block names may be known only when the plan is made.
@@ -529,10 +493,10 @@ class _Search:
             values = self._evaluator.examine(instance, problems).values
             for problem in problems:
                 self._add(problem, block)
-            for item in self._of_declaration(instance, values):
+            for item in self._find_in_declaration(instance, values):
                 self._note(replace(item, summary=f"{block.title}: {item.summary}"), block)
 
-    def _of_declaration(self, instance: Instance, values: Values) -> Iterable[Diagnostic]:
+    def _find_in_declaration(self, instance: Instance, values: Values) -> Iterable[Diagnostic]:
         """Yield the problems of a declaration, according to the definition of its resource."""
         block = instance.block
         definition = block.definition

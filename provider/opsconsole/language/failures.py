@@ -3,8 +3,8 @@
 A failure does not leave the package: `expression_error` turns it into a UserError that names the
 owner of the expression.
 
-Terraform has almost no bounds: it answers, or exhausts the machine. Terraform can therefore still
-run a program that exceeds a bound. The error says so, and `try` does not catch it.
+Terraform has almost no bounds, so it may still run a program that exceeds one here. The error says
+so, and `try` does not catch it.
 """
 
 from __future__ import annotations
@@ -89,12 +89,7 @@ class OnlyTerraform(UserError):
 
 
 def raise_any(problems: Sequence[UserError]) -> None:
-    """Raise all problems as one error, if there are any. OnlyTerraform takes precedence.
-
-    Raises:
-        OnlyTerraform: One of the problems is an OnlyTerraform.
-        UserError: Otherwise the problem, or Mistakes if there are several.
-    """
+    """Raise a problem alone, several as Mistakes; an OnlyTerraform takes precedence."""
     for problem in problems:
         if isinstance(problem, OnlyTerraform) or len(problems) == 1:
             raise problem
@@ -103,7 +98,6 @@ def raise_any(problems: Sequence[UserError]) -> None:
 
 
 def only_terraform_error(where: str, what: str) -> OnlyTerraform:
-    """Return the error that says that the native engine does not support `what`."""
     return OnlyTerraform(f"{where}: the native engine does not support {what}.", f"{where}: {what}")
 
 
@@ -125,11 +119,7 @@ def unknown_name_error(what: str, name: str, known: Iterable[str], where: str) -
 
 
 def try_step(title: str, name: str, step: Callable[..., T], *arguments: Any) -> T:
-    """Return `step(*arguments)`; report its failures with the first argument.
-
-    Raises:
-        UserError: The step failed.
-    """
+    """Return `step(*arguments)`; its failures become a UserError that names the first argument."""
     try:
         return step(*arguments)
     except (ExpressionFailure, RecursionError) as error:
@@ -168,7 +158,7 @@ def expression_error(
 
 
 def _json_text(raw: Any, *, quoted: bool = False) -> str:
-    """Return a JSON value as one short text; a string is as it is unless it is to be `quoted`."""
+    """Return a JSON value as one short text; a string stays as it is unless `quoted`."""
     text = raw
     if quoted or not isinstance(raw, str):
         # JSON has no fractions, so a message shows them as floats.

@@ -1,4 +1,4 @@
-"""Dependencies between the blocks of a program, and the order that follows from them.
+"""Dependencies between the blocks of a program, and their order.
 
 A block depends on the references in its arguments, directly or through local values. It also
 depends on the blocks that `depends_on` and `replace_triggered_by` name, and on the references in
@@ -57,7 +57,6 @@ def is_foreign(reference: Reference) -> bool:
 
 
 def foreign_name_error(reference: Reference, where: str) -> OnlyTerraform:
-    """Return the error about a foreign reference at `where`."""
     named = f"{where}: the name {reference.source_text()}"
     return OnlyTerraform(f"{named} is not known to the native engine.", named)
 
@@ -144,10 +143,7 @@ class Graph:
     imports: tuple[str, ...] = ()
 
     def ancestors(self, address: str) -> tuple[str, ...]:
-        """Return all direct and indirect dependencies of a block, sorted.
-
-        Terraform's state lists these as `dependencies`.
-        """
+        """Return all dependencies of a block, indirect ones too, sorted as in Terraform's state."""
         return tuple(sorted(self._ancestors[address]))
 
     @cached_property
@@ -168,15 +164,15 @@ def build_graph(program: Program) -> Graph:
             message names all of them.
     """
     finder = _Finder(program)
-    graph = finder.of_program()
+    graph = finder.find_in_program()
     raise_any([problem for problem, _ in finder.problems.values()])
     return graph
 
 
 def find_reference_mistakes(program: Program) -> Iterable[tuple[UserError, Block | None]]:
-    """Return what `build_graph` would raise: each problem, and the block that has it, if any."""
+    """Return the problems that `build_graph` raises, each with its block, if any."""
     finder = _Finder(program)
-    finder.of_program()
+    finder.find_in_program()
     return finder.problems.values()
 
 
@@ -190,11 +186,7 @@ def check_support(program: Program) -> None:
             for generated configuration.
     """
     finder = _Finder(program, checks_calls=True)
-    finder.of_program()
-    for variable in program.variables.values():
-        for rule in variable.validations:
-            rules = [rule.condition, rule.error_message]
-            finder.of_values(f"var.{variable.name}", {"validation": rules})
+    finder.find_in_program()
     problems = (problem for problem, _ in finder.problems.values())
     raise_any([problem for problem in problems if isinstance(problem, OnlyTerraform)])
     for block in program.imports:
@@ -207,7 +199,6 @@ def check_support(program: Program) -> None:
 
 
 def _check_calls(trees: Iterable[Node]) -> None:
-    """Refuse unknown functions anywhere in trees."""
     for node in trees:
         if isinstance(node, Call):
             from opsconsole.language import functions  # most programs call none
@@ -222,10 +213,10 @@ def named_resources(block: Block) -> frozenset[str]:
 
     As in core, resources reached through a local value are left out.
     """
-    found = {block_address(item.steps) for item in references_in(block.expressions)}
+    named = {block_address(item.steps) for item in references_in(block.expressions)}
     return frozenset(
         address
-        for address in (*found, *block.depends_on)
+        for address in (*named, *block.depends_on)
         if address and address.split(".")[0] not in NEVER_BLOCKS and address[:5] != "data."
     )
 
@@ -238,7 +229,7 @@ class _Finder:
 
     Attributes:
         problems: References that lead nowhere, and cycles, by their text, each with its block;
-            also calls of unknown functions, if those are checked.
+            also calls of unknown functions, if `checks_calls`.
     """
 
     def __init__(self, program: Program, *, checks_calls: bool = False) -> None:
@@ -247,29 +238,33 @@ class _Finder:
         self._program = program
         self._block: Block | None = None
 
-    def of_program(self) -> Graph:
+    def find_in_program(self) -> Graph:
         """Return all dependencies in the program. If there is a cycle, the graph is empty."""
         program = self._program
         blocks = {**program.blocks, **program.remote_states}
-        named = {address: self._of_block(block) for address, block in blocks.items()}
+        named = {address: self._find_in_block(block) for address, block in blocks.items()}
         self._block = None
         for key, provider in program.providers.items():
             title = f"provider {key}"
-            named[title] = self.of_values(title, {"": dict(provider.arguments)})
+            named[title] = self.find_in_values(title, {"": dict(provider.arguments)})
         for name, value in program.locals.items():
-            named[f"local.{name}"] = self.of_values(f"local.{name}", {"": value})
+            named[f"local.{name}"] = self.find_in_values(f"local.{name}", {"": value})
         outputs = {
-            name: self.of_values(
+            name: self.find_in_values(
                 output.origin.title(f"output.{name}"), {"value": output.value}, output.depends_on
             )
             for name, output in program.outputs.items()
         }
+        for variable in program.variables.values():
+            for rule in variable.validations:
+                title = variable.origin.title(f"var.{variable.name}")
+                self.find_in_values(title, {"validation": [rule.condition, rule.error_message]})
         for item in program.imports:
             self._check_provider(item.provider)
         imports = dict.fromkeys(
             target
             for item in program.imports
-            for target in self.of_values(item.title, {"": [item.id, item.for_each]})
+            for target in self.find_in_values(item.title, {"": [item.id, item.for_each]})
         )
         try:
             order = _order(program, named)
@@ -306,13 +301,13 @@ class _Finder:
                 )
             )
 
-    def _of_block(self, block: Block) -> dict[str, None]:
+    def _find_in_block(self, block: Block) -> dict[str, None]:
         self._block = block
-        targets = self.of_values(block.title, block.expressions)
+        targets = self.find_in_values(block.title, block.expressions)
         for text in block.lifecycle_block.replace_triggered_by:
             self._collect(text, block.title, "replace_triggered_by", targets, _bare_references)
         named = (item for item in block.depends_on if item != block.address)
-        targets |= self.of_values(block.title, {}, named)
+        targets |= self.find_in_values(block.title, {}, named)
         if block.provider in self._program.providers:
             targets[f"provider {block.provider}"] = None
         self._check_provider(block.provider)
@@ -330,7 +325,7 @@ class _Finder:
     def _note(self, problem: UserError) -> None:
         self.problems.setdefault(str(problem), (problem, self._block))
 
-    def of_values(
+    def find_in_values(
         self, title: str, values: Mapping[str, Json], depends_on: Iterable[str] = ()
     ) -> dict[str, None]:
         """Return the declarations that values refer to.
@@ -411,7 +406,7 @@ def _bare_references(text: str) -> list[Reference]:
 
 
 def _order(program: Program, named: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return all declarations, each after those that it names.
+    """Return all declarations, each after its dependencies.
 
     Raises:
         UserError: Declarations refer to each other in a cycle.

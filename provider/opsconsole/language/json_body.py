@@ -1,7 +1,7 @@
 """Reads JSON files as Terraform does, and the bodies of blocks in them.
 
-A body has arguments and nested blocks. Their values are JSON values in which strings are templates,
-unless Terraform reads them as literals.
+A body has arguments and nested blocks. Strings in their values are templates, unless Terraform
+reads them as literals.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from opsconsole.errors import UserError
 from opsconsole.language.failures import MAX_PROGRAM, ExpressionFailure, unknown_name_error
 from opsconsole.language.model import Json, Origin
 from opsconsole.language.numbers import parse_number
-from opsconsole.language.values import to_nfc
 from opsconsole.named_files import read_named
-from opsconsole.text import LONE_SURROGATE
+from opsconsole.text import LONE_SURROGATE, to_nfc
 
 COMMENT: Final = "//"
 """The property that holds comments and the metadata of constructs, and is not an argument."""
@@ -54,11 +53,6 @@ class DuplicateKeys(dict[str, Any]):
         super().__init__(pairs)
         self.pairs = pairs
 
-    def twice(self) -> str:
-        """Return the first name that is declared twice."""
-        counts = Counter(name for name, _ in self.pairs)
-        return next(name for name, count in counts.items() if count > 1)
-
 
 def read_json(path: Path) -> Any:
     """Return the content of a JSON file; an object with a repeated name is a DuplicateKeys.
@@ -83,7 +77,6 @@ def read_json(path: Path) -> Any:
 
 
 def syntax_mistake(error: json.JSONDecodeError) -> str:
-    """Describe the first mistake in a JSON text."""
     known = (words for start, words in _SYNTAX.items() if error.msg.startswith(start))
     words = next(known, error.msg)
     if not words.endswith("missing"):
@@ -116,11 +109,7 @@ def read_text(path: Path, most: int = MAX_PROGRAM) -> str:
 def parse_json(
     text: str, members: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None
 ) -> Any:
-    """Parse JSON into values of the language; `members` makes the objects.
-
-    Raises:
-        ValueError: The text is not JSON.
-    """
+    """Parse JSON into values of the language, or raise ValueError; `members` makes the objects."""
     return json.loads(
         text,
         # A float would lose digits, because numbers of the language have a mantissa of 512 bits.
@@ -171,11 +160,10 @@ def find_lines(text: str, levels: int) -> dict[tuple[str, ...], int]:
     return lines
 
 
-def says_twice(text: str) -> bool:
-    """Return whether an object in a JSON text has the same name twice."""
-    verdicts: list[bool] = []
-    json.loads(text, object_pairs_hook=lambda pairs: verdicts.append(len(dict(pairs)) < len(pairs)))
-    return any(verdicts)
+def has_duplicate_keys(text: str) -> bool:
+    results: list[bool] = []
+    json.loads(text, object_pairs_hook=lambda pairs: results.append(len(dict(pairs)) < len(pairs)))
+    return any(results)
 
 
 def _refuse(name: str) -> Any:
@@ -194,7 +182,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def replace_surrogates(value: Any) -> Any:
     """Replace lone surrogates, which no text can hold, by the replacement character, as Go does.
 
-    The texts of the result are in normal form C; the names, as in Terraform, are not.
+    Texts become normal form C; names, as in Terraform, do not.
     """
     if isinstance(value, str):
         return to_nfc(LONE_SURROGATE.sub("\ufffd", value))
@@ -252,19 +240,11 @@ class Body:
                 raise unknown_name_error("argument", name, allowed, self.where)
 
     def string(self, name: str, default: Json = None) -> str:
-        """Return a string literal.
-
-        Raises:
-            UserError: The value is not a string.
-        """
+        """Return a string literal; UserError if the value is no string."""
         return _read_string(self.fields.get(name, default), f"{self.where}: {name}")
 
     def bool(self, name: str, default: Json) -> bool:
-        """Return a literal true or false, which may also be written as a string.
-
-        Raises:
-            UserError: The value is neither true nor false.
-        """
+        """Return a literal true or false, which may be a string; UserError if it is neither."""
         value = self.fields.get(name, default)
         if value in ("true", "false"):
             return bool(value == "true")
@@ -289,11 +269,7 @@ class Body:
             yield _read_expression(value, f"{self.where}: {name}")
 
     def blocks(self, name: str) -> Iterator[Body]:
-        """Yield the nested blocks of a type.
-
-        Raises:
-            UserError: The value is neither an object nor a list of objects.
-        """
+        """Yield the nested blocks of a type; UserError if there is anything but objects."""
         where = f"{self.where}: {name}"
         for fields in _fields_of(self.fields.get(name), where):
             yield Body(name, fields, where, self.origin)
@@ -320,7 +296,7 @@ def read_blocks(
         labels: The number of labels that such a block has. The value has an object for each.
 
     Raises:
-        UserError: There is something else in the place of an object or of a list of objects.
+        UserError: Anything else stands in the place of an object or of a list of objects.
     """
     where = f"{file}: {name}"
     if labels:
@@ -350,10 +326,11 @@ def labels_of(value: Json, where: str) -> Iterator[tuple[str, Json]]:
 
 
 def _fields_of(value: Json, where: str) -> Iterator[dict[str, Json]]:
-    """Yield each object; null is no object."""
     for fields in _objects(value, where):
         if isinstance(fields, DuplicateKeys):
-            raise UserError(f'{where}: "{fields.twice()}" is declared twice.', "Keep one of them.")
+            counts = Counter(name for name, _ in fields.pairs)
+            twice = next(name for name, count in counts.items() if count > 1)
+            raise UserError(f'{where}: "{twice}" is declared twice.', "Keep one of them.")
         yield fields
 
 
@@ -367,7 +344,7 @@ def _objects(value: Json, where: str) -> Iterator[dict[str, Json]]:
 
 
 def read_origin(fields: Mapping[str, Json], file: str) -> Origin:
-    """Return where a body comes from, according to the metadata that synthesis leaves in it."""
+    """Return the origin of a body, from the metadata that synthesis leaves in it."""
     comment = fields.get(COMMENT)
     if not isinstance(comment, dict):
         return Origin(file)

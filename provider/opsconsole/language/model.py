@@ -1,8 +1,7 @@
-"""A program as read, with its blocks not yet evaluated, and the interface of type definitions.
+"""A program as read, not yet evaluated, and the interface of type definitions.
 
-The values inside are JSON values in which strings are still templates. `reading` reads programs,
-and `evaluator` evaluates them. The caller passes the definitions of types, because the language has
-none of its own.
+Strings in its JSON values are still templates. `reading` reads programs, and `evaluator` evaluates
+them. The caller passes the definitions of types, because the language has none of its own.
 """
 
 from __future__ import annotations
@@ -25,10 +24,7 @@ BlockDefinition = ResourceDefinition | DataSourceDefinition
 class Schemas(Protocol):
     """The definitions of one provider, such as the package `opsconsole.resources`.
 
-    Attributes:
-        RESOURCES, DATA_SOURCES: Definitions by type name, which begins with the provider's name and
-            `_`.
-        PROVIDER: The definition of the provider's settings.
+    The names of its types begin with the provider's name and `_`.
     """
 
     @property
@@ -56,12 +52,11 @@ Json = Any
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a block comes from, for messages and reports.
+    """The place of a block, for messages and reports.
 
     Attributes:
-        file: The file that holds the block.
         path: The construct's path from the metadata, such as `stack/fleet/web`; may be empty.
-        trace: Where the construct was made, as `file:line` texts, if the metadata has a trace.
+        trace: The stack of the construct's creation, as `file:line` texts, if the metadata has it.
     """
 
     file: str
@@ -76,16 +71,16 @@ class Origin:
         """Return the name and the place of a block: the construct's path, or else the file."""
         return f"{self.path} ({name})" if self.path else f"{self.file}: {name}"
 
-    def place(self, folder: Path) -> str:
+    def location(self, folder: Path) -> str:
         """Return `FILE:LINE` from the metadata, relative to `folder`; empty if not known."""
         for entry in self.trace:
             if match := _PLACE.fullmatch(entry.strip().rpartition("(")[2].rstrip(")")):
-                return place_in(folder, match[1], int(match[2]))
+                return location_in(folder, match[1], int(match[2]))
         # Synthesis writes a stack trace into the metadata only on request.
         return ""
 
 
-def place_in(folder: Path, file: str, line: int) -> str:
+def location_in(folder: Path, file: str, line: int) -> str:
     """Return `FILE:LINE`, relative to `folder` if the file is in it."""
     path = Path(file)
     return f"{path.relative_to(folder) if path.is_relative_to(folder) else path}:{line}"
@@ -96,8 +91,6 @@ class LifecycleBlock:
     """The `lifecycle` block of a resource.
 
     Attributes:
-        ignore_changes: Paths of attributes whose changes are ignored.
-        ignore_all: Whether all changes are ignored.
         replace_triggered_by: References, as written.
         create_before_destroy: None if not set.
     """
@@ -118,9 +111,7 @@ class Block:
         arguments: The declared arguments, without meta-arguments.
         provider: Key of its provider block: `opsconsole` or `opsconsole.alias`.
         depends_on: Addresses of blocks, without keys.
-        definition: The definition of the block's type.
-        counted: Whether `count` is set.
-        repeated: Whether `for_each` is set.
+        counted, repeated: Whether `count` is set, or `for_each`.
     """
 
     mode: str
@@ -139,18 +130,17 @@ class Block:
 
     @property
     def address(self) -> str:
-        """The address of the block: `opsconsole_host.web` or `data.opsconsole_specialty.s`."""
+        """Such as `opsconsole_host.web` or `data.opsconsole_specialty.s`."""
         prefix = "data." if self.mode == "data" else ""
         return f"{prefix}{self.type_name}.{self.name}"
 
     @property
     def is_remote_state(self) -> bool:
-        """Whether the block is a `terraform_remote_state`."""
         return self.type_name == REMOTE_STATE
 
     @property
     def has_keys(self) -> bool:
-        """Whether the instances of the block have keys, because of `count` or `for_each`."""
+        """Whether its instances have keys, because of `count` or `for_each`."""
         return self.counted or self.repeated
 
     @property
@@ -162,7 +152,6 @@ class Block:
 
     @property
     def title(self) -> str:
-        """The name of the block in messages."""
         return self.origin.title(self.address)
 
 
@@ -170,8 +159,7 @@ class Block:
 class ProviderBlock:
     """A provider configuration; `key` is `opsconsole` or `opsconsole.alias`.
 
-    `for_each`, which only OpenTofu has, makes several configurations. None means that it is not
-    set.
+    `for_each`, which only OpenTofu has, makes several configurations. None: not set.
     """
 
     key: str
@@ -195,7 +183,6 @@ class Variable:
     Attributes:
         default: The value if none is given; applies only if `optional`.
         textual: Whether a text on the command line is the value itself, not an expression.
-        validations: The rules that the value must fulfil.
     """
 
     name: str
@@ -236,7 +223,6 @@ class Import:
 
     @property
     def title(self) -> str:
-        """The name of the block in messages."""
         return self.origin.where(f"import of {self.to}")
 
 
@@ -265,7 +251,7 @@ class Removed:
 
 @dataclass(slots=True)
 class Program:
-    """One program (one stack, one directory of files), which its reader fills.
+    """One program (one stack, one directory of files).
 
     Attributes:
         root: The base directory of relative paths.
@@ -273,15 +259,11 @@ class Program:
         providers: Provider blocks by key. A key that a block uses without a provider block is
             missing.
         remote_states: The `terraform_remote_state` blocks, by address.
-        readings: The remote states that were read, so that each is read once.
+        remote_outputs: The outputs of remote states, so that each is read once.
         literals: The configurations without an expression, by the block's address, so that each is
             evaluated once: they are the same in every phase.
-        required_providers: Requirements by local name.
-        settings: The provider's settings.
         warnings: Construct path and text of each warning from synthesis.
-        undeclared: The files that give values for variables that the program does not declare, by
-            the names of these variables.
-        engine: The Terraform or OpenTofu of the directory.
+        undeclared: Names of undeclared variables to the files that give them values.
         unread: Names of declarations that could not be read, such as `opsconsole_host.web` or
             `var.v`.
     """
@@ -304,10 +286,9 @@ class Program:
     remote_states: dict[str, Block] = field(default_factory=dict)
     engine: Engine = TERRAFORM
     unread: set[str] = field(default_factory=set)
-    readings: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    remote_outputs: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     literals: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def resources(self) -> tuple[Block, ...]:
-        """The blocks that are resources, in the order of reading."""
         return tuple(block for block in self.blocks.values() if block.mode == "managed")

@@ -38,7 +38,7 @@ from opsconsole.language.nodes import (
     Scope,
     Step,
     Work,
-    element,
+    get_element,
     get_path,
     make_object,
 )
@@ -52,19 +52,18 @@ from opsconsole.language.values import (
     STRING,
     Marked,
     Value,
+    from_python,
     items_of,
     members_of,
-    object_of,
     object_type,
-    of_python,
+    object_value,
     pack,
-    to_nfc,
-    tuple_of,
+    tuple_value,
     unknown,
     unpack,
 )
 from opsconsole.state import InstanceKey, print_key, workspace_of
-from opsconsole.text import did_you_mean
+from opsconsole.text import did_you_mean, to_nfc
 from opsconsole.values import UNKNOWN, Values
 
 Lookup = Callable[[str], Any]
@@ -75,7 +74,7 @@ PresentKeys = Callable[[Block], Iterable[InstanceKey] | None]
 _WHOLE: Final = re.compile(r"[0-9]{1,400}")
 """A whole number in text, of no more digits than `int` takes."""
 _NEEDS: Final = {"each": "for_each", "count": "count", "self": "a provisioner"}
-"""What a block needs so that its expressions may use a name."""
+"""The argument of a block that gives its expressions a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,6 @@ class Instance:
     """One instance of a block.
 
     Attributes:
-        address: Full address, key included.
         key: An int with count, a str with for_each, else None.
         each: The value of `each.value`.
     """
@@ -100,17 +98,11 @@ class Instance:
             return each_names(self.key, self.each)
         if self.key is None:
             return {}
-        return {"count": object_of({"index": Value(NUMBER, int64(self.key))})}
+        return {"count": object_value({"index": Value(NUMBER, int64(self.key))})}
 
 
 class NameResolver(Names):
-    """The names of one program in one phase, and the instances of its blocks.
-
-    Attributes:
-        root: The directory of the program, which is the base of relative file paths.
-        applying: Whether this is an apply.
-        planned_at: The time of the plan.
-    """
+    """The names of one program in one phase, and the instances of its blocks."""
 
     def __init__(
         self,
@@ -153,8 +145,8 @@ class NameResolver(Names):
         self._checking = checking
         workspace = workspace_of(program.root) if workspace is None else workspace
         self._settings: Mapping[str, Value] = {
-            "path": of_python({"module": ".", "root": ".", "cwd": str(program.root)}),
-            "terraform": of_python({"workspace": workspace}),
+            "path": from_python({"module": ".", "root": ".", "cwd": str(program.root)}),
+            "terraform": from_python({"workspace": workspace}),
         }
         self._expanded: dict[str, Mapping[InstanceKey, Instance]] = {}
         self._sensitive: dict[str, tuple[AttributePath, ...]] = {}
@@ -176,10 +168,10 @@ class NameResolver(Names):
         Raises:
             UserError: `count` or `for_each` is wrong, or not known yet.
         """
-        found = self._expanded.get(block.address)
-        if found is None:
-            found = self._expanded[block.address] = self._expand(block)
-        return found
+        instances = self._expanded.get(block.address)
+        if instances is None:
+            instances = self._expanded[block.address] = self._expand(block)
+        return instances
 
     def _expand(self, block: Block) -> Mapping[InstanceKey, Instance]:
         address = block.address
@@ -200,11 +192,7 @@ class NameResolver(Names):
         return functions.call(name, arguments, self)
 
     def _absent_value(self, message: str) -> Value:
-        """Return the placeholder for a missing name while the program is checked for mistakes.
-
-        Raises:
-            EvaluationError: The program is not being checked.
-        """
+        """Return an unknown value while the program is checked for mistakes, else raise."""
         if not self._checking:
             raise EvaluationError(message)
         return unknown()
@@ -225,24 +213,24 @@ class NameResolver(Names):
         if len(steps) < 2:
             return self._absent_value(f"{root} alone has no value")
         if root == "var":
-            return get_path(self._variable(reference), steps[2:])
+            return get_path(self._resolve_variable(reference), steps[2:])
         if root == "local":
-            return get_path(self._local(reference), steps[2:])
+            return get_path(self._resolve_local(reference), steps[2:])
         if root in self._settings:
             return get_path(self._settings[root], steps[1:])
         block, rest = self._block_at(steps)
         if block is None:
             return self._absent_value(f"there is no {reference.source_text()}")
-        return self._of_block(block, rest)
+        return self._resolve_block(block, rest)
 
     def _resolve_index(self, reference: Reference, key: Value) -> Value:
         """Return `reference[key]`: one instance of a block, without evaluating the others."""
         block, rest = self._block_at(reference.steps)
         plain = key.data
         if block is None or rest or not block.has_keys or plain is UNKNOWN or plain is None:
-            return element(self.resolve(reference), key)
+            return get_element(self.resolve(reference), key)
         plain = Quoted(plain) if isinstance(plain, str) else plain
-        return self._of_block(block, (plain,)).mark(key.marks)
+        return self._resolve_block(block, (plain,)).mark(key.marks)
 
     def _block_at(self, steps: tuple[Step, ...]) -> tuple[Block | None, tuple[Step, ...]]:
         """Return the block that a reference names, and the other steps."""
@@ -250,7 +238,7 @@ class NameResolver(Names):
         block = self.program.blocks.get(address) or self.program.remote_states.get(address)
         return block, steps[3 if steps[0] == "data" else 2 :]
 
-    def _variable(self, reference: Reference) -> Value:
+    def _resolve_variable(self, reference: Reference) -> Value:
         name = str(reference.steps[1])
         if name not in self.program.variables:
             return self._absent_value(
@@ -258,44 +246,43 @@ class NameResolver(Names):
             )
         return self._variables[name]
 
-    def _local(self, reference: Reference) -> Value:
+    def _resolve_local(self, reference: Reference) -> Value:
         name = str(reference.steps[1])
         if name not in self.program.locals:
             return self._absent_value(
                 f"there is no local value {name}. {did_you_mean(name, self.program.locals)}"
             )
         if name in self._provisional_locals:
-            # The value may depend on an unknown value, so a local value that uses it must not be
-            # kept either.
+            # It may depend on an unknown value: a local value that uses it must not be kept.
             self._unknown_lookups += 1
-        found = self._locals[name] if name in self._locals else self._evaluate_locals(name)
-        if isinstance(found, ExpressionFailure):
-            raise found
-        return found
+        value = self._locals[name] if name in self._locals else self._evaluate_locals(name)
+        if isinstance(value, ExpressionFailure):
+            raise value
+        return value
 
     def _evaluate_locals(self, name: str) -> Value | ExpressionFailure:
         """Return a local value, or its failure, after evaluating the local values it refers to."""
         self._depth += 1
-        found: Value | ExpressionFailure = NULL
+        value: Value | ExpressionFailure = NULL
         try:
             # Evaluate each after its references, so that a long chain needs no deep recursion.
             for item in order_locals(name, self.program.locals, self._locals):
                 before = self._unknown_lookups
-                self._locals[item] = found = self._evaluate_local(item)
+                self._locals[item] = value = self._evaluate_local(item)
                 # A value that depends on unknown values may be known the next time. So it is kept
                 # only until the outermost local value is evaluated.
-                if isinstance(found, ExpressionFailure) or before != self._unknown_lookups:
+                if isinstance(value, ExpressionFailure) or before != self._unknown_lookups:
                     self._provisional_locals.add(item)
         except CycleError:
             # `build_graph` names all of them.
-            found = self._absent_value(f"local.{name} refers to itself through local values")
+            value = self._absent_value(f"local.{name} refers to itself through local values")
         finally:
             self._depth -= 1
             if not self._depth:
                 for item in self._provisional_locals:
                     del self._locals[item]
                 self._provisional_locals.clear()
-        return found
+        return value
 
     def _evaluate_local(self, name: str) -> Value | ExpressionFailure:
         try:
@@ -303,21 +290,21 @@ class NameResolver(Names):
         except ExpressionFailure as failure:
             return failure
 
-    def _of_block(self, block: Block, steps: tuple[Step, ...]) -> Value:
+    def _resolve_block(self, block: Block, steps: tuple[Step, ...]) -> Value:
         instances = self.instances(block)
         if not block.has_keys:
-            return self._of_instance(instances[None], steps)
+            return self._resolve_instance(instances[None], steps)
         if not steps:
-            return self._all(block, instances)
-        return self._of_instance(_instance_at(block, steps[0], instances), steps[1:])
+            return self._resolve_all_instances(block, instances)
+        return self._resolve_instance(_instance_at(block, steps[0], instances), steps[1:])
 
-    def _of_instance(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
+    def _resolve_instance(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
         block, address = instance.block, instance.address
         if block.is_remote_state:
-            return self._of_remote_state(instance, steps)
+            return self._resolve_remote_state(instance, steps)
         values, definition = self._lookup_instance(address), block.definition
         if not steps:
-            return self._object(block, address, values)
+            return self._instance_object(block, address, values)
         name = steps[0]
         attribute = definition.by_name.get(str(name))
         if attribute is None:
@@ -326,10 +313,10 @@ class NameResolver(Names):
         if values is None:
             value = unknown(attribute_constraint(attribute).type)
         else:
-            value = self._attribute(address, values, attribute)
+            value = self._instance_attribute(address, values, attribute)
         return get_path(value, steps[1:])
 
-    def _of_remote_state(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
+    def _resolve_remote_state(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
         block, address = instance.block, instance.address
         value = self._remote_states.get(address)
         if value is None:
@@ -352,7 +339,7 @@ class NameResolver(Names):
             raise remote_states.no_output_error(block, str(steps[1]))
         return get_path(value, steps)
 
-    def _attribute(self, address: str, values: Values, attribute: Attribute) -> Value:
+    def _instance_attribute(self, address: str, values: Values, attribute: Attribute) -> Value:
         value = _attribute_value(values.get(attribute.name), attribute)
         for path in self._sensitive_paths(address):
             if path and path[0] == attribute.name:
@@ -368,19 +355,19 @@ class NameResolver(Names):
         held: Values = values
         return held
 
-    def _object(self, block: Block, address: str, values: Values | None) -> Value:
+    def _instance_object(self, block: Block, address: str, values: Values | None) -> Value:
         if values is None:
             types = ((item.name, attribute_constraint(item).type) for item in block.definition)
             return unknown(object_type(dict(types)))
-        found = self._objects.get(address)
-        if found is None or found[0] is not values:
+        cached = self._objects.get(address)
+        if cached is None or cached[0] is not values:
             whole = {
-                attribute.name: self._attribute(address, values, attribute)
+                attribute.name: self._instance_attribute(address, values, attribute)
                 for attribute in block.definition.attributes
             }
-            found = (values, object_of(whole))
-            self._objects[address] = found
-        return found[1]
+            cached = (values, object_value(whole))
+            self._objects[address] = cached
+        return cached[1]
 
     def _sensitive_paths(self, address: str) -> Iterable[AttributePath]:
         known = self._sensitive.get(address)
@@ -388,18 +375,20 @@ class NameResolver(Names):
             known = self._sensitive[address] = tuple(self._sensitive_in_state(address))
         return known
 
-    def _all(self, block: Block, instances: Mapping[InstanceKey, Instance]) -> Value:
+    def _resolve_all_instances(
+        self, block: Block, instances: Mapping[InstanceKey, Instance]
+    ) -> Value:
         known = self._all_instances.get(block.address)
         if known is not None:
             return known
         keys = self._present(block)
         if keys is not None:
             instances = _instances_at(block, keys)
-        values = {key: self._of_instance(instance, ()) for key, instance in instances.items()}
+        values = {key: self._resolve_instance(instance, ()) for key, instance in instances.items()}
         if block.counted:
-            result = tuple_of(values.values())
+            result = tuple_value(values.values())
         else:
-            result = object_of({str(key): item for key, item in values.items()})
+            result = object_value({str(key): item for key, item in values.items()})
         # During an apply, the instances become known one after another.
         if not any(value.data is UNKNOWN for value in values.values()):
             self._all_instances[block.address] = result
@@ -416,18 +405,18 @@ def _instances_at(block: Block, keys: Iterable[InstanceKey]) -> dict[InstanceKey
 
 
 def each_names(key: str, value: Value) -> dict[str, Value]:
-    """Return the name `each` for one entry of a `for_each`."""
-    return {"each": object_of({"key": Value(STRING, key), "value": value})}
+    return {"each": object_value({"key": Value(STRING, key), "value": value})}
 
 
 def count_entries(value: Value) -> dict[InstanceKey, Value]:
     """Return the keys of the instances that `count = value` makes.
 
     Raises:
-        EvaluationError: The value is unknown, null or sensitive, or not a whole number of at least
+        EvaluationError: The value is unknown, null or ephemeral, or not a whole number of at least
             0.
     """
-    _check_known(value)
+    # As in core, a sensitive number is no secret: the number of instances shows it.
+    _check_known(value.unmark() if value.marks == IS_SENSITIVE else value)
     number = convert(value, NUMBER).data
     if isinstance(number, Fraction) or number < 0:
         raise EvaluationError("it must be a whole number from 0 on")
@@ -477,9 +466,11 @@ def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instan
     if block.counted and isinstance(key, str) and _WHOLE.fullmatch(key):
         key = int(key)
     elif block.repeated and isinstance(key, int):
-        key = str(key)
-    # True is not an index, although Python treats it as an int.
-    fitting = isinstance(key, str | int) and not isinstance(key, bool)
+        key = Quoted(key)
+    # True is not an index, although Python treats it as an int. A name that is not quoted is an
+    # attribute, which the instances have and not their collection.
+    is_attribute = block.repeated and isinstance(key, str) and not isinstance(key, Quoted)
+    fitting = isinstance(key, str | int) and not isinstance(key, bool) and not is_attribute
     instance = instances.get(key) if fitting else None
     if instance is not None:
         return instance
@@ -487,6 +478,8 @@ def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instan
         raise EvaluationError(f"{block.address} has no instances")
     example = next(iter(instances.values())).address
     meta = "count" if block.counted else "for_each"
+    if is_attribute:
+        raise EvaluationError(f"{block.address} has for_each: name an instance, such as {example}")
     raise EvaluationError(
         f"{block.address} has {meta}, and no instance {key!r}: name one, such as {example}"
     )
@@ -526,7 +519,6 @@ def _mark_nested(data: Any, attribute: Attribute) -> Any:
 
 
 def is_literal(value: Any) -> bool:
-    """Return whether a JSON value holds no template sequence."""
     if isinstance(value, str):
         return "{" not in value
     if isinstance(value, list | Mapping):
@@ -541,18 +533,16 @@ def evaluate_json(value: Any, scope: Scope) -> Value:
         EvaluationError: A template in it cannot be evaluated.
         UnsupportedExpression: A template uses something that only Terraform has.
     """
-    if isinstance(value, str):
-        # Every template sequence, even an escaped one, contains a brace.
-        if "{" not in value:
-            return Value(STRING, to_nfc(value))
+    # Every template sequence, even an escaped one, contains a brace.
+    if isinstance(value, str) and "{" in value:
         return _evaluate_template(value, scope)
     if isinstance(value, list):
-        return tuple_of(evaluate_json(item, scope) for item in value)
+        return tuple_value(evaluate_json(item, scope) for item in value)
     if isinstance(value, dict):
         members = value.pairs if isinstance(value, DuplicateKeys) else value.items()
         pairs = ((evaluate_json(name, scope), evaluate_json(raw, scope)) for name, raw in members)
         return make_object(pairs, 'the key "{}" is declared twice')
-    return of_python(value)
+    return from_python(value)
 
 
 def _evaluate_template(text: str, scope: Scope) -> Value:
@@ -574,7 +564,6 @@ def evaluate_argument(
 
     Args:
         title: The owner of the value: the construct's path and the address.
-        name: The argument that the value belongs to.
 
     Raises:
         UserError: The value cannot be evaluated.

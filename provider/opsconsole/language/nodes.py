@@ -33,12 +33,12 @@ from opsconsole.language.values import (
     is_sequence,
     items_of,
     list_value,
-    object_of,
-    to_nfc,
-    tuple_of,
+    object_value,
+    tuple_value,
     unknown,
     unpack,
 )
+from opsconsole.text import to_nfc
 from opsconsole.values import UNKNOWN
 
 
@@ -58,11 +58,11 @@ class Quoted(str):
     __slots__ = ()
 
 
-def attribute(value: Value, name: str) -> Value:
+def get_attribute(value: Value, name: str) -> Value:
     """Return the attribute or the map element `name` of `value`.
 
     Raises:
-        EvaluationError: `value` has no such attribute or element.
+        EvaluationError: There is none.
     """
     type = value.type
     if type.kind not in ("object", "map", "dynamic"):
@@ -82,7 +82,7 @@ def attribute(value: Value, name: str) -> Value:
     return unpack(inner, value.data[name], value.marks)
 
 
-def element(value: Value, key: Value) -> Value:
+def get_element(value: Value, key: Value) -> Value:
     """Return `value[key]`.
 
     Raises:
@@ -107,7 +107,7 @@ def element(value: Value, key: Value) -> Value:
     known = type.names if type.kind == "object" else value.data
     if known is not UNKNOWN and name not in known:
         raise EvaluationError(f'this {type.kind} has no element "{name}"')
-    return attribute(value, name).mark(marks)
+    return get_attribute(value, name).mark(marks)
 
 
 def _item_at(value: Value, position: Any, marks: Marks) -> Value:
@@ -126,19 +126,18 @@ def _item_at(value: Value, position: Any, marks: Marks) -> Value:
 
 
 def get_path(value: Value, steps: Sequence[Step]) -> Value:
-    """Return the part of `value` that `steps` lead to."""
     for step in steps:
         if isinstance(step, int):
-            value = element(value, Value(NUMBER, step))
+            value = get_element(value, Value(NUMBER, step))
         elif isinstance(step, Quoted):
-            value = element(value, Value(STRING, str(step)))
+            value = get_element(value, Value(STRING, str(step)))
         else:
-            value = attribute(value, step)
+            value = get_attribute(value, step)
     return value
 
 
 class Work:
-    """The bound on the values made while one value is evaluated, including discarded values."""
+    """The count of values made while one value is evaluated, including discarded values."""
 
     __slots__ = ("parts",)
 
@@ -146,24 +145,15 @@ class Work:
         self.parts = 0
 
     def start(self) -> None:
-        """Reset the count."""
         self.parts = 0
 
     def count(self, parts: int) -> None:
-        """Add values to the count.
-
-        Raises:
-            BeyondBounds: The count exceeds the bound.
-        """
+        """Add values to the count; BeyondBounds if it exceeds `MAX_PARTS`."""
         self.parts = check_size(self.parts + parts)
 
 
 class Names:
-    """The functions of an expression, and the names that are not bound in its text.
-
-    Attributes:
-        work: The count of values made in one evaluation, with its bound.
-    """
+    """The functions of an expression, and the names that are not bound in its text."""
 
     work: Work
 
@@ -172,18 +162,11 @@ class Names:
         raise NotImplementedError
 
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
-        """Return the result of a function."""
         raise NotImplementedError
 
 
 class Scope:
-    """The context of an expression.
-
-    Attributes:
-        outer: The other names, and the functions.
-        names: The values of the names that are bound here, such as `each`, or by a `for`
-            expression.
-    """
+    """The bound `names` of an expression, such as `each` or in a `for`; `outer` has all others."""
 
     __slots__ = ("names", "outer", "work")
 
@@ -193,16 +176,14 @@ class Scope:
         self.work = outer.work
 
     def within(self, names: Mapping[str, Value]) -> Scope:
-        """Return this scope with additional names."""
         return Scope(self.outer, {**self.names, **names})
 
     def resolve(self, reference: Reference, key: Value | None = None) -> Value:
-        """Return the value of a reference, or the element `key` of that value."""
         bound = self.names.get(str(reference.steps[0]))
         if bound is None:
             return self.outer.resolve(reference, key)
         value = get_path(bound, reference.steps[1:])
-        return value if key is None else element(value, key)
+        return value if key is None else get_element(value, key)
 
 
 class Node:
@@ -220,7 +201,6 @@ class Node:
         raise NotImplementedError
 
     def children(self) -> Iterator[Node]:
-        """Yield the child nodes."""
         for name in self.__slots__:
             part = getattr(self, name)
             for item in part if isinstance(part, tuple) else (part,):
@@ -235,8 +215,6 @@ class Node:
 
 @dataclass(slots=True, eq=False)
 class Literal(Node):
-    """A literal value."""
-
     value: Value
 
     def evaluate(self, scope: Scope) -> Value:
@@ -269,13 +247,13 @@ class Reference(Node):
 
 @dataclass(slots=True, eq=False)
 class GetAttribute(Node):
-    """`source.name`, where the source is not a plain reference."""
+    """`source.name` with a source that is not a plain reference."""
 
     source: Node
     name: str
 
     def evaluate(self, scope: Scope) -> Value:
-        return attribute(self.source.evaluate(scope), self.name)
+        return get_attribute(self.source.evaluate(scope), self.name)
 
 
 @dataclass(slots=True, eq=False)
@@ -290,7 +268,7 @@ class Index(Node):
         # The scope looks up one instance of a block without evaluating the others.
         if isinstance(self.source, Reference):
             return scope.resolve(self.source, key)
-        return element(self.source.evaluate(scope), key)
+        return get_element(self.source.evaluate(scope), key)
 
 
 ITEM: Final = "*"
@@ -313,7 +291,7 @@ class Splat(Node):
         if value.is_null and is_sequence(value):
             raise EvaluationError("a splat cannot go over null")
         if value.is_null:
-            return tuple_of(()).mark(value.marks)
+            return tuple_value(()).mark(value.marks)
         if not value.is_known:
             return unknown(marks=value.marks)
         items = items_of(value) if is_sequence(value) else [value.unmark()]
@@ -327,7 +305,7 @@ class Splat(Node):
                 types = {self.each.evaluate(scope.within(example)).type}
             if len(types) == 1:
                 return list_value(results, types.pop()).mark(value.marks)
-        return tuple_of(results).mark(value.marks)
+        return tuple_value(results).mark(value.marks)
 
     def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
         return Node.references(self, bound | {ITEM})
@@ -355,9 +333,8 @@ class Binary(Node):
                     raise item
             return _binary(self.operator, left, right)
         except EvaluationError as error:
-            # Terraform 1.12 and OpenTofu ignore a failure if the other operand decides: `false &&
-            # X` is false.
-            if _passes_over(self.operator, left, right):
+            # Terraform 1.12 and OpenTofu skip a failure if the other operand decides: `false && X`.
+            if _may_ignore_failure(self.operator, left, right):
                 raise DependsOnRelease(str(error)) from error
             raise
 
@@ -375,9 +352,9 @@ def _binary(operator: str, left: Value, right: Value) -> Value:
     left, right = Value(left.type, left_data), Value(right.type, right_data)
     marks = left_marks | right_marks
     if operator in ("==", "!="):
-        verdict = equal(left, right)
-        negates = operator == "!=" and verdict is not UNKNOWN
-        return Value(BOOL, not verdict if negates else verdict, marks)
+        result = equal(left, right)
+        negates = operator == "!=" and result is not UNKNOWN
+        return Value(BOOL, not result if negates else result, marks)
     if operator in ("&&", "||"):
         decide = any_of if operator == "||" else all_of
         return Value(BOOL, decide([_operand(left, BOOL), _operand(right, BOOL)]), marks)
@@ -410,20 +387,20 @@ def _operand(value: Value, type: Type) -> Any:
         raise EvaluationError(f"unsuitable operand: {error}") from error
 
 
-def _passes_over(operator: str, left: Value | EvaluationError, right: Any) -> bool:
+def _may_ignore_failure(operator: str, left: Value | EvaluationError, right: Any) -> bool:
     """Return whether Terraform 1.12 and OpenTofu ignore the failure of `left operator right`.
 
     Args:
         left, right: The operands, or the EvaluationError of an operand that failed.
     """
     if isinstance(left, EvaluationError):
-        return _decides(operator, right)
+        return _is_deciding(operator, right)
     if isinstance(right, EvaluationError):
-        return left.data is UNKNOWN or _decides(operator, left)
-    return right.is_null and _decides(operator, left)
+        return left.data is UNKNOWN or _is_deciding(operator, left)
+    return right.is_null and _is_deciding(operator, left)
 
 
-def _decides(operator: str, operand: Any) -> bool:
+def _is_deciding(operator: str, operand: Any) -> bool:
     """Return whether an operand of `&&` or `||` decides the result alone."""
     deciding = operator == "||"
     return isinstance(operand, Value) and (
@@ -486,8 +463,8 @@ def _common_type(results: Sequence[Value]) -> Type:
     type = DYNAMIC if DYNAMIC in types else unify(types)
     if type is None:
         one, other = map(str, types)
-        found = f"{one} and {other}" if one != other else f"two different {one}s"
-        raise EvaluationError(f"the results of a conditional must have one type, not {found}")
+        both = f"{one} and {other}" if one != other else f"two different {one}s"
+        raise EvaluationError(f"the results of a conditional must have one type, not {both}")
     return type
 
 
@@ -526,8 +503,7 @@ def _try_each(call: Call, scope: Scope) -> Value:
     for argument in call.arguments:
         try:
             value = argument.evaluate(scope)
-        # A construct that only Terraform can run is not caught, because the argument may have a
-        # value in Terraform.
+        # An UnsupportedExpression is not caught: Terraform may have a value for it.
         except EvaluationError as error:
             problems.append(str(error))
             continue
@@ -546,7 +522,7 @@ class Tuple(Node):
     items: tuple[Node, ...]
 
     def evaluate(self, scope: Scope) -> Value:
-        return tuple_of(item.evaluate(scope) for item in self.items)
+        return tuple_value(item.evaluate(scope) for item in self.items)
 
 
 @dataclass(slots=True, eq=False)
@@ -562,9 +538,7 @@ class Object(Node):
 
 
 def make_object(pairs: Iterable[tuple[Value, Value]], refusal: str = "") -> Value:
-    """Return an object.
-
-    If a key is unknown, so is the object. The object has the marks of the keys.
+    """Return an object with the marks of the keys. If a key is unknown, so is the object.
 
     Args:
         refusal: The message about a repeated name, `{}`. Without a message, the last pair counts.
@@ -586,7 +560,7 @@ def make_object(pairs: Iterable[tuple[Value, Value]], refusal: str = "") -> Valu
         if refusal and name in items:
             raise EvaluationError(refusal.format(name))
         items[name] = item
-    return unknown(marks=marks) if has_unknown else object_of(items).mark(marks)
+    return unknown(marks=marks) if has_unknown else object_value(items).mark(marks)
 
 
 @dataclass(slots=True, eq=False)
@@ -671,14 +645,14 @@ class _For(Node):
         """Return whether the condition holds, or UNKNOWN; add its marks to `marks`."""
         if self.condition is None:
             return True
-        verdict = self.condition.evaluate(scope)
-        if verdict.is_null:
+        result = self.condition.evaluate(scope)
+        if result.is_null:
             raise EvaluationError("the condition of a for expression is null")
-        marks |= verdict.marks
-        return convert(verdict, BOOL).data
+        marks |= result.marks
+        return convert(result, BOOL).data
 
     def collect(self, results: Sequence[Value], scope: Scope) -> Value:
-        """Combine the results of all rounds. Each result has a value, or a key and a value."""
+        """Combine the results of all rounds. Each round has a value, or a key and a value."""
         raise NotImplementedError
 
 
@@ -686,7 +660,7 @@ class ForTuple(_For):
     """`[for key, value in collection : result if condition]`."""
 
     def collect(self, results: Sequence[Value], scope: Scope) -> Value:
-        return tuple_of(results)
+        return tuple_value(results)
 
 
 class ForTemplate(_For):
@@ -717,5 +691,5 @@ class ForGroups(_For):
             # The last key stands for the group; `marks` holds the marks of the other keys.
             keys[name] = key
             groups.setdefault(name, []).append(item)
-        pairs = ((key, tuple_of(groups[name])) for name, key in keys.items())
+        pairs = ((key, tuple_value(groups[name])) for name, key in keys.items())
         return make_object(pairs).mark(marks)

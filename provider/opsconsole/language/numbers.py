@@ -1,7 +1,7 @@
 """Numbers as go-cty has them: binary floating point, mostly with 512 bits of mantissa.
 
 A whole number is an int. Any other number is a Fraction whose denominator is a power of two. The
-results of some functions have fewer bits, and so has what is computed from them alone. Rounding and
+results of some functions have fewer bits, and so have values computed from them alone. Rounding and
 the shortest decimal text are as in go-cty.
 """
 
@@ -60,7 +60,7 @@ class RoundedWhole(int):
 
 
 class NegativeZero(RoundedWhole):
-    """The zero that `-0` and `0 * -1` come to. Only its text differs from the one of 0."""
+    """The zero of `-0` and `0 * -1`. Only its text differs from 0."""
 
     def __str__(self) -> str:
         return "-0"
@@ -74,7 +74,6 @@ class RoundedFraction(Fraction):
 
 
 def precision_of(value: Number) -> int:
-    """Return the bits of a number's mantissa."""
     if isinstance(value, RoundedWhole | RoundedFraction):
         return value.precision
     return _PRECISION
@@ -173,7 +172,7 @@ def written_number(value: Fraction) -> str:
 
 
 def is_negative(number: Number) -> bool:
-    """Return whether a number is written with a minus sign."""
+    """Return whether a number is written with a minus sign, as negative zero is."""
     return number < 0 or isinstance(number, NegativeZero)
 
 
@@ -187,7 +186,6 @@ def _with_sign(number: Number, *, negative: bool) -> Number:
 
 
 def negate(number: Number) -> Number:
-    """Return `-number`, with its precision."""
     negated = round_number(-number, precision_of(number))
     return _with_sign(negated, negative=not is_negative(number))
 
@@ -216,10 +214,7 @@ def calculate(operator: str, left: Number, right: Number) -> Number:
 
 
 def remainder(left: Number, right: Number) -> Number:
-    """Return the result of `%` in go-cty, which rounds quotient, product and difference.
-
-    The precision is the one of the left number.
-    """
+    """Return `%` as go-cty computes it: quotient, product and difference are rounded."""
     precision = max(precision_of(left), 64)
     times = round_number(int(calculate("/", left, right)), precision)
     product = round_number(Fraction(times) * Fraction(right), precision)

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, TypeVar
 
-from opsconsole.language.failures import MAX_NESTING, BeyondBounds, EvaluationError
+from opsconsole.language.failures import (
+    MAX_NESTING,
+    BeyondBounds,
+    EvaluationError,
+    ExpressionFailure,
+)
 from opsconsole.language.nodes import (
     ITEM,
     Binary,
@@ -35,7 +40,8 @@ from opsconsole.language.nodes import (
     Unary,
 )
 from opsconsole.language.numbers import parse_number
-from opsconsole.language.values import BOOL, NULL, NUMBER, STRING, Value, to_nfc
+from opsconsole.language.values import BOOL, NULL, NUMBER, STRING, Value
+from opsconsole.text import to_nfc
 
 T = TypeVar("T")
 
@@ -97,7 +103,7 @@ def parse_arguments(text: str) -> list[tuple[str, Node]]:
         EvaluationError: The text has something else. The message begins with the line.
         BeyondBounds: An expression is nested too deeply.
     """
-    parser = Parser(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    parser = Parser(text.removeprefix("\ufeff"))
     try:
         return _parse(lambda: list(parser.arguments()))
     except EvaluationError as error:
@@ -106,7 +112,6 @@ def parse_arguments(text: str) -> list[tuple[str, Node]]:
 
 
 def plain_reference(text: str) -> Reference | None:
-    """Return the reference if `text` is a plain reference, else None."""
     # Uses one pattern, because nearly all expressions in synthesised programs are plain references.
     match = _PLAIN.fullmatch(text)
     if match is None or match[1] in _CONSTANTS:
@@ -121,6 +126,15 @@ def plain_reference(text: str) -> Reference | None:
             for step in _STEP.finditer(match[1])
         )
     )
+
+
+def bare_reference(text: str) -> Reference | None:
+    """Return the reference if `text` is an expression that is one reference, else None."""
+    try:
+        node = parse_expression(text)
+    except ExpressionFailure:
+        return None
+    return node if isinstance(node, Reference) else None
 
 
 def _parse(read: Callable[[], T]) -> T:
@@ -154,11 +168,9 @@ class Parser:
         self._lines = False
 
     def template(self) -> Node:
-        """Read all of the text as a template."""
         return _assemble(self._parts(_LITERAL))
 
     def whole_expression(self) -> Node:
-        """Read all of the text as one expression."""
         node = self._expression()
         if self._peek():
             raise self._unexpected_error()
@@ -346,7 +358,7 @@ class Parser:
                 node = _make_step(node, self._until("]", self._expression))
 
     def _step(self, source: Node) -> Node:
-        """Read what follows a dot: a name, or an index as Terraform 0.11 wrote it."""
+        """Read the name after a dot, or an index as Terraform 0.11 wrote it."""
         # Only skips blanks. Read as a token, `0.1` in `a.0.1` would be one number.
         self._peek()
         if match := _OLD_INDEX.match(self.text, self.at):
@@ -539,7 +551,7 @@ def _assemble(parts: list[_Part]) -> Node:
 
 
 def _template(parts: Iterator[_Part], ends: tuple[str, ...]) -> tuple[Template, str]:
-    """Return the template up to one of the directives `ends`, and the directive that was found."""
+    """Return the template up to one of the directives `ends`, and that directive."""
     nodes: list[Node] = []
     for part in parts:
         if isinstance(part, Node):

@@ -1,4 +1,4 @@
-"""Reads the `*.tf.json` files of a directory, and refuses what only Terraform can run."""
+"""Reads the `*.tf.json` files of a directory, and refuses programs that only Terraform can run."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from opsconsole.definition import Kind
 from opsconsole.diagnostics import AttributePath, Mistakes, diagnostics_of
 from opsconsole.errors import UserError
 from opsconsole.language.constraints import parse_constraint
+from opsconsole.language.conversion import to_wire
 from opsconsole.language.failures import (
     ExpressionFailure,
     OnlyTerraform,
@@ -45,7 +46,7 @@ from opsconsole.language.model import (
     Variable,
 )
 from opsconsole.language.nodes import Quoted, is_name
-from opsconsole.language.parser import plain_reference
+from opsconsole.language.parser import bare_reference
 from opsconsole.language.values import PRIMITIVES
 from opsconsole.state import Address, ConfiguredBackend
 from opsconsole.terraform_binary import OF_OPENTOFU, engine_of
@@ -123,10 +124,7 @@ def load_directory(directory: Path, schemas: Schemas, stack: str = "") -> Progra
 
 
 def readable_part(load: Callable[[], Program]) -> Program | None:
-    """Return the readable part of a program, for commands that need only its state.
-
-    Args:
-        load: Loads the program.
+    """Return the program that `load` loads, for commands that need only its state.
 
     Returns:
         The program, or its readable part if only Terraform or OpenTofu can run it. None if nothing
@@ -134,7 +132,7 @@ def readable_part(load: Callable[[], Program]) -> Program | None:
         the place of the state.
 
     Raises:
-        OnlyTerraform: Only Terraform or OpenTofu knows where the state is, or how it is kept.
+        OnlyTerraform: Only Terraform or OpenTofu knows the place or the form of the state.
         UserError: The program has mistakes.
     """
     try:
@@ -149,8 +147,7 @@ def readable_part(load: Callable[[], Program]) -> Program | None:
 
 def refuse_hcl(directory: Path, overriding: Sequence[str]) -> None:
     """Refuse a directory with files that this engine does not read, or that override others."""
-    # OpenTofu reads `x.tofu.json` instead of `x.tf.json`, Terraform does not. So the program
-    # depends on the engine.
+    # OpenTofu reads `x.tofu.json` instead of `x.tf.json`: the program depends on the engine.
     native = sorted(
         path.name for path in directory.iterdir() if path.name.endswith((".tf", *OF_OPENTOFU))
     )
@@ -173,7 +170,7 @@ def read_program(files: list[Path], root: Path, schemas: Schemas, stack: str = "
     reader = _Reader(schemas, program)
     for path in files:
         for name, content in labels_of(read_json(path), str(path)):
-            reader.attempt("", reader.member, name, content, str(path))
+            reader.attempt("", reader.read_member, name, content, str(path))
     # Done last, because any of the files may hold required_providers.
     for block in program.blocks.values():
         reader.attempt("", reader.check_provider, block)
@@ -214,7 +211,7 @@ class _Reader:
                 "Declare it there, or take out the argument `provider`.",
             )
 
-    def member(self, kind: str, content: Json, file: str) -> None:
+    def read_member(self, kind: str, content: Json, file: str) -> None:
         """Read one member of a file's top level: the blocks of one type."""
         if kind in _UNSUPPORTED:
             raise only_terraform_error(file, f"{kind} blocks")
@@ -226,11 +223,11 @@ class _Reader:
         for names, body in read_blocks(content, file, name, labels):
             self.attempt(body.name, read, self, *names, body)
 
-    def _terraform(self, body: Body) -> None:
+    def _read_terraform(self, body: Body) -> None:
         for kind in body.arguments():
-            self.attempt(_SETTINGS, self._setting, kind, body)
+            self.attempt(_SETTINGS, self._read_setting, kind, body)
 
-    def _setting(self, kind: str, body: Body) -> None:
+    def _read_setting(self, kind: str, body: Body) -> None:
         if kind in ("backend", "cloud"):
             labels = 1 if kind == "backend" else 0
             blocks = read_blocks(body.get(kind), body.origin.file, f"terraform.{kind}", labels)
@@ -249,7 +246,7 @@ class _Reader:
             raise UserError(f"{body.where}: there must be one backend.", "Keep one of them.")
         names, settings = backends[0]
         self.program.backend = ConfiguredBackend(
-            names[0] if names else "cloud", settings.arguments()
+            names[0] if names else "cloud", to_wire(settings.arguments())
         )
 
     def _require_providers(self, body: Body) -> None:
@@ -262,7 +259,7 @@ class _Reader:
             _check_required_provider(name, Body(name, fields, f"{body.where}: {name}", body.origin))
             self.program.required_providers[name] = fields
 
-    def _provider(self, name: str, body: Body) -> None:
+    def _read_provider(self, name: str, body: Body) -> None:
         _check_name(name, body.where)
         key = name
         if "alias" in body:
@@ -282,30 +279,30 @@ class _Reader:
         if "for_each" in body:
             raise only_terraform_error(body.where, "for_each")
 
-    def _block(self, type_name: str, name: str, body: Body, mode: str = "managed") -> None:
-        block = _read_block(mode, type_name, name, body, self.schemas)
+    def _read_block(self, type_name: str, name: str, body: Body, mode: str = "managed") -> None:
+        block = _make_block(mode, type_name, name, body, self.schemas)
         declared = self.program.remote_states if block.is_remote_state else self.program.blocks
         _declare(declared, block.address, block, body)
 
-    def _variable(self, name: str, body: Body) -> None:
+    def _read_variable(self, name: str, body: Body) -> None:
         _check_name(name, body.where)
-        _declare(self.program.variables, name, _read_variable(name, body), body)
+        _declare(self.program.variables, name, _make_variable(name, body), body)
 
-    def _output(self, name: str, body: Body) -> None:
+    def _read_output(self, name: str, body: Body) -> None:
         _check_name(name, body.where)
-        _declare(self.program.outputs, name, _read_output(name, body), body)
+        _declare(self.program.outputs, name, _make_output(name, body), body)
 
-    def _locals(self, body: Body) -> None:
+    def _read_locals(self, body: Body) -> None:
         for name in body.arguments():
-            self.attempt(f"local.{name}", self._local, name, body)
+            self.attempt(f"local.{name}", self._read_local, name, body)
 
-    def _local(self, name: str, body: Body) -> None:
+    def _read_local(self, name: str, body: Body) -> None:
         _check_name(name, body.where)
         if name in self.program.locals:
             raise UserError(f"{body.where}: {name} is declared twice.", "Keep one of them.")
         self.program.locals[name] = body.get(name)
 
-    def _import(self, body: Body) -> None:
+    def _read_import(self, body: Body) -> None:
         if "identity" in body:
             raise only_terraform_error(body.where, "the identity of an import block")
         body.check_names(_IMPORT)
@@ -321,27 +318,27 @@ class _Reader:
                 to=target,
                 id=body.get("id"),
                 origin=body.origin,
-                provider=_provider_key(body),
+                provider=_read_provider_key(body),
                 for_each=body.get("for_each"),
                 repeated="for_each" in body,
             )
         )
 
-    def _moved(self, body: Body) -> None:
+    def _read_moved(self, body: Body) -> None:
         body.check_names(("from", "to"))
-        source, target = _address(body, "from"), _address(body, "to")
+        source, target = _read_address(body, "from"), _read_address(body, "to")
         if (source.type, source.mode) != (target.type, target.mode):
             raise only_terraform_error(body.where, f"moving {source} to another type, {target}")
         self.program.moved.append(Moved(source, target, body.origin))
 
-    def _removed(self, body: Body) -> None:
+    def _read_removed(self, body: Body) -> None:
         if "provisioner" in body:
             raise only_terraform_error(body.where, "provisioner blocks")
         body.check_names(("from", "lifecycle"))
         lifecycle = body.block("lifecycle")
         lifecycle.check_names(("destroy",))
         destroy = lifecycle.bool("destroy", True)
-        source = _address(body, "from")
+        source = _read_address(body, "from")
         if source.mode == "data":
             raise UserError(f"{body.where}: {source} is a data source.", "Name a resource.")
         if source.key is not None:
@@ -351,7 +348,7 @@ class _Reader:
         self.program.removed.append(Removed(source, destroy, body.origin))
 
 
-def _read_block(mode: str, type_name: str, name: str, body: Body, schemas: Schemas) -> Block:
+def _make_block(mode: str, type_name: str, name: str, body: Body, schemas: Schemas) -> Block:
     _check_name(name, body.where)
     if (mode, type_name) == ("data", REMOTE_STATE):
         definition: BlockDefinition = NOTHING
@@ -361,7 +358,7 @@ def _read_block(mode: str, type_name: str, name: str, body: Body, schemas: Schem
         if not body.get("backend"):
             raise UserError(f"{body.where}: it has no backend.")
     else:
-        definition = _definition(mode, type_name, body, schemas)
+        definition = _find_definition(mode, type_name, body, schemas)
     for kind in ("provisioner", "connection"):
         if kind in body:
             raise only_terraform_error(body.where, f"{kind} blocks")
@@ -373,10 +370,10 @@ def _read_block(mode: str, type_name: str, name: str, body: Body, schemas: Schem
         name=name,
         arguments=body.arguments(_META),
         origin=body.origin,
-        provider=_provider_key(body) or type_name.partition("_")[0],
+        provider=_read_provider_key(body) or type_name.partition("_")[0],
         definition=definition,
         depends_on=_read_depends_on(body),
-        lifecycle_block=_read_lifecycle_block(body.block("lifecycle"), mode, definition),
+        lifecycle_block=_make_lifecycle_block(body.block("lifecycle"), mode, definition),
         count=body.get("count"),
         for_each=body.get("for_each"),
         counted="count" in body,
@@ -384,7 +381,7 @@ def _read_block(mode: str, type_name: str, name: str, body: Body, schemas: Schem
     )
 
 
-def _definition(mode: str, type_name: str, body: Body, schemas: Schemas) -> BlockDefinition:
+def _find_definition(mode: str, type_name: str, body: Body, schemas: Schemas) -> BlockDefinition:
     known: Mapping[str, BlockDefinition]
     known = schemas.DATA_SOURCES if mode == "data" else schemas.RESOURCES
     if type_name in known:
@@ -398,7 +395,7 @@ def _definition(mode: str, type_name: str, body: Body, schemas: Schemas) -> Bloc
     )
 
 
-def _read_lifecycle_block(body: Body, mode: str, definition: BlockDefinition) -> LifecycleBlock:
+def _make_lifecycle_block(body: Body, mode: str, definition: BlockDefinition) -> LifecycleBlock:
     if not body.fields:
         return LifecycleBlock()
     for kind in ("precondition", "postcondition", "action_trigger"):
@@ -416,18 +413,17 @@ def _read_lifecycle_block(body: Body, mode: str, definition: BlockDefinition) ->
         create_before_destroy=body.bool("create_before_destroy", None)
         if "create_before_destroy" in body
         else None,
-        ignore_changes=() if ignore_all else _ignored_paths(body, definition),
+        ignore_changes=() if ignore_all else _read_ignore_changes(body, definition),
         ignore_all=ignore_all,
         replace_triggered_by=tuple(body.expressions("replace_triggered_by")),
     )
 
 
-def _ignored_paths(body: Body, definition: BlockDefinition) -> tuple[AttributePath, ...]:
-    """Return the paths of attributes in `ignore_changes`."""
+def _read_ignore_changes(body: Body, definition: BlockDefinition) -> tuple[AttributePath, ...]:
     where = f"{body.where}: ignore_changes"
     paths: list[AttributePath] = []
     for text in body.expressions("ignore_changes"):
-        reference = plain_reference(text)
+        reference = bare_reference(text)
         if reference is None:
             raise UserError(f"{where}: {text!r} names no attribute.")
         name, *rest = reference.steps
@@ -443,11 +439,10 @@ def _ignored_paths(body: Body, definition: BlockDefinition) -> tuple[AttributePa
 
 
 def _read_depends_on(body: Body) -> tuple[str, ...]:
-    """Return the addresses that `depends_on` lists, without keys."""
     where = f"{body.where}: depends_on"
     addresses = []
     for text in body.expressions("depends_on"):
-        reference = plain_reference(text)
+        reference = bare_reference(text)
         if reference is not None and is_foreign(reference):
             raise foreign_name_error(reference, where)
         address = None if reference is None else block_address(reference.steps)
@@ -461,7 +456,7 @@ def _read_depends_on(body: Body) -> tuple[str, ...]:
     return tuple(dict.fromkeys(addresses))
 
 
-def _provider_key(body: Body) -> str:
+def _read_provider_key(body: Body) -> str:
     """Return the meta-argument `provider`, `NAME` or `NAME.ALIAS`; empty if not set."""
     if "provider" not in body:
         return ""
@@ -476,8 +471,7 @@ def _provider_key(body: Body) -> str:
     return text
 
 
-def _address(body: Body, name: str) -> Address:
-    """Return the address in the argument `name` of a moved or a removed block."""
+def _read_address(body: Body, name: str) -> Address:
     text = body.expression(name)
     try:
         address = Address.parse(text)
@@ -488,7 +482,7 @@ def _address(body: Body, name: str) -> Address:
     return address
 
 
-def _read_variable(name: str, body: Body) -> Variable:
+def _make_variable(name: str, body: Body) -> Variable:
     if name in _RESERVED_VARIABLES:
         raise UserError(
             f"{body.where}: {name!r} is reserved, so no variable can have this name.", "Rename it."
@@ -507,21 +501,20 @@ def _read_variable(name: str, body: Body) -> Variable:
         sensitive=body.bool("sensitive", False),
         ephemeral=body.bool("ephemeral", False),
         nullable=body.bool("nullable", True),
-        # Without a type, Terraform takes a text literally; with type `any`, it parses an
-        # expression.
+        # Terraform takes a text literally without a type, and as an expression with `any`.
         textual="type" not in body or constraint.type in PRIMITIVES,
-        description=_description(body),
-        validations=tuple(map(_read_validation, body.blocks("validation"))),
+        description=_read_description(body),
+        validations=tuple(map(_make_validation, body.blocks("validation"))),
     )
 
 
-def _description(body: Body) -> str:
+def _read_description(body: Body) -> str:
     value = body.fields.get("description", "")
     # Terraform converts a number to its text.
     return str(value) if type(value) is int else body.string("description", "")
 
 
-def _read_validation(body: Body) -> Validation:
+def _make_validation(body: Body) -> Validation:
     body.check_names(("condition", "error_message"))
     for name in ("condition", "error_message"):
         if name not in body:
@@ -529,7 +522,7 @@ def _read_validation(body: Body) -> Validation:
     return Validation(body.get("condition"), body.get("error_message"))
 
 
-def _read_output(name: str, body: Body) -> Output:
+def _make_output(name: str, body: Body) -> Output:
     if "precondition" in body:
         raise only_terraform_error(body.where, "a precondition")
     body.check_names(_OUTPUT)
@@ -542,28 +535,27 @@ def _read_output(name: str, body: Body) -> Output:
         value=body.get("value"),
         origin=body.origin,
         sensitive=body.bool("sensitive", False),
-        description=_description(body),
+        description=_read_description(body),
         depends_on=_read_depends_on(body),
     )
 
 
 _BLOCKS: Final[Mapping[str, tuple[int, Callable[..., None]]]] = {
-    "terraform": (0, _Reader._terraform),
-    "provider": (1, _Reader._provider),
-    "resource": (2, _Reader._block),
-    "data": (2, partial(_Reader._block, mode="data")),
-    "variable": (1, _Reader._variable),
-    "locals": (0, _Reader._locals),
-    "output": (1, _Reader._output),
-    "import": (0, _Reader._import),
-    "moved": (0, _Reader._moved),
-    "removed": (0, _Reader._removed),
+    "terraform": (0, _Reader._read_terraform),
+    "provider": (1, _Reader._read_provider),
+    "resource": (2, _Reader._read_block),
+    "data": (2, partial(_Reader._read_block, mode="data")),
+    "variable": (1, _Reader._read_variable),
+    "locals": (0, _Reader._read_locals),
+    "output": (1, _Reader._read_output),
+    "import": (0, _Reader._read_import),
+    "moved": (0, _Reader._read_moved),
+    "removed": (0, _Reader._read_removed),
 }
 """The types of blocks, each with the number of labels and the method that reads one block."""
 
 
 def _declare(declared: dict[str, T], name: str, declaration: T, body: Body) -> None:
-    """Add a declaration to those of the program."""
     if name in declared:
         raise UserError(
             f"{body.where} is declared twice.", f"It is in {declared[name].origin.file} already."
@@ -581,7 +573,6 @@ def _check_name(name: str, where: str) -> None:
 
 
 def _check_versions(text: str, where: str) -> None:
-    """Refuse a text that is not a list of version constraints."""
     if not all(_VERSION.fullmatch(part) for part in text.split(",")):
         raise UserError(
             f"{where}: {text!r} is not a version constraint.", 'Write one, such as ">= 1.5, < 2".'

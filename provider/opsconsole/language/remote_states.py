@@ -20,7 +20,7 @@ from opsconsole.language.values import (
     STRING,
     Value,
     members_of,
-    object_of,
+    object_value,
     type_from_json,
     unknown,
 )
@@ -50,7 +50,7 @@ def read(block: Block, arguments: Mapping[str, Any], program: Program) -> Any:
     kind, workspace = str(bare["backend"]), str(bare.get("workspace") or "default")
     # Converted through JSON, so that fractions become floats, as in the block of a backend.
     config = json.dumps(bare.get("config") or {}, sort_keys=True, default=float)
-    key, cache = (kind, workspace, config), program.readings
+    key, cache = (kind, workspace, config), program.remote_outputs
     if key not in cache:
         try:
             cache[key] = _outputs(block, kind, json.loads(config), workspace, program.root)
@@ -62,13 +62,16 @@ def read(block: Block, arguments: Mapping[str, Any], program: Program) -> Any:
         raise EvaluationError(str(cache[key]))
     given = {name: arguments.get(name, NULL).unmark() for name in REMOTE_STATE_ARGUMENTS}
     outputs = members_of(given["defaults"]) if given["defaults"].data else {}
-    return object_of(
-        {**given, "backend": Value(STRING, kind), "outputs": object_of({**outputs, **cache[key]})}
+    return object_value(
+        {
+            **given,
+            "backend": Value(STRING, kind),
+            "outputs": object_value({**outputs, **cache[key]}),
+        }
     )
 
 
 def no_output_error(block: Block, name: str) -> EvaluationError:
-    """Return the error that the state of another stack lacks an output."""
     stack = stack_name(block)
     return EvaluationError(
         f'the state of the stack "{stack}" has no output "{name}": apply {stack} first, as it is'

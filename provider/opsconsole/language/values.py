@@ -1,8 +1,8 @@
 """The values of the language: a type, plain data, and marks.
 
 The data of a value is a JSON value: None (null), UNKNOWN, str, bool, a Number, a list (for a list,
-set or tuple) or a dict (for a map or object). The type is stored once, beside the data. So null and
-unknown values have a type like any other value, at every depth.
+set or tuple) or a dict (for a map or object). The type stands beside the data, so null and unknown
+values have a type like any other value, at every depth.
 
 A mark (sensitive, ephemeral) is on the smallest value that carries it. In the data of a collection,
 a marked part is a `Marked`. Results computed from a marked value are marked too.
@@ -10,7 +10,6 @@ a marked part is a `Marked`. Results computed from a marked value are marked too
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final
@@ -18,6 +17,7 @@ from typing import Any, Final
 from opsconsole.diagnostics import AttributePath
 from opsconsole.language.failures import MAX_PARTS, MAX_TEXT, BeyondBounds
 from opsconsole.language.numbers import from_float, int64
+from opsconsole.text import to_nfc
 from opsconsole.values import UNKNOWN, holds_unknown
 
 SENSITIVE: Final = "sensitive"
@@ -55,7 +55,6 @@ class Type:
 
     @property
     def attributes(self) -> dict[str, Type]:
-        """The types of the attributes of an object by name."""
         return dict(zip(self.names, self.inner, strict=True))
 
     def __eq__(self, other: object) -> bool:
@@ -94,34 +93,29 @@ COLLECTIONS: Final = frozenset(("list", "set", "map"))
 """The kinds of types whose elements all have the same type."""
 
 
-def list_of(element: Type) -> Type:
-    """Return the type of lists of `element`."""
+def list_type(element: Type) -> Type:
     return Type("list", (element,))
 
 
-def set_of(element: Type) -> Type:
-    """Return the type of sets of `element`."""
+def set_type(element: Type) -> Type:
     return Type("set", (element,))
 
 
-def map_of(element: Type) -> Type:
-    """Return the type of maps of `element`."""
+def map_type(element: Type) -> Type:
     return Type("map", (element,))
 
 
 def tuple_type(elements: Iterable[Type]) -> Type:
-    """Return the type of tuples with these elements."""
     return Type("tuple", elements)
 
 
 def object_type(attributes: Mapping[str, Type]) -> Type:
-    """Return the type of objects with these attributes."""
     names = sorted(attributes)
     return Type("object", (attributes[name] for name in names), names)
 
 
 def type_to_json(type: Type) -> Any:
-    """Return the form that Terraform writes into states and plans, such as `["list", "string"]`."""
+    """Return a type as Terraform writes it into states and plans, such as `["list", "string"]`."""
     if not type.inner and type.kind in _SIMPLE:
         return type.kind
     inner = [type_to_json(item) for item in type.inner]
@@ -133,7 +127,7 @@ def type_to_json(type: Type) -> Any:
 
 
 def type_from_json(written: Any) -> Type:
-    """Return the type for the form that states use.
+    """Return a type from the form in states.
 
     Raises:
         LookupError, TypeError, AttributeError, ValueError: `written` is not such a form.
@@ -151,8 +145,6 @@ def type_from_json(written: Any) -> Type:
 
 
 class Marked:
-    """Marked data inside a collection."""
-
     __slots__ = ("data", "marks")
 
     def __init__(self, data: Any, marks: Marks) -> None:
@@ -161,8 +153,6 @@ class Marked:
 
 
 class Value:
-    """A value of the language."""
-
     __slots__ = ("_size", "data", "marks", "type")
 
     def __init__(
@@ -178,19 +168,17 @@ class Value:
 
     @property
     def size(self) -> int:
-        """How many parts the value has at all depths; a repeated part counts each time."""
+        """The number of parts at all depths; a repeated part counts each time."""
         if self._size is None:
             self._size = _size_of(self.data)
         return self._size
 
     @property
     def kind(self) -> str:
-        """The kind of the value's type."""
         return self.type.kind
 
     @property
     def is_null(self) -> bool:
-        """Whether the value is null."""
         return self.data is None
 
     @property
@@ -199,7 +187,6 @@ class Value:
         return self.data is not UNKNOWN and not (self.kind == "set" and holds_unknown(self.data))
 
     def mark(self, marks: Marks) -> Value:
-        """Return this value with `marks` added."""
         return Value(self.type, self.data, self.marks | marks, self._size) if marks else self
 
     def unmark(self) -> Value:
@@ -207,17 +194,16 @@ class Value:
         return Value(self.type, self.data, size=self._size) if self.marks else self
 
     def unmark_deep(self) -> tuple[Any, Marks]:
-        """Return the data without marks at any depth, and all marks found."""
-        found = set(self.marks)
-        data = strip_marks(self.data, found)
-        return data, frozenset(found)
+        """Return the data without marks at any depth, and all these marks."""
+        marks = set(self.marks)
+        data = strip_marks(self.data, marks)
+        return data, frozenset(marks)
 
 
 NULL: Final = Value(DYNAMIC, None)
 
 
 def unknown(type: Type = DYNAMIC, marks: Marks = NO_MARKS) -> Value:
-    """Return an unknown value."""
     return Value(type, UNKNOWN, marks)
 
 
@@ -250,17 +236,13 @@ def _size_of(data: Any) -> int:
 
 
 def check_length(characters: int) -> None:
-    """Refuse a text that would be too long, before it is made.
-
-    Raises:
-        BeyondBounds: The text would be too long.
-    """
+    """Raise BeyondBounds for a text that would be too long, before it is made."""
     if characters > MAX_TEXT:
         raise BeyondBounds(f"a text of more than {MAX_TEXT:,} characters")
 
 
 def check_size(parts: int) -> int:
-    """Return the size of a value, unless the value is too large.
+    """Return the size of a value.
 
     Raises:
         BeyondBounds: The value is too large. Code that writes or compares a value visits all parts.
@@ -279,28 +261,24 @@ def _total(items: Collection[Value]) -> int:
 
 
 def list_value(items: Iterable[Value], element: Type) -> Value:
-    """Return a list of values of the type `element`; raises as `check_size`."""
     values = list(items)
     size = _total(values)
-    return Value(list_of(element), [pack(item) for item in values], size=size)
+    return Value(list_type(element), [pack(item) for item in values], size=size)
 
 
 def map_value(items: Mapping[str, Value], element: Type) -> Value:
-    """Return a map of values of the type `element`; raises as `check_size`."""
     size = _total(items.values())
-    return Value(map_of(element), {name: pack(item) for name, item in items.items()}, size=size)
+    return Value(map_type(element), {name: pack(item) for name, item in items.items()}, size=size)
 
 
-def tuple_of(items: Iterable[Value]) -> Value:
-    """Return a tuple; raises as `check_size`."""
+def tuple_value(items: Iterable[Value]) -> Value:
     values = list(items)
     size = _total(values)
     data = [pack(item) for item in values]
     return Value(tuple_type(item.type for item in values), data, size=size)
 
 
-def object_of(items: Mapping[str, Value]) -> Value:
-    """Return an object; raises as `check_size`."""
+def object_value(items: Mapping[str, Value]) -> Value:
     size = _total(items.values())
     data = {name: pack(item) for name, item in items.items()}
     return Value(object_type({name: item.type for name, item in items.items()}), data, size=size)
@@ -342,12 +320,12 @@ def is_sequence(value: Value, *, sets: bool = True) -> bool:
     return value.kind in ("list", "tuple") or (sets and value.kind == "set")
 
 
-def of_python(data: Any) -> Value:
+def from_python(data: Any) -> Value:
     """Convert plain data to a value: lists become tuples, dicts objects, and None has no type."""
     if isinstance(data, Value):
         return data
     if isinstance(data, str):
-        return Value(STRING, data)
+        return Value(STRING, to_nfc(data))
     # Checked before numbers, because in Python a bool is an int.
     if isinstance(data, bool):
         return Value(BOOL, data)
@@ -356,31 +334,31 @@ def of_python(data: Any) -> Value:
     if isinstance(data, float):
         return Value(NUMBER, from_float(data))
     if isinstance(data, list | tuple):
-        return tuple_of(map(of_python, data))
+        return tuple_value(map(from_python, data))
     if isinstance(data, dict):
-        return object_of({name: of_python(item) for name, item in data.items()})
+        return object_value({to_nfc(name): from_python(item) for name, item in data.items()})
     return Value(DYNAMIC, data)
 
 
-def strip_marks(data: Any, found: set[str]) -> Any:
-    """Return data without marks, adding the marks to `found`."""
+def strip_marks(data: Any, marks: set[str]) -> Any:
+    """Return data without marks, adding the marks to `marks`."""
     if isinstance(data, Marked):
-        found |= data.marks
-        return strip_marks(data.data, found)
+        marks |= data.marks
+        return strip_marks(data.data, marks)
     # If there are no marks, return the data itself, not a copy.
-    if not holds_marks(data):
+    if not has_marks(data):
         return data
     if isinstance(data, dict):
-        return {key: strip_marks(item, found) for key, item in data.items()}
-    return [strip_marks(item, found) for item in data]
+        return {key: strip_marks(item, marks) for key, item in data.items()}
+    return [strip_marks(item, marks) for item in data]
 
 
-def holds_marks(data: Any) -> bool:
+def has_marks(data: Any) -> bool:
     """Return whether data holds marks at any depth."""
     if isinstance(data, dict):
-        return any(map(holds_marks, data.values()))
+        return any(map(has_marks, data.values()))
     if isinstance(data, list):
-        return any(map(holds_marks, data))
+        return any(map(has_marks, data))
     return isinstance(data, Marked)
 
 
@@ -410,8 +388,3 @@ def clusters(text: str) -> list[str]:
     # Terraform follows Unicode 15.0, in which a mark never joins the letter after it.
     parts = regex.splititer(r"(?V1)(?<=[\p{M}\u200c\u200d])(?=(?![\u0e33\u0eb3])\p{Lo})", text)
     return [str(cluster) for part in parts for cluster in regex.findall(r"\X", part)]
-
-
-def to_nfc(text: str) -> str:
-    """Return `text` in normal form C, which all strings of the language have."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)

@@ -24,12 +24,12 @@ from opsconsole.language.failures import (
     try_step,
 )
 from opsconsole.language.graph import references_in
-from opsconsole.language.json_body import COMMENT, read_json, read_text
+from opsconsole.language.json_body import COMMENT, read_json, read_text, replace_surrogates
 from opsconsole.language.model import Program, Validation, Variable
 from opsconsole.language.name_resolver import evaluate_argument
 from opsconsole.language.nodes import Scope
 from opsconsole.language.parser import parse_arguments, parse_expression
-from opsconsole.language.values import BOOL, EPHEMERAL, SENSITIVE, STRING, of_python, unknown
+from opsconsole.language.values import BOOL, EPHEMERAL, SENSITIVE, STRING, from_python, unknown
 from opsconsole.text import did_you_mean
 from opsconsole.values import UNKNOWN
 
@@ -129,7 +129,7 @@ def example_values(program: Program) -> dict[str, Any]:
         values[variable.name] = unknown(variable.constraint.type)
         if variable.optional:
             with suppress(ExpressionFailure):
-                values[variable.name] = variable.constraint.apply(of_python(variable.default))
+                values[variable.name] = variable.constraint.apply(from_python(variable.default))
     return values
 
 
@@ -175,7 +175,7 @@ def read_backend_options(options: Iterable[str]) -> dict[str, Any]:
             settings[name.strip()] = value
         else:
             for key, item in read_values(Path(option)).items():
-                settings[key] = to_wire(of_python(item).unmark_deep()[0])
+                settings[key] = to_wire(from_python(item).unmark_deep()[0])
     return settings
 
 
@@ -206,11 +206,12 @@ def _value(variable: Variable, given: tuple[Any, str] | None) -> Any:
         )
     value, source = given or (variable.default, "its default")
     if isinstance(value, _Text) and variable.textual:
-        value = str(value)
+        # A byte that is not UTF-8 is a lone surrogate in Python.
+        value = replace_surrogates(value)
     elif isinstance(value, _Text):
         # Values of collection types are written as expressions.
         try:
-            value = parse_expression(value).evaluate(LITERALS)
+            value = parse_expression(replace_surrogates(value)).evaluate(LITERALS)
         except ExpressionFailure as error:
             raise UserError(
                 f"The variable {variable.name} ({source}): {error}.",
@@ -221,10 +222,10 @@ def _value(variable: Variable, given: tuple[Any, str] | None) -> Any:
 
 def _convert_to_variable(variable: Variable, value: Any, source: str) -> Any:
     try:
-        fitted = variable.constraint.apply(of_python(value))
+        fitted = variable.constraint.apply(from_python(value))
         # As in Terraform, null stands for the default if the variable does not allow null.
         if fitted.is_null and not variable.nullable and variable.optional:
-            fitted = variable.constraint.apply(of_python(variable.default))
+            fitted = variable.constraint.apply(from_python(variable.default))
     except EvaluationError as error:
         raise UserError(
             f"The variable {variable.name} ({source}) does not fit its type: {error}."
@@ -277,12 +278,12 @@ def _check_rule(variable: Variable, rule: Validation, scope: Scope) -> str:
         if reference.steps[0] not in _KNOWN_BEFORE:
             what = f"a validation that refers to {reference.source_text()}"
             raise only_terraform_error(title, what)
-    verdict = evaluate_argument(
+    result = evaluate_argument(
         title, "validation", rule.condition, scope, partial(convert, wanted=BOOL)
     )
-    if verdict.data is True:
+    if result.data is True:
         return ""
-    if verdict.is_null:
+    if result.is_null:
         raise UserError(f"{title}: the condition of its validation is null.", "Write a condition.")
     to_text = partial(convert, wanted=STRING)
     message, secret = evaluate_argument(

@@ -1,6 +1,6 @@
-"""Turns the console's answers into wire values, and merges them into state and private bytes.
+"""Reads the console's answers into wire values, and merges them into state and private bytes.
 
-Pure but for `new_sentinel`. A missing field is taken for null only if an earlier answer showed it.
+Pure but for `new_sentinel`. A missing field is null only if an earlier answer showed it.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from opsconsole.definition import Attribute, Kind, ResourceDefinition
 from opsconsole.errors import UnexpectedAnswer
-from opsconsole.text import shorten
+from opsconsole.text import shorten, to_nfc
 from opsconsole.v1.answers import WrongShape
 from opsconsole.v1.operations import documented_for
-from opsconsole.values import Value, Values, is_shown, normalise_set, same
+from opsconsole.values import Value, Values, is_same, is_shown, normalise_set
 
 if TYPE_CHECKING:
     from opsconsole.v1.bodies import DeleteResult
 
 
 def values_shown(attributes: Iterable[Attribute], answer: Mapping[str, Any]) -> dict[str, Value]:
-    """Return the wire values of those attributes that `answer` shows.
+    """Return the wire values of the attributes that `answer` shows.
 
     Raises:
-        UnexpectedAnswer: a field is of another type than the document says (Resources and their
+        UnexpectedAnswer: A field is of another type than the document says (Resources and their
             fields).
     """
     return {
@@ -45,7 +45,7 @@ def _check_type(attribute: Attribute, value: Any) -> Value:
     kind = attribute.kind
     if kind is Kind.STRING:
         if isinstance(value, str):
-            return compose(value)
+            return to_nfc(value)
     elif kind is Kind.BOOLEAN:
         if isinstance(value, bool):
             return value
@@ -58,11 +58,11 @@ def _check_type(attribute: Attribute, value: Any) -> Value:
             return value
     elif kind in (Kind.STRING_SET, Kind.STRING_LIST):
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            texts = [compose(item) for item in value]
+            texts = [to_nfc(item) for item in value]
             return normalise_set(texts) if kind is Kind.STRING_SET else texts
     elif kind is Kind.STRING_MAP:
         if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
-            return {compose(name): compose(item) for name, item in value.items()}
+            return {to_nfc(name): to_nfc(item) for name, item in value.items()}
     elif kind is Kind.OBJECT:
         return _object(attribute, value)
     elif kind is Kind.OBJECT_LIST and isinstance(value, list):
@@ -72,11 +72,6 @@ def _check_type(attribute: Attribute, value: Any) -> Value:
         f"where the document shows a {kind.value}.",
         "Check that base_url names the console, and its version.",
     )
-
-
-def compose(text: str) -> str:
-    """Return text with composed characters (NFC): Terraform and the native engine hold no other."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def _object(attribute: Attribute, entry: Any) -> dict[str, Value]:
@@ -90,7 +85,6 @@ def _object(attribute: Attribute, entry: Any) -> dict[str, Value]:
 
 
 def quote_value(value: Any) -> str:
-    """Return a value as messages quote it."""
     return shorten(repr(value), 200)
 
 
@@ -100,7 +94,7 @@ def confirm_deleted(
     """Check that the answer to a deletion says `deleted: true` (the document: Delete results).
 
     Raises:
-        UnexpectedAnswer: it says anything else, so that the resource stays in state.
+        UnexpectedAnswer: It says anything else, so that the resource stays in state.
     """
     from opsconsole.v1.bodies import DeleteResult  # loaded with the first answer
 
@@ -134,14 +128,14 @@ _LISTED: Final = """
 """
 _NAMES_BY_BIT: Final = tuple(_LISTED.split())
 """Attribute names that state holds as bits of one number; any other is spelled out after it.
-Terraform writes the whole state after each change, so what each resource brings along counts: names
-in full were a quarter of it."""
+Terraform writes the whole state after each change, so the size of each resource counts: names in
+full were a quarter of it."""
 
 
 def explain_mismatch(
     definition: ResourceDefinition, sent: Mapping[str, Any], answer: Mapping[str, Any]
 ) -> UnexpectedAnswer | None:
-    """Return why `answer` is not the answer to the create of `sent`; None: it is.
+    """Return the error if `answer` does not belong to the create of `sent`, else None.
 
     Fields that the answer does not show are ignored.
     """
@@ -149,7 +143,7 @@ def explain_mismatch(
     naming = dict.fromkeys([definition.label, "name"])
     differing = [name for name in exact if _shows_another(sent, answer, name, str)]
     # The console may store a name trimmed, in lower case, or in another normal form of Unicode.
-    differing += [name for name in naming if _shows_another(sent, answer, name, plain_name)]
+    differing += [name for name in naming if _shows_another(sent, answer, name, normalise_name)]
     if not differing:
         return None
     contrast = "; ".join(
@@ -169,8 +163,8 @@ def _shows_another(
     return asked != shown and form(asked) != form(shown)
 
 
-def plain_name(name: str) -> str:
-    """Return a name in a form in which two spellings of one object's name are equal."""
+def normalise_name(name: str) -> str:
+    """Return a name in a form that is equal for two spellings of it."""
     # Twice: folding case may leave characters that are not composed.
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return " ".join(folded.split())
@@ -193,8 +187,7 @@ class PrivateState(NamedTuple):
             console did not keep as declared. While it shows these values, state holds the declared
             ones.
         overtaken: The values in state of attributes that replace, from before the console changed
-            them by itself. A declaration of such a value counts as unchanged, even if no apply took
-            it.
+            them. A declaration of such a value counts as unchanged, even if no apply took it.
         host_id: For a plugin attachment: the host that its agent runs for, if the console said so.
         extra: Further facts of one resource type, by name.
     """
@@ -210,7 +203,7 @@ class PrivateState(NamedTuple):
 
     @classmethod
     def decode(cls, private: bytes) -> PrivateState:
-        """Read private bytes; those of another provider or version count as empty."""
+        """Read private bytes; bytes of another provider or version count as empty."""
         try:
             content = json.loads(private) if private else {}
         except ValueError:
@@ -234,7 +227,7 @@ class PrivateState(NamedTuple):
         )
 
     def encode(self) -> bytes:
-        """Write private bytes, as small as they can be: state holds them with each resource."""
+        """Write private bytes, as short as possible: state holds them with each resource."""
         declared = self.declared
         fields = {
             "observed": _pack(self.observed) if self.observed else None,
@@ -251,18 +244,17 @@ class PrivateState(NamedTuple):
         return _encode(content).encode() if content else b""
 
     def with_observed(self, names: Iterable[str]) -> PrivateState:
-        """Return this state with `names` observed too; the same object if it has them already."""
+        """Add observed names; return the same object if it has them already."""
         observed = self.observed.union(names)
         return self if observed == self.observed else self._replace(observed=observed)
 
     def with_not_kept(self, values: Mapping[str, Value]) -> PrivateState:
-        """Return this with the console's values of further attributes that it did not keep."""
         return self._replace(not_kept={**self.not_kept, **values}) if values else self
 
     def with_declaration(
         self, config: Values, names: Iterable[str], planned: Values | None = None
     ) -> PrivateState:
-        """Return this with what `config` declares for `names`.
+        """Replace the declaration by the values of `names` in `config`.
 
         Args:
             planned: The planned values of an update. They leave out what `ignore_changes` names,
@@ -270,7 +262,7 @@ class PrivateState(NamedTuple):
         """
         declared = {name: config.get(name) for name in names}
         for name, value in declared.items():
-            followed = planned is None or value is None or same(planned[name], value)
+            followed = planned is None or value is None or is_same(planned[name], value)
             if not followed and not self.is_earlier(name, value):
                 declared[name] = (self.declared or {}).get(name)
         return self._replace(
@@ -280,7 +272,7 @@ class PrivateState(NamedTuple):
     def is_earlier(self, name: str, value: Value) -> bool:
         """Return whether a declaration of an attribute that replaces is an earlier one."""
         earlier = ((self.declared or {}).get(name), self.overtaken.get(name))
-        return any(item is not None and same(item, value) for item in earlier)
+        return any(item is not None and is_same(item, value) for item in earlier)
 
 
 @lru_cache(maxsize=1024)
@@ -312,9 +304,6 @@ def merge_answer(
 
     An absent field that was shown before is null now. A field that was never shown keeps its value
     in state.
-
-    Args:
-        values: The values that the answer shows.
     """
     # An answer that lacks a required field of the state shows only a part of the resource. Its
     # absent fields mean nothing.
@@ -339,8 +328,7 @@ def merge_answer(
             if not is_shown(state.get(name), None):
                 state[name] = None
         elif state.get(name) is not None or private_state.declared is None:
-            # Exception: state holds null for a resource that was created here, so both agree on
-            # null.
+            # Not if state holds null for a resource created here: both agree on null.
             unseen.append(name)
             continue
         observed.append(name)
@@ -348,13 +336,13 @@ def merge_answer(
 
 
 def ignore_volatile(attributes: Iterable[Attribute], prior: Values, state: Values) -> Values:
-    """Return `prior` where only volatile attributes differ from it, else `state`."""
+    """Return `prior` if `state` differs only in volatile attributes, else `state`."""
     for attribute in attributes:
         before, after = prior.get(attribute.name), state.get(attribute.name)
         # A console that stamps `updated_at` at each read would otherwise always show a difference.
         # A value that is not in state yet is seen for the first time, not changed.
         if before is not after and (
-            before is None if attribute.volatile else not same(before, after)
+            before is None if attribute.volatile else not is_same(before, after)
         ):
             return state
     return prior
@@ -373,10 +361,9 @@ def new_sentinel(call: str = "") -> str:
 
 
 def is_sentinel(resource_id: object) -> bool:
-    """Return whether `resource_id` is that of an unsettled create."""
     return isinstance(resource_id, str) and resource_id.startswith(_SENTINEL)
 
 
-def mentions_sentinel(text: str) -> bool:
+def may_hold_sentinel(text: str) -> bool:
     """Return whether the JSON text of an object may hold such an id; it need not be decoded."""
     return _SENTINEL.rstrip("/") in text  # JSON may write the slash as \/

@@ -1,8 +1,8 @@
-"""The steps of any resource, as its definition says, and their exceptions as diagnostics.
+"""The steps of any resource by its definition, with exceptions as diagnostics.
 
-A subclass overrides what its console operations do otherwise. Each step with an underscore handles
-one request and may raise: the exception becomes diagnostics of that one resource. Bulk operations
-are overridden whole.
+A subclass overrides the steps in which its console operations differ. Each step with an
+underscore handles one request and may raise: the exception becomes diagnostics of that resource.
+Bulk operations are overridden whole.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from opsconsole.lifecycle.interface import (
     PlanRequest,
     ReadOutcome,
     ReadRequest,
+    ReadStatus,
     Removal,
     ReportOutcomes,
-    Seen,
     UnsettledCreate,
     UpdateRequest,
     WriteRequest,
@@ -81,7 +81,7 @@ _log = logging.getLogger(__name__)
 
 
 class BaseLifecycle:
-    """The steps of one resource, taken one by one.
+    """The steps of one resource, one by one.
 
     No public method raises for a problem of one resource. Each outcome carries its diagnostics, and
     a failed request never fails its neighbours.
@@ -123,20 +123,18 @@ class BaseLifecycle:
         Unless a resource overrides this, the console creates one after another.
 
         Raises:
-            Exception: What `report` raised.
+            Exception: Raised by `report`.
         """
         for request in requests:
             await report([(request, await self.try_create(request))])
 
     async def try_create(self, request: CreateRequest) -> Outcome:
-        """Create or adopt one resource; an exception becomes diagnostics."""
         try:
             return await self._create(request)
         except Exception as problem:
             return self.failed_outcome("create", request, problem)
 
     async def update(self, request: UpdateRequest) -> Outcome:
-        """Update a resource in place."""
         try:
             outcome = await self._update(request)
         except Exception as problem:
@@ -158,7 +156,7 @@ class BaseLifecycle:
         # Terraform replaces a tainted object by itself, and no plan of this was judged.
         if not self.session.plans_whole:
             name = self.name(prior, request.address)
-            refusal = self.session.learned(DeletionCount).judge_deletion(
+            refusal = self.session.singleton(DeletionCount).count_deletion(
                 self.definition, prior, name
             )
             if refusal is not None:
@@ -169,18 +167,18 @@ class BaseLifecycle:
             outcome = self.failed_outcome("delete", request, problem)
         if outcome.state is None:
             return outcome
-        # Terraform keeps these bytes with what is left.
+        # Terraform keeps these bytes with the remaining object.
         private_state = PrivateState.decode(outcome.private)._replace(
             removal_planned=False, owner_stays=False
         )
         return outcome._replace(private=private_state.encode())
 
     async def import_state(self, import_id: str) -> Outcome:
-        """Read the resource that `import_id` names into a new state value."""
+        """Return the state of the object that `import_id` names, before it is read."""
         if not import_id.strip():
             form = self.definition.import_id
             return Outcome(None, diagnostics=(error("The import id is empty", f"Use {form}."),))
-        # No call is made: the engine reads what it imports.
+        # No call is made: the engine reads the object after the import.
         return Outcome(self.definition.empty() | {"id": import_id})
 
     def unplanned_warnings(
@@ -190,7 +188,7 @@ class BaseLifecycle:
         planned_by = PrivateState.decode(request.private).extra.get(_PLANNED_BY)
         return () if planned_by and planned_by == self.session.command_run else diagnostics
 
-    def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> ReadOutcome:
+    def update_from_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> ReadOutcome:
         """Update a resource in state from the answer to a write of another one.
 
         Fields that the answer does not show stay as they are.
@@ -203,10 +201,9 @@ class BaseLifecycle:
         self.session.holders[self.definition.type_name][state["id"]] = address
 
     async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome] | None:
-        """Let the console judge creations without carrying them out.
+        """Let the console judge creations without carrying them out; None if it cannot.
 
-        An outcome without a diagnostic stands for a resource that would be created. The result is
-        None if the console cannot judge creations of this kind.
+        An outcome without a diagnostic stands for a resource that would be created.
         """
         return None
 
@@ -245,7 +242,7 @@ class BaseLifecycle:
             match request:
                 case PlanCreation():
                     outcome = await self._plan_creation(request)
-                    # Both engines hand the bytes of this plan to the deletion of what it replaces.
+                    # Both engines hand the bytes of this plan to the deletion of the old object.
                     outcome = outcome._replace(private=request.private)
                 case PlanChange():
                     outcome = await self._plan_change(request)
@@ -256,8 +253,8 @@ class BaseLifecycle:
             return PlanOutcome(prior, diagnostics=diagnostics)
         if self.session.plans_whole or outcome.failed:
             return outcome
-        count = self.session.learned(DeletionCount)
-        refusal = count.judge_plan(self.definition, request, outcome, name)
+        count = self.session.singleton(DeletionCount)
+        refusal = count.count_plan(self.definition, request, outcome, name)
         if refusal is None:
             return outcome
         return outcome._replace(diagnostics=(*outcome.diagnostics, refusal))
@@ -269,7 +266,7 @@ class BaseLifecycle:
         if run := self.session.command_run:
             private_state = private_state._replace(extra={**private_state.extra, _PLANNED_BY: run})
         unsettled = is_sentinel(request.prior.get("id"))
-        diagnostics = () if unsettled else self._judge_removal(request)
+        diagnostics = () if unsettled else self._diagnose_removal(request)
         return PlanOutcome(None, private=private_state.encode(), diagnostics=diagnostics)
 
     async def read_one(self, request: ReadRequest) -> ReadOutcome:
@@ -281,7 +278,7 @@ class BaseLifecycle:
         owner = definition.owner
         if owner and prior.get(owner) in gone[definition[owner].refers_to or ""]:
             gone[definition.name].add(prior["id"])
-            return ReadOutcome(None, seen=Seen.ARCHIVED)
+            return ReadOutcome(None, status=ReadStatus.ARCHIVED)
         try:
             outcome = await self._read(request)
         except NotFound as problem:
@@ -308,7 +305,7 @@ class BaseLifecycle:
         return {name: planned[name] for name in changed if planned[name] is not UNKNOWN}
 
     async def fetch(self, object_id: str) -> Mapping[str, Any]:
-        """Ask the console for one object, by the operation that shows all of it and no other.
+        """Return one object, from the operation that shows all of it and no other.
 
         Raises:
             NotFound: There is none that this key can see.
@@ -321,12 +318,12 @@ class BaseLifecycle:
         return answer
 
     async def is_there(self, object_id: str) -> bool:
-        """Return whether an object exists; raise what `fetch` raises, `NotFound` included."""
+        """Return whether an object exists; raises as `fetch`, `NotFound` included."""
         await self.fetch(object_id)
         return True
 
     def claim_object(self, request: CreateRequest, object_id: str) -> Outcome | None:
-        """Hold an object that is to be adopted; return a refusal where another address holds it."""
+        """Hold an object that is to be adopted; return a refusal if another address holds it."""
         type_name, address = self.definition.type_name, request.address
         holder = self.session.holder_of(type_name, object_id, address)
         if holder is None:
@@ -340,15 +337,10 @@ class BaseLifecycle:
         return Outcome(None, diagnostics=(problem,))
 
     def log(self, problem: Exception, doing: str) -> None:
-        """Log a problem that does not affect the outcome."""
         _log.warning("cannot %s: %s", doing, problem)
 
     def failed_outcome(self, verb: str, request: WriteRequest, problem: Exception) -> Outcome:
-        """Return the outcome of a step that ended with an error: state stays as it is.
-
-        Args:
-            verb: The attempted action.
-        """
+        """Return the outcome of a step (`verb`) that raised: state stays as it is."""
         prior, private = request.prior, request.private
         values = request.planned if isinstance(request, CreateRequest) else prior
         doing = f"{verb} the {self.name(values, request.address)}"
@@ -371,11 +363,10 @@ class BaseLifecycle:
         )
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
-        """Plan the creation or adoption of one resource."""
         return PlanOutcome(propose_creation(self.definition, request.config))
 
     async def _plan_change(self, request: PlanChange) -> PlanOutcome:
-        """Plan a change of one resource in state: by its definition, then by its own rules."""
+        """Plan a change: by the definition, then by the resource's own rules."""
         proposal = propose_change(
             self.definition,
             request.prior,
@@ -391,15 +382,15 @@ class BaseLifecycle:
         diagnostics = (
             *warn_unverified(proposal, name),
             *refuse_changes(self.definition, proposal, request.prior, name),
-            *self._judge_change(request, proposal),
+            *self._diagnose_change(request, proposal),
         )
         return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private, diagnostics)
 
-    def _judge_change(self, request: PlanChange, proposal: Proposal) -> Sequence[Diagnostic]:
-        """Judge a change by the resource's own rules, and adapt `proposal` to them."""
+    def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> Sequence[Diagnostic]:
+        """Check a change by the resource's own rules, and adapt `proposal` to them."""
         return ()
 
-    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+    def _diagnose_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         """Return the warnings of removing one resource, or the refusal."""
         return self.warn_staying(request.prior)
 
@@ -417,7 +408,6 @@ class BaseLifecycle:
         return await create_once(self, request, creation_fields(self.definition, request.planned))
 
     async def _update(self, request: UpdateRequest) -> Outcome:
-        """Update one resource in place."""
         return await self.write(request, request.prior)
 
     async def write(self, request: CreateRequest | UpdateRequest, current: Values) -> Outcome:
@@ -435,15 +425,17 @@ class BaseLifecycle:
 
     @cached_property
     def updated_names(self) -> tuple[str, ...]:
-        """The attributes that an update of the console may change."""
         return tuple(
             attribute.name
             for attribute in self.definition.settable
-            if not attribute.local and attribute.change is not ChangeRule.REPLACE
+            if not attribute.local
+            and (
+                attribute.change is not ChangeRule.REPLACE
+                or self.session.console.has(attribute.lifted_by)
+            )
         )
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
-        """Delete one resource, or let it leave management."""
         object_id, holders = request.prior["id"], self.session.holders[self.definition.type_name]
         if staying := self.warn_staying(request.prior):
             holders.pop(object_id, None)
@@ -455,7 +447,6 @@ class BaseLifecycle:
         return outcome
 
     async def send_delete(self, prior: Values) -> Mapping[str, Any]:
-        """Send the deletion of an object; return the answer."""
         return await self.session.console.call(self.operation("delete"), prior["id"])
 
     def outcome_of_write(
@@ -465,7 +456,7 @@ class BaseLifecycle:
         names: Iterable[str] | None = None,
         current: Values = NO_VALUES,
     ) -> Outcome:
-        """Return the outcome of a write that the console answered with the resource.
+        """Return the outcome of a write that was answered with the resource.
 
         Args:
             names: The attributes that were asked for; None: all that can be set.
@@ -482,7 +473,7 @@ class BaseLifecycle:
         # After an update, state follows the console: the next plan shows the difference.
         if differing and not creating:
             state |= {name: values[name] for name in unsatisfied_fields(state, values, values)}
-        # The bytes of a creation are those of the resource that it replaces.
+        # A creation carries the bytes of the resource that it replaces.
         before = PrivateState() if creating else PrivateState.decode(request.private)
         planned = None if creating else request.planned
         declared = before.with_declaration(request.config, self.remembered, planned)
@@ -490,7 +481,6 @@ class BaseLifecycle:
         return Outcome(state, private, diagnostics)
 
     def values_of(self, answer: Mapping[str, Any]) -> Values:
-        """Return the values that an answer about one resource shows."""
         return values_shown(self.answer_fields, answer)
 
     def outcome_of_read(
@@ -500,7 +490,7 @@ class BaseLifecycle:
         answer: Mapping[str, Any],
         fields: Sequence[Attribute] | None = None,
     ) -> ReadOutcome:
-        """Return the outcome of reading an answer that shows one resource.
+        """Return the outcome of a read that was answered with one resource.
 
         Args:
             fields: The attributes that the answer may hold; None: all that any answer may hold.

@@ -1,8 +1,7 @@
 """Requests and outcomes between engines and lifecycles.
 
-Both engines use exactly these. Reads are requested many at once, and answered in order. Writes are
-requested one at a time, and reported as soon as their outcome is known; only the bulk import of
-hosts takes many at once.
+Reads are requested many at once, and answered in order. Writes are requested one at a time, and
+reported as soon as their outcome is known; only the bulk import of hosts takes many at once.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ class Removal(Enum):
 
 
 class PlanCreation(NamedTuple):
-    """Ask what creating one resource would do.
+    """Asks for the plan of a creation.
 
     Attributes:
         config: The declaration, null where omitted, UNKNOWN where not known yet.
         private: The private bytes of the resource that it replaces, if the engine passes them on.
-        address: The resource's address for messages, where the engine knows it.
+        address: For messages; empty if the engine does not know it.
     """
 
     config: Values
@@ -46,14 +45,12 @@ class PlanCreation(NamedTuple):
 
 
 class PlanChange(NamedTuple):
-    """Ask for the plan of one resource in state under a declaration.
+    """Asks for the plan of one resource in state under a declaration.
 
     Attributes:
         prior: The value in state after refresh.
-        config: As in `PlanCreation`.
         private: The private bytes beside the prior value.
         removal: Why its old object is removed, if the change turns out to be a replacement.
-        address: As in `PlanCreation`.
         owner_first: Whether the deletion of its owner takes it along before the change is made.
     """
 
@@ -66,7 +63,7 @@ class PlanChange(NamedTuple):
 
 
 class PlanRemoval(NamedTuple):
-    """Ask for the plan of a removal; its members are as in `PlanChange`."""
+    """Asks for the plan of a removal; the members are as in `PlanChange`."""
 
     prior: Values
     private: bytes = b""
@@ -75,11 +72,11 @@ class PlanRemoval(NamedTuple):
 
 
 PlanRequest = PlanCreation | PlanChange | PlanRemoval
-"""Ask what would be done to one resource."""
+"""Asks for the plan of one resource."""
 
 
 class PlanOutcome(NamedTuple):
-    """What would be done to one resource.
+    """The plan of one resource.
 
     Attributes:
         planned: The value after apply, UNKNOWN where known only after apply; None: removed.
@@ -96,12 +93,11 @@ class PlanOutcome(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether any diagnostic is an error."""
         return has_error(self.diagnostics)
 
 
 class ReadRequest(NamedTuple):
-    """Ask for the console's values of one resource in state."""
+    """Asks for the console's values of one resource in state."""
 
     prior: Values
     private: bytes = b""
@@ -115,7 +111,7 @@ class ReadRequest(NamedTuple):
             self.prior,
             self.private,
             diagnostics,
-            Seen.UNCHECKED,
+            ReadStatus.UNCHECKED,
             reason=reason,
             cause=cause,
             begun=begun,
@@ -123,13 +119,12 @@ class ReadRequest(NamedTuple):
 
 
 class CreateRequest(NamedTuple):
-    """Ask to create, or to adopt, one resource as planned.
+    """Asks to create, or to adopt, one resource as planned.
 
     Attributes:
         config: The declaration, all known.
-        planned: The planned value.
         private: The bytes that the plan returned.
-        address: The resource's address for messages, where the engine knows it.
+        address: For messages; empty if the engine does not know it.
     """
 
     config: Values
@@ -139,15 +134,11 @@ class CreateRequest(NamedTuple):
 
     @property
     def prior(self) -> None:
-        """What state holds before: nothing."""
+        """None: state does not hold it yet."""
 
 
 class UpdateRequest(NamedTuple):
-    """Ask to change one resource in place as planned.
-
-    Attributes:
-        prior: The value in state; the other members are as in `CreateRequest`.
-    """
+    """Asks to change one resource in place; the members are as in `CreateRequest`."""
 
     prior: Values
     config: Values
@@ -157,11 +148,7 @@ class UpdateRequest(NamedTuple):
 
 
 class DeleteRequest(NamedTuple):
-    """Ask to delete one resource, or to let it leave management, as planned.
-
-    Attributes:
-        prior: The value in state; the other members are as in `CreateRequest`.
-    """
+    """Asks to delete one resource, or to let it leave management, as planned."""
 
     prior: Values
     private: bytes = b""
@@ -169,7 +156,7 @@ class DeleteRequest(NamedTuple):
 
 
 WriteRequest = CreateRequest | UpdateRequest | DeleteRequest
-"""Ask to carry out what was planned for one resource."""
+"""Asks to carry out the plan of one resource."""
 
 
 class UnsettledCreate(NamedTuple):
@@ -177,7 +164,6 @@ class UnsettledCreate(NamedTuple):
 
     Attributes:
         planned: The planned values that were known when it was sent.
-        address: The resource's address.
         dry_run_status: The status that a dry run gave its row before it was sent, or empty.
         may_arrive: Whether it was sent so recently that it may still take effect.
     """
@@ -192,7 +178,7 @@ NOT_PERMITTED = "the console does not allow this key the call that reads it"
 """The reason why a resource is UNCHECKED if the console refused its read with 403."""
 
 
-class Seen(Enum):
+class ReadStatus(Enum):
     """The result of reading one resource."""
 
     PRESENT = "present"
@@ -208,11 +194,9 @@ class ReadOutcome(NamedTuple):
     Attributes:
         state: The value to keep in state; None: nothing is kept.
         private: The bytes to keep beside it.
-        diagnostics: Shown to the user.
-        seen: The result.
         reason: For an UNCHECKED object: why, in one sentence without the text of `cause`. For a
             PRESENT object: why the console refused to show some of `unobserved`.
-        cause: The error that `reason` speaks of, where there is one.
+        cause: The error behind `reason`, if there is one.
         unobserved: Names of attributes that this answer did not show.
         begun: As in `Outcome`.
     """
@@ -220,7 +204,7 @@ class ReadOutcome(NamedTuple):
     state: Values | None
     private: bytes = b""
     diagnostics: tuple[Diagnostic, ...] = ()
-    seen: Seen = Seen.PRESENT
+    status: ReadStatus = ReadStatus.PRESENT
     reason: str = ""
     cause: Cause | None = None
     unobserved: tuple[str, ...] = ()
@@ -228,12 +212,11 @@ class ReadOutcome(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether any diagnostic is an error."""
         return has_error(self.diagnostics)
 
     @property
     def why_unchecked(self) -> str:
-        """The reason and the words of the cause, as one text."""
+        """The reason and the text of the cause."""
         return ": ".join(filter(None, (self.reason, self.cause.text if self.cause else "")))
 
 
@@ -243,11 +226,11 @@ class Outcome(NamedTuple):
     Attributes:
         state: The value to keep in state; None: nothing is kept.
         private: The bytes to keep beside it.
-        diagnostics: Shown to the user. With an error and a state, a create is tainted.
+        diagnostics: With an error and a state, a create is tainted.
         unsettled: Whether a write was sent and its outcome is not known. After a create, `state`
             then holds the planned value under a sentinel id.
-        begun: Whether anything was asked of the console. It is false if the run was told to stop
-            before; `state` is then unchanged.
+        begun: False if the run was told to stop before anything was sent; `state` is then
+            unchanged.
         rerouted: After the deletion of a host: ids of the hosts that the console rerouted.
         may_be_gone: After a deletion that failed: whether the object may be gone all the same.
     """
@@ -262,11 +245,9 @@ class Outcome(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether any diagnostic is an error."""
         return has_error(self.diagnostics)
 
     def with_diagnostics(self, *extra: Diagnostic) -> Outcome:
-        """Return this outcome with `extra` diagnostics after its own."""
         return self._replace(diagnostics=(*self.diagnostics, *extra))
 
 
@@ -281,9 +262,8 @@ class ReportOutcomes(Protocol):
     async def __call__(
         self, results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
     ) -> None:
-        """Take in outcomes; on return they are durable, where the engine keeps a journal.
+        """Take in outcomes; on return they are durable, if the engine keeps a journal.
 
         Args:
-            last: Whether these outcomes are final. If not, the resources exist, and a later report
-                completes each outcome.
+            last: False if the resources exist, and a later report completes each outcome.
         """

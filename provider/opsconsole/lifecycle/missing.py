@@ -2,15 +2,15 @@
 
 An incomplete list proves presence, never absence: objects that it lacks are unchecked.
 
-A run may find an object gone that can only be adopted, and still has to plan it. Terraform makes a
-normal plan before it destroys. This plan asks for the creation of an object that the refresh has
-just found gone. An error would forbid every destroy.
+Terraform makes a normal plan before it destroys. That plan asks for the creation of an object that
+the refresh has just found gone. If the object can only be adopted, an error there would forbid
+every destroy.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from opsconsole.diagnostics import Diagnostic, Severity, error, warning
 from opsconsole.errors import ApiError, Cause, NotFound
@@ -18,7 +18,7 @@ from opsconsole.lifecycle.interface import (
     PlanOutcome,
     ReadOutcome,
     ReadRequest,
-    Seen,
+    ReadStatus,
 )
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.text import join_words
@@ -50,7 +50,7 @@ def outcome_of_missing(
     If the object leaves state, a warning says so.
 
     Args:
-        how: What showed that it is missing.
+        how: The evidence, as a sentence.
         problem: The answer that showed it, if it had one of its own.
     """
     definition = lifecycle.definition
@@ -73,7 +73,7 @@ def outcome_of_missing(
             'on_missing = "error" keeps what is missing in state instead.'
         )
     # Always warn: an agent that is only hidden from this key is created again, and runs twice.
-    return ReadOutcome(None, diagnostics=(warning(summary, detail),), seen=Seen.GONE)
+    return ReadOutcome(None, diagnostics=(warning(summary, detail),), status=ReadStatus.GONE)
 
 
 def keep_if_missing(
@@ -96,7 +96,7 @@ def plan_gone(
 ) -> PlanOutcome:
     """Return the plan of an object that cannot be adopted: an error, unless this run found it gone.
 
-    Creating it still fails.
+    Its creation fails in any case.
 
     Args:
         key: The key or id under which the session keeps the values that were in state.
@@ -109,8 +109,7 @@ def plan_gone(
     if gone is None:
         way_out = _WAY_OUT.format(command=session.command)
         return PlanOutcome(planned, diagnostics=(replace(why, detail=why.detail + way_out),))
-    # Undeclared values are taken from the former state, so that resources that refer to them are
-    # not replaced.
+    # Undeclared values come from the former state: references to them replace nothing.
     former = {name: gone.get(name) for name, value in planned.items() if value is UNKNOWN}
     diagnostic = replace(
         why,
@@ -121,7 +120,7 @@ def plan_gone(
     return PlanOutcome(planned | former, diagnostics=(diagnostic,))
 
 
-def unchecked_by_list(
+def outcome_of_unlisted(
     lifecycle: BaseLifecycle, request: ReadRequest, listed: str, listing: Listing
 ) -> ReadOutcome:
     """Return the outcome of an object that an incomplete list does not show: state keeps it.
@@ -129,51 +128,43 @@ def unchecked_by_list(
     Args:
         listed: The name of the list: "the agent's plugins".
     """
-    reason, detail = explain_gap(listed, listing)
-    return request.leave_unchecked(
-        reason, warning(f"The {lifecycle.name(request.prior)} was not checked", detail)
-    )
+    name, detail = lifecycle.name(request.prior), explain_gap(listed, listing)
+    unchecked = warning(f"The {name} was not checked", detail)
+    return request.leave_unchecked(gap_reason(listed, listing), unchecked)
 
 
-def refused_read(
+def outcome_of_refused_read(
     lifecycle: BaseLifecycle, request: ReadRequest, reason: str, problem: ApiError
 ) -> ReadOutcome:
     """Return the outcome of a refused read: state keeps the object."""
     return request.leave_unchecked(
         reason,
-        refusal(f"The {lifecycle.name(request.prior)}", reason, problem),
+        warn_refused(f"The {lifecycle.name(request.prior)}", reason, problem),
         cause=problem.cause,
     )
 
 
-def refusal(what: str, reason: str, problem: ApiError) -> Diagnostic:
-    """Warn that the console refuses to show something."""
+def warn_refused(what: str, reason: str, problem: ApiError) -> Diagnostic:
     return warning(
         f"{what} was not checked", f"Its state is kept as it was: {reason}.", cause=problem.cause
     )
 
 
-class GapExplanation(NamedTuple):
-    """Why a list may not be whole.
-
-    Attributes:
-        reason: The part of a sentence.
-        detail: The sentence, and what can be done.
-    """
-
-    reason: str
-    detail: str
-
-
-def explain_gap(listed: str, listing: Listing) -> GapExplanation:
-    """Return why a list may not be whole."""
+def gap_reason(listed: str, listing: Listing) -> str:
+    """Return why a list may not be whole, as part of a sentence."""
     assert listing.gap is not None
-    reason = f"the list of {listed} may not be whole: {listing.gap.value}"
-    return GapExplanation(reason, f"{reason[0].upper()}{reason[1:]}. {listing.gap.remedy}")
+    return f"the list of {listed} may not be whole: {listing.gap.value}"
+
+
+def explain_gap(listed: str, listing: Listing) -> str:
+    """Return why a list may not be whole, and the remedy."""
+    assert listing.gap is not None
+    reason = gap_reason(listed, listing)
+    return f"{reason[0].upper()}{reason[1:]}. {listing.gap.remedy}"
 
 
 def warn_abandoned(name: str, remains: str = "it stays on the console") -> Diagnostic:
-    """Warn that an abandoned object leaves management; `remains` says what it continues to do."""
+    """Warn that an abandoned object leaves management; `remains` names its effects."""
     return warning(
         f"The {name} leaves management; {remains}",
         'Its deletion_policy is "abandon".',

@@ -1,10 +1,10 @@
-"""Planned values, the fields of creations, and what no plan may do.
+"""Planned values, the fields of creations, and the limits of a plan.
 
 No plan may make a change that no operation makes, or delete more than `max_deletions` allows.
 
 A planned value obeys Terraform's resource instance change lifecycle. It holds configured values
 verbatim, or the prior value if both mean the same. Computed values that the change may touch are
-unknown; all others keep their prior value. Computing it makes no call to the console.
+unknown; all others keep their prior value. Planning makes no call to the console.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from opsconsole.values import UNKNOWN, Value, Values, satisfies, unknown_names
 
 @dataclass(slots=True)
 class Proposal:
-    """What one declaration asks for, before the resource's own rules are applied.
+    """The changes that a declaration asks for, before the resource's own rules are applied.
 
     Attributes:
         planned: The value after apply.
@@ -53,7 +53,6 @@ class Proposal:
 
 
 def propose_creation(definition: ResourceDefinition, config: Values) -> Values:
-    """Return the planned values of a resource that does not exist yet."""
     planned = definition.empty()
     for attribute in definition:
         declared = config.get(attribute.name) if attribute.settable else None
@@ -74,7 +73,7 @@ def propose_change(
     """Return the planned values of an existing resource under a declaration.
 
     Args:
-        has: Tells whether the console has an operation.
+        has: Returns whether the console has an operation.
     """
     proposal = Proposal(dict(prior))
     for attribute in definition.settable:
@@ -98,12 +97,7 @@ def propose_change(
 def propose_adoption(
     definition: ResourceDefinition, config: Values, shown: Values, has: Callable[[str], bool]
 ) -> Proposal:
-    """Return the planned values of an object that a declaration takes under management.
-
-    Args:
-        shown: The values that the console shows.
-        has: As of `propose_change`.
-    """
+    """Return the plan to adopt an object that the console shows; otherwise as `propose_change`."""
     local = {item.name: config.get(item.name) for item in definition if item.local}
     current = definition.empty() | shown | local
     private_state = PrivateState(observed=frozenset(shown), declared={})
@@ -111,7 +105,7 @@ def propose_adoption(
 
 
 def mark_unknown(definition: ResourceDefinition, planned: Values, changed: list[str]) -> None:
-    """Mark fields unknown that the console may change along with `changed`."""
+    """Mark the fields unknown that the console may change along with `changed`."""
     for attribute in definition.read_only:
         if attribute.volatile or any(name in attribute.follows for name in changed):
             planned[attribute.name] = UNKNOWN
@@ -128,11 +122,7 @@ def fill_unknown(
 def creation_fields(
     definition: ResourceDefinition, values: Values, org_id: str | None = None
 ) -> dict[str, Any]:
-    """Return the fields of the request for a creation: the set ones, no others.
-
-    Args:
-        org_id: The org of resources that name none.
-    """
+    """Return the fields of a create request, without nulls; `org_id` is the default org."""
     fields = {
         attribute.name: values[attribute.name]
         for attribute in definition.settable
@@ -146,7 +136,6 @@ def creation_fields(
 def _classify(
     proposal: Proposal, name: str, change: ChangeRule, prior: Value, private_state: PrivateState
 ) -> None:
-    """Classify one changed attribute by the effect of its change."""
     declared = proposal.planned[name]
     unseen = prior is None and name not in private_state.observed
     if unseen:
@@ -178,7 +167,7 @@ def request_of(create: UnsettledCreate, definition: ResourceDefinition) -> Creat
 
 
 def warn_unverified(proposal: Proposal, name: str) -> tuple[Diagnostic, ...]:
-    """Warn of declared values whose counterpart on the console was never seen."""
+    """Warn of declared values that the console has never shown."""
     if not proposal.unverified:
         return ()
     return (
@@ -211,7 +200,7 @@ def report_differences(
     name: str, differing: Sequence[str], asked: Values, kept: Values, *, creating: bool
 ) -> tuple[Diagnostic, ...]:
     """Report each attribute that the console stored with another value than requested."""
-    # After a create, an error would taint what now exists.
+    # After a create, an error would taint the new object.
     make = warning if creating else error
     return tuple(
         make(
@@ -236,7 +225,7 @@ def is_counted(definition: ResourceDefinition, values: Values) -> bool:
 
 
 def refuse_too_many(names: Collection[str], most: int | None) -> Diagnostic | None:
-    """Return the error for deletions beyond `max_deletions`; None where they are within it."""
+    """Return the error if more is deleted than `max_deletions` allows, else None."""
     if most is None or len(names) <= most:
         return None
     return error(
@@ -250,10 +239,9 @@ def refuse_too_many(names: Collection[str], most: int | None) -> Diagnostic | No
 class DeletionCount:
     """The deletions of hosts and specialties in one run, each judged as it comes.
 
-    The native engine judges a plan as a whole. Terraform plans one resource a call, in no order, so
-    its provider counts what it has planned since it was configured. The provider never plans the
-    replacement of a tainted object, which Terraform makes by itself. So deletions are also counted
-    when they are carried out.
+    Terraform plans one resource a call, in no order, so its provider counts the deletions planned
+    since it was configured. Terraform replaces a tainted object without a plan, so deletions are
+    also counted when they are carried out. The native engine judges a plan as a whole instead.
     """
 
     def __init__(self, session: ConsoleSession) -> None:
@@ -262,10 +250,10 @@ class DeletionCount:
         self._begun: dict[str, str] = {}
         self._replacing: Counter[bytes] = Counter()
 
-    def judge_plan(
+    def count_plan(
         self, definition: ResourceDefinition, request: PlanRequest, outcome: PlanOutcome, name: str
     ) -> Diagnostic | None:
-        """Count the deletions of a plan; return why they are too many."""
+        """Count the deletions of a plan; return the error if they are too many."""
         if self._most is None:
             return None
         if isinstance(request, PlanCreation):
@@ -286,10 +274,10 @@ class DeletionCount:
         self._planned[key] = name
         return refuse_too_many(self._planned.values(), self._most)
 
-    def judge_deletion(
+    def count_deletion(
         self, definition: ResourceDefinition, prior: Values, name: str
     ) -> Diagnostic | None:
-        """Count a deletion that is about to be sent; return why that is too much."""
+        """Count a deletion before it is sent; return the error if it is one too many."""
         if not is_counted(definition, prior):
             return None
         self._begun[f"{definition.type_name} {prior['id']}"] = name

@@ -1,7 +1,7 @@
 """A session with the console: one run, its settings, and the results of its earlier calls.
 
-Shared by the lifecycles of all resources; a new run makes a new session. Facts that only one
-resource needs are in a class of that resource, such as `HostReader`; `get` returns this run's
+The lifecycles of all resources share it; a new run makes a new session. Facts that only one
+resource needs are in a class of that resource, such as `HostReader`; `singleton` returns this run's
 object of it. Nothing here knows a resource.
 """
 
@@ -22,12 +22,10 @@ from opsconsole.values import Values
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Learned = TypeVar("Learned")
+Singleton = TypeVar("Singleton")
 
 
 class BeforeWrite(Protocol):
-    """Called right before each write is sent."""
-
     async def __call__(
         self,
         verb: Literal["create", "update", "delete"],
@@ -41,7 +39,7 @@ class BeforeWrite(Protocol):
             dry_run_statuses: The status that a dry run gave each row of an import, by address.
 
         Raises:
-            UserError: it cannot be made durable, so nothing may be sent.
+            UserError: It cannot be made durable, so nothing may be sent.
         """
 
 
@@ -51,13 +49,12 @@ async def _note_nothing(*writes: Any, **named: Any) -> None:
 
 @dataclass
 class DryRuns:
-    """What this run has learned of a console's dry runs.
+    """Knowledge about a console's dry runs.
 
     Attributes:
         honoured: Whether an answer has shown that the console imports nothing in a dry run.
         ignored: Whether the console imported the rows of a dry run.
-        first_alone: Held while a dry run is sent before it is known whether the console honours dry
-            runs, so that it goes alone.
+        first_alone: Held by the first dry run until it is known whether the console honours them.
     """
 
     honoured: bool = False
@@ -67,29 +64,26 @@ class DryRuns:
 
 @dataclass
 class ConsoleSession:
-    """What one run knows about one console, under one provider configuration.
+    """The knowledge of one run about one console, under one provider configuration.
 
     Attributes:
         owned_by: Returns the resources that the deletion of an object of one resource takes along.
         gone: Name of a resource to the ids that were deleted or found gone.
         names: Id to the words by which messages name an object that no address holds.
         holders: Type to the ids of objects in state, or of this run, each with the address or name
-            that holds it; empty where the engine tells none.
-        stopped: Whether the run was told to stop.
-        dry_runs: What is known of the console's dry runs.
-        before_write: Is called before writes are sent, where the engine keeps a journal.
-        command: The program whose commands messages advise: the engine's own.
-        gone_adopted: The values that state held of each object that this run found gone and that
-            can only be adopted, once by its key and once by its id.
+            that holds it; empty if the engine tells none.
+        before_write: Called before writes are sent, if the engine keeps a journal.
+        command: The engine's own program, whose commands messages advise.
+        gone_adopted: The values in state of each object that this run found gone and that can only
+            be adopted, once by its key and once by its id.
         command_run: The identity of this run of the command; empty if not known.
-        plans_whole: Whether the engine judges and orders a plan as a whole. It then reads
-            everything in state before it plans, unless the user asks for no reading. Terraform
-            reads, plans and applies one resource a call, in no order.
-        answers_about_others: The console's last answer about each object that came with a write of
-            another resource, by type and id.
-        adopted: Type and id of the objects that a creation of this run has taken over from
-            another declaration, or that it has attached.
-        deletes_begun: How many deletions have begun, of any resource.
+        plans_whole: Whether the engine judges and orders a plan as a whole, after reading
+            everything in state (unless the user asks for no reading). Terraform reads, plans and
+            applies one resource a call, in no order.
+        answers_about_others: The last answer about each object that came with a write of another
+            resource, by type and id.
+        adopted: Type and id of the objects that this run has attached, or taken over from another
+            declaration.
         woken: Set, and replaced, when callers that wait should look again.
     """
 
@@ -110,25 +104,25 @@ class ConsoleSession:
     gone_adopted: dict[str, Values] = field(default_factory=dict)
     deletes_begun: int = 0
     woken: asyncio.Event = field(default_factory=asyncio.Event)
-    _learned: dict[Callable[[ConsoleSession], Any], Any] = field(default_factory=dict)
+    _singletons: dict[Callable[[ConsoleSession], Any], Any] = field(default_factory=dict)
     _lists: defaultdict[str, dict[str, asyncio.Task[Listing]]] = field(
         default_factory=lambda: defaultdict(dict)
     )
 
-    def learned(self, kind: Callable[[ConsoleSession], Learned]) -> Learned:
-        """Return this run's only object of a class, such as what it has learned of hosts."""
-        learned: Learned = self._learned.get(kind) or kind(self)
-        self._learned[kind] = learned
-        return learned
+    def singleton(self, kind: Callable[[ConsoleSession], Singleton]) -> Singleton:
+        """Return this run's only object of a class, such as its knowledge of hosts."""
+        made: Singleton = self._singletons.get(kind) or kind(self)
+        self._singletons[kind] = made
+        return made
 
     def share(self, other: ConsoleSession) -> None:
-        """Share with a session of the same console what depends on no key and no setting."""
+        """Share the facts with a session of the same console that depend on no key or setting."""
         self.holders = other.holders
         self.dry_runs = other.dry_runs
         self.adopted = other.adopted
 
     def holder_of(self, type_name: str, object_id: str, address: str) -> str | None:
-        """Return what holds an object in place of an address; None: nothing else does.
+        """Return the address that holds an object in place of `address`; None: nothing else does.
 
         Args:
             address: If empty, every holder counts as another one.
@@ -147,7 +141,7 @@ class ConsoleSession:
             object_id: The id of the object that the list belongs to, if it belongs to one.
 
         Raises:
-            ConsoleError: the list could not be read; NotFound: there is no such object.
+            ConsoleError: The list could not be read; NotFound: there is no such object.
         """
         reads = self._lists[operation]
         task = reads.get(object_id)
@@ -160,7 +154,7 @@ class ConsoleSession:
         return await asyncio.shield(task)
 
     def lists_read(self, operation: str) -> dict[str, Listing]:
-        """Return the lists that were read so far, without errors, by the id that each is of."""
+        """Return the lists read so far without errors, by the id of the object that each is of."""
         return {
             object_id: task.result()
             for object_id, task in self._lists[operation].items()
@@ -168,7 +162,7 @@ class ConsoleSession:
         }
 
     def forget_list(self, operation: str, object_id: str = "") -> None:
-        """Note a write that may change a list: it is read again when next asked for."""
+        """Note a write that may change a list: the list is read again when next asked for."""
         self._lists[operation].pop(object_id, None)
 
     async def cancel_reads(self) -> None:
@@ -179,7 +173,7 @@ class ConsoleSession:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def named_in(self, ids: Collection[str]) -> list[str]:
-        """Return this run's names for the objects among `ids`, which an error may have named."""
+        """Return this run's names for the objects among `ids`, which an error may mention."""
         named = [self.names[object_id] for object_id in ids if object_id in self.names]
         addressed = [
             f"{address}: {object_id}"
@@ -190,14 +184,12 @@ class ConsoleSession:
         return sorted(named) + sorted(addressed)
 
     def note_stop(self) -> None:
-        """Note that the run was told to stop, and wake the callers that wait."""
         self.stopped = True
         self.wake()
 
     def wake(self) -> None:
         """Wake the callers that wait for other steps of the run."""
-        # A new event replaces the old one, as an event that stays set would never make a caller
-        # wait.
+        # A new event replaces the old one: an event that stays set makes no caller wait.
         self.woken.set()
         self.woken = asyncio.Event()
 

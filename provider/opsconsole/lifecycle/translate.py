@@ -1,4 +1,4 @@
-"""The one translation of an error into diagnostics.
+"""Turns errors into diagnostics.
 
 `code`, `message` and `request_id` always reach the user; `field` and `errors[]` become diagnostics
 on those attributes (the document: Errors).
@@ -21,10 +21,10 @@ _log = logging.getLogger(__name__)
 def diagnose(
     problem: BaseException, doing: str, definition: ResourceDefinition | None = None
 ) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics for `problem`, which occurred while `doing` something.
+    """Return the diagnostics for an error.
 
     Args:
-        problem: The error. Any unexpected error becomes one diagnostic; its traceback is logged.
+        problem: Any unexpected error becomes one diagnostic, and its traceback is logged.
         doing: The attempted action, as it follows "Cannot": `create the host "web-1"`.
         definition: The resource at hand, by which fields find their attributes.
     """
@@ -76,8 +76,7 @@ _INDEX = re.compile(r"[0-9]{1,9}")
 def _path_of(field: str, definition: ResourceDefinition | None) -> AttributePath:
     """Return the attribute path that the console's `field` names, or the empty path.
 
-    `rows[3].name`, `credential_config.0.order` and plain names are understood, anything else names
-    no attribute.
+    Understood are `rows[3].name`, `credential_config.0.order` and plain names.
     """
     if definition is None:
         return ()

@@ -15,8 +15,8 @@ How each write is settled, and the result if it stays unsettled:
 
 No create is repeated blindly. A sentinel id stays in state until a later native run settles it, or
 the user states the outcome: `state rm` (never created), or `state rm` and `import`. A created
-object is kept even if its answer cannot be read. An error would leave the object out of state, or
-taint it, and the next apply would make a second one.
+object is kept even if its answer cannot be read: after an error, the next apply would make a
+second one.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def unsettled_private(dry_run_status: str, sent: str = "") -> bytes:
 
     Args:
         dry_run_status: The status from a dry run before it was sent, or empty.
-        sent: When it was sent, in ISO 8601; empty: now.
+        sent: In ISO 8601; empty: now.
     """
     facts = {DRY_RUN_STATUS: dry_run_status, _SENT_AT: sent or timestamp(utc_now())}
     return PrivateState(extra=facts).encode()
@@ -82,7 +82,7 @@ def unsettled_private(dry_run_status: str, sent: str = "") -> bytes:
 def recall_create(
     planned: Values, address: str, facts: Mapping[str, Any], sent: object = None
 ) -> UnsettledCreate:
-    """Return an unsettled create by the `facts` of its intent, or of its private bytes.
+    """Return an unsettled create from the `facts` in its intent or in its private bytes.
 
     Args:
         sent: When it was sent, if the facts do not say so.
@@ -93,11 +93,7 @@ def recall_create(
 
 
 def may_still_arrive(sent: object) -> bool:
-    """Return whether a create that was sent at this time may still take effect.
-
-    Args:
-        sent: In ISO 8601; anything else: it is not known.
-    """
+    """Return whether a create sent at this time (ISO 8601, else unknown) may still take effect."""
     try:
         moment = datetime.fromisoformat(str(sent)).timestamp()
     except ValueError:
@@ -106,11 +102,7 @@ def may_still_arrive(sent: object) -> bool:
 
 
 def remedy(definition: ResourceDefinition, address: str, command: str) -> str:
-    """Return the remedy for a create whose outcome stays unknown.
-
-    Args:
-        command: The engine's own command.
-    """
+    """Return the remedy for a create of unknown outcome; `command` is the engine's program."""
     where = f"'{address}'" if address else "ADDRESS"
     import_id = definition.import_id.split(" or ")[0]
     return (
@@ -130,7 +122,6 @@ def warn_unread_sentinel(lifecycle: BaseLifecycle, request: ReadRequest) -> Diag
 
 
 def refuse_replacement(lifecycle: BaseLifecycle, request: DeleteRequest) -> Diagnostic:
-    """Refuse to replace an object that may exist already."""
     return error(
         f"The {lifecycle.name(request.prior)} may exist already",
         "An earlier run ended before it knew, so applying might create a second one. "
@@ -144,10 +135,6 @@ def unsettled_outcome(
     problem: OpsconsoleError,
     dry_run_status: str = "",
 ) -> Outcome:
-    """Return the outcome of a create whose answer was lost.
-
-    `dry_run_status` is the status that a dry run gave its row before it was sent.
-    """
     name = lifecycle.name(request.config, request.address)
     # Only the native engine plans as a whole, and settles creates before it does.
     asked = "Run again: the console is asked first. If it is not known even then: "
@@ -171,10 +158,10 @@ async def create_once(
     """Send a create once; return its outcome, even if no answer shows whether it took place.
 
     Args:
-        judge: Returns why an answer does not belong to `body`, or None if it does.
+        judge: Returns an error if an answer does not belong to `body`.
 
     Raises:
-        OpsconsoleError: nothing was created.
+        OpsconsoleError: Nothing was created.
     """
     await lifecycle.session.before_write("create", [request])
     try:
@@ -188,8 +175,7 @@ async def create_once(
     try:
         return lifecycle.outcome_of_write(request, answer)
     except Exception as problem:
-        # The object exists: an error would leave it out of state, or taint it, and the next apply
-        # would create a second one.
+        # The object exists. After an error, the next apply would create a second one.
         state = fill_unknown(lifecycle.definition, request.planned, {"id": answer["id"]})
         name = lifecycle.name(state, request.address)
         why = diagnose(problem, "read the answer")[0]
@@ -210,11 +196,10 @@ async def update_once(
 ) -> Answer:
     """Update an object; after a lost answer, read it, and return it if it shows the update.
 
-    If a success has no body and no read shows the object, the answer counts as one that shows only
-    the id.
+    If a success has no body and no read shows the object, the answer holds only the id.
 
     Args:
-        request: What asks for it: a creation that adopts the object, or an update.
+        request: An update, or a creation that adopts the object.
 
     Raises:
         ConsoleError: The update had no effect, or nothing shows that it had.

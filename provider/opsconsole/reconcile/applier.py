@@ -22,7 +22,13 @@ from opsconsole.reconcile.providers import (
 )
 from opsconsole.reconcile.step_worker import StepWorker
 from opsconsole.resources import RESOURCES
-from opsconsole.state import InstanceObject, State, deposed_name, instance_and_key
+from opsconsole.state import (
+    InstanceObject,
+    State,
+    deposed_name,
+    instance_and_key,
+    paths_to_state,
+)
 
 
 async def apply_plan(
@@ -31,11 +37,11 @@ async def apply_plan(
     listener: ApplyListener,
     watch: Callable[[Providers], None] = lambda providers: None,
 ) -> ApplyResult:
-    """Apply a plan. Also after an error, state holds the changes that succeeded.
+    """Apply a plan; after an error, state holds the changes that succeeded.
 
     Args:
-        watch: Receives the providers before the first request. Stopping them begins nothing more;
-            steps in flight are finished and kept.
+        watch: Receives the providers before the first request. After their `stop`, no step begins;
+            steps in flight finish and are kept.
 
     Raises:
         UserError: Changes cannot be made durable, or an output cannot be evaluated.
@@ -44,7 +50,7 @@ async def apply_plan(
     state, outputs = stack.state, [item.name for item in plan.outputs]
     watch(worker.providers)
     async with worker.providers:
-        _catch_up(stack, plan)
+        _catch_up(stack, plan, worker.providers)
         only_refreshes = plan.mode == "refresh-only"
         applied = ApplyResult() if only_refreshes else await _carry_out(plan, worker, listener)
         # With a creation whose outcome stays unknown, no run is complete.
@@ -68,13 +74,13 @@ async def apply_plan(
         return applied
 
 
-def _catch_up(stack: OpenedStack, plan: Plan) -> None:
+def _catch_up(stack: OpenedStack, plan: Plan, providers: Providers) -> None:
     """Bring state to the plan's view: moves, the refresh, data sources."""
     state = stack.state
     if plan.moved:
         from opsconsole.reconcile.moves import carry_out_moves
 
-        # Moves come first: the plan names what it read by the addresses after them.
+        # Moves come first: the plan names its reads by the addresses after them.
         carry_out_moves(state, plan.moved)
     for item in plan.refreshed:
         address, deposed = instance_and_key(item.address)
@@ -85,39 +91,44 @@ def _catch_up(stack: OpenedStack, plan: Plan) -> None:
             refreshed = stored._replace(attributes=item.value, private=item.private)
             state.put(address, refreshed, deposed)
     for change in plan.changes:
-        # No step writes an instance without a change. Its dependencies, and the order of a
-        # replacement, reach state only here.
+        # No step writes an instance without a change. Its dependencies, the order of a replacement
+        # and its provider reach state only here.
         if change.action is Action.NO_OP and change.provider:
-            _keep_order(state, change)
+            _keep_declaration(state, change, providers)
     for data in plan.data:
         provider = provider_in_state(stack.program, data.provider)
-        state.put(data.address, InstanceObject(provider, data.value))
+        paths = paths_to_state(data.sensitive_paths)
+        state.put(data.address, InstanceObject(provider, data.value, sensitive_attributes=paths))
     for address in plan.dropped:
         state.remove(address)
     stack.state_session.record()
 
 
-def _keep_order(state: State, change: Change) -> None:
-    """Put the dependencies of an unchanged instance, and the order of a replacement, into state."""
+def _keep_declaration(state: State, change: Change, providers: Providers) -> None:
+    """Put provider, dependencies and replacement order of an unchanged instance into state."""
     stored = state.get(change.address)
     if stored is None:
         return
     same_dependencies = set(change.depends_on) == set(stored.dependencies)
-    if same_dependencies and change.create_before_destroy == stored.create_before_destroy:
-        return
-    ordered = stored._replace(
+    provider, key = stored.provider, provider_key_of(stored.provider)
+    # A provider of another console does not know the object, which was read from the old one.
+    if key != change.provider and providers.console_of(key) == providers.console_of(
+        change.provider
+    ):
+        provider = provider_in_state(providers.program, change.provider)
+    declared = stored._replace(
+        provider=provider,
         dependencies=stored.dependencies if same_dependencies else change.depends_on,
         create_before_destroy=change.create_before_destroy,
     )
-    state.put(change.address, ordered)
+    if declared != stored:
+        state.put(change.address, declared)
 
 
 async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) -> ApplyResult:
-    """Carry out the steps of a plan, and keep what they changed beside their own instances."""
     providers = worker.providers
     for key in {change.provider for change in plan.acting() if change.provider}:
-        # After a crash between a write and its answer, the next run settles the write by its
-        # intent.
+        # A write whose answer a crash cuts off is settled by its intent in the next run.
         providers.of(key).session.before_write = worker.note_intents
     # This precedes every creation, as no creation may get an object that is in state.
     _introduce_state(worker)
@@ -132,7 +143,7 @@ async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) ->
     if applied.rerouted and not providers.stopped:
         applied.diagnostics += await _read_rerouted(worker, applied.rerouted)
     # Before the outputs, which may refer to these values.
-    _take_answers(worker)
+    _update_from_answers(worker)
     applied.diagnostics += _report_unguarded(providers)
     return applied
 
@@ -155,8 +166,8 @@ def _introduce_state(worker: StepWorker) -> None:
                 lifecycle.note_existing(stored.attributes, name)
 
 
-def _take_answers(worker: StepWorker) -> None:
-    """Keep values of other resources that the answers to writes showed."""
+def _update_from_answers(worker: StepWorker) -> None:
+    """Keep the values of other resources that the answers to writes showed."""
     providers = worker.providers
     answers = {
         (providers.console_of(key), *identity): (provider, answer)
@@ -169,7 +180,7 @@ def _take_answers(worker: StepWorker) -> None:
             continue
         provider, answer = answers[identity]
         request = ReadRequest(item.before, item.stored.private, item.address)
-        outcome = provider.resources[item.type_name].take_answer(request, answer)
+        outcome = provider.resources[item.type_name].update_from_answer(request, answer)
         if (outcome.state, outcome.private) != (item.before, item.stored.private):
             values = outcome.state or {}
             worker.keep_instance(
@@ -200,10 +211,10 @@ async def _read_rerouted(worker: StepWorker, rerouted: Collection[Identity]) -> 
 
 
 def _report_unguarded(providers: Providers) -> list[Diagnostic]:
-    """Fail a run whose dry runs were ignored."""
+    """Return an error if a console ignored a dry run."""
     if not any(item.session.dry_runs.ignored for item in providers.opened):
         return []
-    # The error is about the run and names no host: on a host it would taint what exists.
+    # The error is about the run and names no host: on a host it would taint the host.
     diagnostic = error(
         "The console imported what was sent as a dry run",
         "What it created is kept in state, and no further host was sent. A dry run does not "

@@ -18,48 +18,46 @@ ConsoleHolding = Callable[[PriorInstance], str]
 class Cascade:
     """The owners that a plan deletes, and the instances deleted with them.
 
-    Attributes:
-        going: Maps each object to the address of the change that deletes it or its owner.
+    `deleted_by` maps each object to the address of the change that deletes it or its owner.
     """
 
     def __init__(
         self,
         leaving: Iterable[PriorInstance],
-        known: Iterable[PriorInstance],
+        prior: Iterable[PriorInstance],
         console_holding: ConsoleHolding,
         moving: Collection[str] = (),
     ) -> None:
-        """Collect the instances that go; an owner with deletion policy `abandon` stays.
+        """Collect the deleted objects; an owner with deletion policy `abandon` stays.
 
         Args:
             leaving: The owners that are deleted.
-            known: All instances in state.
+            prior: All instances in state.
             moving: Addresses of instances that get another owner, and stay.
         """
         self._console_holding = console_holding
-        self.going: dict[Identity, str] = {
+        self.deleted_by: dict[Identity, str] = {
             (console_holding(item), item.type_name, item.value["id"]): item.address
             for item in leaving
             if item.value is not None and not RESOURCES[item.type_name].is_abandoned(item.value)
         }
-        if not self.going:
+        if not self.deleted_by:
             return
         depth = {name: len(owners_above(item)) for name, item in RESOURCES.items()}
-        # Owners come before what they own: an owner that goes along takes its own objects with it.
-        for item in sorted(known, key=lambda item: depth[item.type_name]):
+        # Owners come before their objects, which go with an owner that goes itself.
+        for item in sorted(prior, key=lambda item: depth[item.type_name]):
             owner = self.owner_of(item)
             if owner and item.value is not None and item.address not in moving:
-                self.going[console_holding(item), item.type_name, item.value["id"]] = owner
+                self.deleted_by[console_holding(item), item.type_name, item.value["id"]] = owner
 
     def owner_of(self, item: PriorInstance) -> str:
-        """Return the address of the owner whose deletion deletes an instance, or nothing."""
+        """Return the address of the owner whose deletion deletes an instance, or ""."""
         definition = RESOURCES[item.type_name]
         above = owner_of(definition)
         if item.value is None or above is None:
             return ""
         owner_id = item.value.get(definition.owner) or ""
-        return self.going.get((self._console_holding(item), above.type_name, owner_id), "")
+        return self.deleted_by.get((self._console_holding(item), above.type_name, owner_id), "")
 
     def removal_of(self, item: PriorInstance) -> Removal:
-        """Return why an instance is removed, as far as that is known."""
         return Removal.WITH_OWNER if self.owner_of(item) else Removal.ALONE

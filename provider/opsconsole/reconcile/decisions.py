@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from opsconsole.diagnostics import AttributePath, Diagnostic, error, leading_names
 from opsconsole.errors import UserError
-from opsconsole.language import Block, Evaluator, Instance, OutputValue
+from opsconsole.language import Block, Evaluator, Instance
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     PlanChange,
@@ -26,28 +26,21 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.reconcile.plan import Action, Change, OutputChange
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.state import State, StateOutput
-from opsconsole.values import Values, holds_unknown, same
+from opsconsole.values import Values, holds_unknown, is_same
 
-_CANNOT_UPDATE = "replace_because_cannot_update"
+_BY_TRIGGERS = "replace_by_triggers"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """A change, with its diagnostics."""
-
-    change: Change
-    diagnostics: tuple[Diagnostic, ...] = ()
+Decision = tuple[Change, Sequence[Diagnostic]]
+"""A change, with its diagnostics."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanInput:
-    """One instance to plan: its declaration, evaluated as far as possible, and its known object.
+    """One instance to plan: its declaration, evaluated as far as possible, and its prior object.
 
     Attributes:
-        address: Full address, key included.
-        block: The block that declares it.
         config: The declared values, null where omitted, UNKNOWN where not known yet.
-        sensitive: Paths of their sensitive values.
         prior: The instance in state, if the console still has its object.
         dependencies: Configuration addresses of all that it depends on, sorted.
         create_first: Whether a replacement creates before it deletes.
@@ -70,7 +63,7 @@ class PlanInput:
 
 
 async def decide_changes(lifecycle: BaseLifecycle, inputs: Sequence[PlanInput]) -> list[Decision]:
-    """Return what happens to declared instances of one type and provider, in order."""
+    """Plan declared instances of one type and provider; return the decisions in order."""
     plans = await lifecycle.plan([_first_request(item) for item in inputs])
     planned = zip(inputs, plans, strict=True)
     return [await _decide_change(lifecycle, item, plan) for item, plan in planned]
@@ -92,13 +85,13 @@ def _first_request(item: PlanInput) -> PlanRequest:
 
 
 async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOutcome) -> Decision:
-    """Return what happens to an instance, after the answer to its first request."""
+    """Turn the answer to an instance's first request into a decision."""
     prior, block, config, planned = item.prior, item.block, item.config, plan.planned
     reason = _replacement_reason(item, plan)
     diagnostics = [*lifecycle.definition.problems(config), *plan.diagnostics]
     if prior is not None and reason:
         # A replacement because of a changed attribute was judged when the change was planned.
-        if reason != _CANNOT_UPDATE:
+        if not plan.replace:
             [removed] = await plan_removals(lifecycle, [(prior, item.removal)])
             diagnostics += removed.diagnostics
         # The creation of a replacement ignores nothing: the object that it replaces is gone.
@@ -114,9 +107,9 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         kept = without_ignored(block, config, prior.value or {})
         config = {n: kept[n] if holds_unknown(value) else value for n, value in config.items()}
     former = prior.stored.dependencies if prior else ()
-    action = _action(item, plan, reason)
+    action = _choose_action(item, plan, reason)
     # As in Terraform, triggers are a reason to create as well, but --replace is none.
-    creates = action is Action.CREATE and item.reason == "replace_by_triggers"
+    creates = action is Action.CREATE and item.reason == _BY_TRIGGERS
     change = Change(
         item.address,
         block.type_name,
@@ -138,64 +131,64 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         depends_on=item.dependencies,
         released=tuple(name for name in former if name not in item.dependencies),
     )
-    return Decision(change, tuple(diagnostics))
+    return change, diagnostics
 
 
 def _replacement_reason(item: PlanInput, plan: PlanOutcome) -> str:
-    """Return Terraform's reason to replace an instance, or nothing."""
+    """Return Terraform's reason to replace an instance, the first of several here, or ""."""
     if item.prior is None or plan.failed:
         return ""
+    if item.reason == _BY_TRIGGERS:
+        return item.reason
     if item.prior.stored.tainted:
         return "replace_because_tainted"
-    return _CANNOT_UPDATE if plan.replace else item.reason
+    return item.reason or ("replace_because_cannot_update" if plan.replace else "")
 
 
-def _action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:
+def _choose_action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:
     prior = item.prior
     if prior is None:
         return Action.ADOPT if plan.adopts else Action.CREATE
     if reason:
         return Action.REPLACE
     # As in core, a value that becomes or stops being sensitive is a change, though no call is made.
-    stays = same(prior.value, plan.planned) and item.sensitive == prior.stored.sensitive_paths
+    stays = is_same(prior.value, plan.planned) and item.sensitive == prior.stored.sensitive_paths
     return Action.NO_OP if stays else Action.UPDATE
 
 
 def without_ignored(block: Block, config: Values, prior: Values) -> Values:
-    """Return a declaration with what `ignore_changes` names taken from `prior`, if both have it."""
+    """Return `config` with the parts that `ignore_changes` names taken from `prior`."""
     if block.lifecycle_block.ignore_all:
         return {name: prior[name] for name in config}
     merged: Any = config
     for path in sorted(set(block.lifecycle_block.ignore_changes), key=str):
-        merged = _take_over(merged, prior, path)
+        merged = _replace_at(merged, prior, path)
     return cast("Values", merged)
 
 
-def _take_over(value: Any, prior: Any, path: AttributePath) -> Any:
+def _replace_at(value: Any, prior: Any, path: AttributePath) -> Any:
     """Return `value` with the part at `path` of `prior`, where both have one."""
     if not path:
         return prior
     step, rest = path[0], path[1:]
     if isinstance(value, dict) and isinstance(prior, dict) and step in value and step in prior:
-        return value | {step: _take_over(value[step], prior[step], rest)}
+        return value | {step: _replace_at(value[step], prior[step], rest)}
     if not (isinstance(value, list) and isinstance(prior, list) and isinstance(step, int)):
         return value
     if step >= min(len(value), len(prior)):
         return value
-    return [*value[:step], _take_over(value[step], prior[step], rest), *value[step + 1 :]]
+    return [*value[:step], _replace_at(value[step], prior[step], rest), *value[step + 1 :]]
 
 
 async def plan_removals(
     lifecycle: BaseLifecycle, leaving: Iterable[tuple[PriorInstance, Removal]]
 ) -> list[PlanOutcome]:
-    """Plan the removal of instances of one type and provider, each with why it is removed."""
     return await lifecycle.plan(
         [PlanRemoval(item.value or {}, item.private, why, item.address) for item, why in leaving]
     )
 
 
 def refuse_prevented(address: str, *, replaced: bool = False) -> Diagnostic:
-    """Refuse a removal that `prevent_destroy` forbids."""
     verb = "replaced" if replaced else "destroyed"
     return error(
         f"{address} would be {verb}, which its lifecycle.prevent_destroy forbids",
@@ -206,29 +199,29 @@ def refuse_prevented(address: str, *, replaced: bool = False) -> Diagnostic:
 def is_triggered(
     instance: Instance, evaluator: Evaluator, changes_of: Mapping[str, Sequence[Change]]
 ) -> bool:
-    """Return whether anything that `replace_triggered_by` names changes.
+    """Return whether an object named in `replace_triggered_by` changes.
 
     Args:
         changes_of: The changes planned for all instances of a configuration address.
 
     Raises:
-        UserError: a reference cannot be evaluated, or names no resource.
+        UserError: A reference cannot be evaluated, or names no resource.
     """
     return any(
-        _changes(change, named.path)
+        _is_change_at(change, named.path)
         for named in evaluator.triggers(instance)
         for change in changes_of.get(named.block, ())
         if named.address in (None, change.address)
     )
 
 
-def _changes(change: Change, path: AttributePath) -> bool:
+def _is_change_at(change: Change, path: AttributePath) -> bool:
     if change.action not in (Action.UPDATE, Action.REPLACE):
         return False
-    return not path or not same(_at(change.before, path), _at(change.after, path))
+    return not path or not is_same(_get_at(change.before, path), _get_at(change.after, path))
 
 
-def _at(value: object, path: AttributePath) -> object:
+def _get_at(value: object, path: AttributePath) -> object:
     for step in path:
         if isinstance(value, dict):
             value = value.get(step)
@@ -242,12 +235,12 @@ def _at(value: object, path: AttributePath) -> object:
 def output_changes(
     evaluator: Evaluator | None, state: State, names: Collection[str] | None = None
 ) -> tuple[OutputChange, ...]:
-    """Return the changes of outputs, of `names` alone where these are given.
+    """Return the changes of outputs: of `names`, or of all.
 
-    Without an evaluator all of them are removed.
+    Without an evaluator, every output is removed.
 
     Raises:
-        UserError: an output cannot be evaluated.
+        UserError: An output cannot be evaluated.
     """
     before = state.outputs
     after = _evaluate_outputs(evaluator, names)
@@ -262,17 +255,23 @@ def output_changes(
             # State holds no output that is null.
             action = Action.CREATE if new_value is not None else Action.NO_OP
         else:
-            stays = same(old_value, new_value) and old.sensitive == new.sensitive
+            # As in core, an empty list and an empty tuple differ by their type alone.
+            kind_stays = (old.type, old.sensitive) == (new.type, new.sensitive)
+            stays = is_same(old_value, new_value) and kind_stays
             action = Action.NO_OP if stays else Action.UPDATE
-        # A sensitive old value makes the change sensitive, whatever the new value is.
+        # A sensitive old value makes the change sensitive, even if the new value is not.
         sensitive = any(item.sensitive for item in (old, new) if item is not None)
-        changes.append(OutputChange(name, action, old_value, new_value, sensitive))
+        if new is not None and not holds_unknown(new_value):
+            of_value = new.type
+        else:
+            of_value = old.type if old is not None else None
+        changes.append(OutputChange(name, action, old_value, new_value, sensitive, of_value))
     return tuple(changes)
 
 
 def _evaluate_outputs(
     evaluator: Evaluator | None, names: Collection[str] | None
-) -> dict[str, OutputValue]:
+) -> dict[str, StateOutput]:
     if evaluator is None:
         return {}
     if names is None:
@@ -282,10 +281,10 @@ def _evaluate_outputs(
 
 
 def keep_outputs(evaluator: Evaluator | None, state: State, names: Collection[str]) -> None:
-    """Put the outputs `names` into state; an output that is not known yet keeps its value there.
+    """Put outputs into state; one that is not known yet keeps its value there.
 
     Raises:
-        UserError: an output cannot be evaluated.
+        UserError: An output cannot be evaluated.
     """
     outputs = _evaluate_outputs(evaluator, names)
     for name in names:
@@ -293,14 +292,13 @@ def keep_outputs(evaluator: Evaluator | None, state: State, names: Collection[st
         if output is None or output.value is None:
             state.set_output(name, None)
         elif not holds_unknown(output.value):
-            stored = StateOutput(output.value, output.stored_type, output.sensitive)
-            state.set_output(name, stored)
+            state.set_output(name, output)
 
 
 def keep_known_outputs(evaluator: Evaluator, state: State, names: Collection[str]) -> None:
-    """Put the known outputs among `names` into state after an incomplete run."""
+    """Put the known outputs into state after an incomplete run."""
     for name in names:
-        # What an output refers to may not have been done.
+        # The output may refer to a step that was not done.
         with suppress(UserError):
             if name in evaluator.program.outputs:
                 keep_outputs(evaluator, state, [name])

@@ -1,7 +1,7 @@
-"""Carries out a plan, with as many ready steps at a time as requests may be in flight.
+"""Carries out the steps of a plan concurrently.
 
-A failed instance fails alone; its dependents are skipped and named. `step_worker` carries out one
-step.
+An instance that fails does not stop others; its dependents are skipped and named. `step_worker`
+carries out one step.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _SAVE_PAUSE = 1.0
 
 
 class ApplyListener(Protocol):
-    """Observes how an apply goes: a progress bar, an event stream."""
+    """Observes an apply, such as a progress bar or an event stream."""
 
     def begin(self, steps: int) -> None:
         """An apply of so many steps begins."""
 
     def begin_step(self, step: Step) -> None:
-        """A step is being carried out."""
+        """A step begins."""
 
     def end_step(self, step: Step, outcome: Outcome, seconds: float) -> None:
-        """A step is over; `outcome` tells how."""
+        """A step is over."""
 
     def skip_step(self, step: Step, because: str) -> None:
         """A step is not carried out because the instance at `because` failed.
@@ -51,7 +51,6 @@ class ApplyResult:
     """The outcome of an apply.
 
     Attributes:
-        done: Steps that were carried out.
         skipped: Address of a skipped instance to the address that failed.
         not_started: The steps that an interrupt left undone.
         unsettled: Addresses of creations whose outcome stays unknown; nothing was tried there.
@@ -69,13 +68,12 @@ class ApplyResult:
 
     @property
     def complete(self) -> bool:
-        """Whether everything that was planned was done, and nothing is wrong."""
+        """Whether every step was done without an error."""
         # Failed, skipped and unsettled steps have an error among the diagnostics.
         return not self.not_started and not has_error(self.diagnostics)
 
     @property
     def counts(self) -> ChangeCounts:
-        """The counts of changes, as Terraform counts them."""
         kinds = [step.kind for step in self.done]
         adopted = sum(step.change.action is Action.ADOPT for step in self.done)
         return ChangeCounts(
@@ -89,7 +87,7 @@ class ApplyResult:
 
 
 class Failures:
-    """The instances that failed or were skipped, each with the address that began it."""
+    """The instances that failed or were skipped, each with the address of the first failure."""
 
     def __init__(self) -> None:
         self._instances: dict[str, str] = {}
@@ -114,16 +112,15 @@ class Failures:
         for dependency in (*step.change.depends_on, *step.change.released):
             self._needed.setdefault(dependency, cause)
 
-    def blocker(self, step: Step, config_of: Callable[[Step], Values]) -> str:
-        """Return the address of the failure that blocks `step`, or nothing."""
+    def find_blocker(self, step: Step, config_of: Callable[[Step], Values]) -> str:
+        """Return the address of the failure that blocks `step`, or ""."""
         change = step.change
         if change.address in self._instances:
             return self._instances[change.address]
         if not step.is_up:
             if change.cascade:
                 return self._instances.get(change.cascade, "")
-            # An object that a failed update was to release stays: a deleted host would take its
-            # agent along.
+            # An object that a failed update was to release stays: a deleted host takes its agent.
             still_named = self._referred.get(object_of(step), "")
             return still_named or self._needed.get(config_address(change.address), "")
         for dependency in change.depends_on:
@@ -131,13 +128,12 @@ class Failures:
             # If a resource has several instances, a failed one stops only the steps that need its
             # values. Their declaration still holds an unknown value.
             alone = dependency in self._instances
-            if cause and (alone or _lacks_values(step, config_of)):
+            if cause and (alone or _has_unknown_values(step, config_of)):
                 return cause
         return ""
 
 
-def _lacks_values(step: Step, config_of: Callable[[Step], Values]) -> bool:
-    """Return whether the declaration of a step cannot be evaluated in full."""
+def _has_unknown_values(step: Step, config_of: Callable[[Step], Values]) -> bool:
     try:
         return holds_unknown(config_of(step))
     except UserError:
@@ -154,13 +150,13 @@ class Executor:
         """Take the steps of a plan.
 
         Args:
-            limit: How many steps are carried out at a time; an import of many hosts counts once.
+            limit: How many steps run at a time; an import of many hosts counts as one.
         """
         self._order = order
         self._worker = worker
         self._listener = listener
         self._limit = limit
-        # Keyed by what the steps of one request share: provider, type and kind.
+        # The steps of one request share provider, type and kind.
         self._waiting: dict[tuple[str, str, StepKind], deque[Step]] = {}
         self._begun: dict[int, float] = {}
         self._running: set[asyncio.Task[None]] = set()
@@ -173,12 +169,12 @@ class Executor:
         self._applied = ApplyResult()
 
     async def run(self) -> ApplyResult:
-        """Carry out the steps and return their outcome; cancellation drops steps in flight.
+        """Carry out the steps; cancellation drops steps in flight.
 
-        Once the providers are told to stop, nothing more begins, and steps in flight finish.
+        After the providers are stopped, no step begins, and steps in flight finish.
 
         Raises:
-            UserError: Changes cannot be made durable; nothing further is begun.
+            UserError: Changes cannot be made durable; no further step begins.
         """
         begun = time.monotonic()
         self._listener.begin(len(self._order.steps))
@@ -204,7 +200,7 @@ class Executor:
         return self._applied
 
     def _start_ready_steps(self) -> None:
-        """Begin steps while there is room; note when there is nothing left to wait for."""
+        """Begin steps while there is room; set `_idle` when none is running."""
         try:
             self._queue_ready_steps()
             # If several calls wait for one write of state, more steps begin than requests may be in
@@ -217,16 +213,15 @@ class Executor:
                     break
                 self._start(steps)
         except BaseException as problem:
-            # In the callback of a task, an exception would only be logged, and `run` would wait
-            # forever.
+            # In a task's callback, an exception would be logged only, and `run` would hang.
             self._problem = self._problem or problem
         if not self._running:
             self._idle.set()
 
     def _queue_ready_steps(self) -> None:
-        """Queue the ready steps by request; skip blocked ones, take those without a request."""
+        """Queue ready steps by request; skip blocked ones, do those without a request."""
         for step in self._order.take_ready():
-            blocker = self._failures.blocker(step, self._worker.config_of)
+            blocker = self._failures.find_blocker(step, self._worker.config_of)
             if blocker:
                 self._skip(step, blocker)
                 continue
@@ -247,7 +242,7 @@ class Executor:
         self._order.finish(step)
 
     def _take_next(self) -> list[Step]:
-        """Take the steps that can begin together: one, or the hosts of one import; or none."""
+        """Return the steps of the next request: one step, or the hosts of one import."""
         for steps in self._waiting.values():
             if not steps:
                 continue
@@ -271,7 +266,6 @@ class Executor:
         self._listener.begin_step(step)
 
     def _end_task(self, task: asyncio.Task[None], is_bulk: bool) -> None:
-        """Note that a task has ended, and begin the steps that have room now."""
         self._running.discard(task)
         self._bulk_creates -= is_bulk
         if not task.cancelled() and task.exception() is not None:
@@ -280,14 +274,12 @@ class Executor:
         self._start_ready_steps()
 
     def _end_step(self, step: Step, outcome: Outcome) -> None:
-        """Note the outcome of a step, and of the changes that follow from it without a request."""
+        """Record the outcome of a step, and queue the steps that it makes ready."""
         self._record_outcome(step, outcome)
-        # The changes that follow are in the same record of the journal, so that a crash never
-        # separates them from the step.
+        # They share a record of the journal, so no crash separates them from the step.
         self._queue_ready_steps()
 
     def _record_outcome(self, step: Step, outcome: Outcome) -> None:
-        """Note the outcome of a step; steps that wait for it may become ready."""
         begun = self._begun.pop(step.number)
         # The run was stopped before this step, which stays among the steps that were not started.
         if not outcome.begun:
@@ -307,9 +299,10 @@ class Executor:
         self._order.finish(step)
 
     def _save_if_due(self) -> None:
-        """Write state if a write is due, while changes go on."""
         if self._saving is not None and self._saving.done():
-            self._problem = self._problem or self._saving.exception()
+            # Taken even after another problem: asyncio logs an exception that nobody takes.
+            problem = self._saving.exception()
+            self._problem = self._problem or problem
             self._saving = None
         state_session = self._worker.state_session
         if self._saving is None and state_session.is_due():

@@ -13,7 +13,7 @@ from opsconsole.reconcile.prior import PriorInstance, read_all, read_prior
 from opsconsole.reconcile.providers import OnStop, OpenedStack, Providers, provider_in_state
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession, instance_and_key
-from opsconsole.text import first_items, near_address
+from opsconsole.text import first_items, suggest_address
 from opsconsole.values import Values
 
 
@@ -23,19 +23,18 @@ async def read_data_for_imports(
     """Read the data sources that `import` blocks need.
 
     Args:
-        values: Takes the values that could be read, for the evaluator.
+        values: Receives the values that could be read, for the evaluator.
 
     Returns:
-        The value of each, None for a failed read, and diagnostics. The walk uses these values, and
-        does not read the data sources again.
+        The value of each, None for a failed read, and diagnostics. The walk uses these values
+        instead of a second read.
     """
     graph, blocks = stack.graph, stack.program.blocks
     needed = {*graph.imports}.union(*map(graph.ancestors, graph.imports))
     data: dict[str, Values | None] = {}
     diagnostics: list[Diagnostic] = []
     for address in filter(needed.__contains__, graph.order):
-        # A data source that depends on a resource is left to the walk, as the id that it needs is
-        # not known here.
+        # The id behind a data source that depends on a resource is not known before the walk.
         if any(blocks[item].mode != "data" for item in (address, *graph.ancestors(address))):
             continue
         for instance in evaluator.instances(blocks[address]).values():
@@ -49,17 +48,10 @@ async def read_data_for_imports(
     return data, diagnostics
 
 
-async def take_imports(
-    known: dict[str, PriorInstance], providers: Providers, evaluator: Evaluator
+async def add_imports(
+    prior: dict[str, PriorInstance], providers: Providers, evaluator: Evaluator
 ) -> list[Diagnostic]:
-    """Add the objects of `import` blocks to `known`; each is read with the rest.
-
-    Args:
-        evaluator: Resolves the references of the blocks.
-
-    Returns:
-        Why some could not be imported.
-    """
+    """Add the objects of `import` blocks to `prior`; return diagnostics."""
     diagnostics: list[Diagnostic] = []
     addresses: set[str] = set()
     for target in evaluator.imports():
@@ -70,7 +62,7 @@ async def take_imports(
             )
         addresses.add(address)
         # As in core, a block whose object is already in state has no effect.
-        if address in known:
+        if address in prior:
             continue
         config = providers.program.blocks.get(target.address.config)
         if config is None:
@@ -83,16 +75,16 @@ async def take_imports(
             )
             continue
         provider = target.provider or config.provider
-        named, problems = await named_by_import(
+        named, problems = await resolve_import(
             providers, provider, address, config.type_name, target.id
         )
         diagnostics += problems
         if named is not None:
-            known[address] = named
+            prior[address] = named
     return diagnostics
 
 
-async def named_by_import(
+async def resolve_import(
     providers: Providers, provider: str, address: str, type_name: str, import_id: str
 ) -> tuple[PriorInstance | None, Sequence[Diagnostic]]:
     """Return the object of an import id, before it is read."""
@@ -106,7 +98,7 @@ async def named_by_import(
 
 
 def refuse_missing_object(type_name: str, import_id: str) -> Diagnostic:
-    """Report that an object to import does not exist; it is never created instead."""
+    """Return the error for an import of no object; none is created instead."""
     return error(
         f"There is no {RESOURCES[type_name].title} {import_id} that this key can see",
         "Check the id, the key and the org. Nothing was changed.",
@@ -116,12 +108,9 @@ def refuse_missing_object(type_name: str, import_id: str) -> Diagnostic:
 async def import_instance(
     stack: OpenedStack, address: Address, import_id: str, on_stop: OnStop
 ) -> list[Diagnostic]:
-    """Import an object; return diagnostics. With an error nothing was changed.
+    """Import an object; return diagnostics. After an error, state is unchanged.
 
-    An instance whose creation is not settled may be imported over: this settles it.
-
-    Args:
-        on_stop: Takes what stops the reading.
+    An import to the address of an unsettled create settles it.
 
     Raises:
         UserError: The address is not declared or is already in state, or the object is in state
@@ -158,7 +147,6 @@ async def import_instance(
 
 
 def _refuse_second_address(item: PriorInstance, holder: str) -> Diagnostic:
-    """Refuse to import an object that is in state at another address."""
     address, title = item.address, RESOURCES[item.type_name].title
     remedy = (
         f"One object has one address: removing {address} or {holder} would delete what the other "
@@ -178,7 +166,7 @@ def _find_block(stack: OpenedStack, address: Address) -> Block:
     if block is None or address.mode != "managed" or address.module:
         raise UserError(
             f"The program declares no resource {address.config}.",
-            near_address(address.config, stack.program.blocks)
+            suggest_address(address.config, stack.program.blocks)
             or "Declare it first; `opsconsole adopt` writes programs for what a console has.",
         )
     return block
@@ -190,7 +178,7 @@ def _check_declared(stack: OpenedStack, block: Block, address: Address) -> None:
     try:
         instances = stack.evaluator(values.get).instances(block).values()
     except UserError:
-        # `count` or `for_each` may need a data source, or what is not applied yet.
+        # `count` or `for_each` may need a data source, or a value known only after apply.
         return
     declared = [instance.address for instance in instances]
     if str(address) in declared:
@@ -215,12 +203,12 @@ def _check_free(state_session: StateSession, address: Address) -> None:
 async def _read_import(
     providers: Providers, block: Block, address: Address, import_id: str
 ) -> tuple[PriorInstance | None, list[Diagnostic]]:
-    known, diagnostics = await named_by_import(
+    prior, diagnostics = await resolve_import(
         providers, block.provider, str(address), block.type_name, import_id
     )
-    if known is None:
+    if prior is None:
         return None, list(diagnostics)
-    item = (await providers.refresh([known]))[known.address]
+    item = (await providers.refresh([prior]))[prior.address]
     if item.value is None:
         return None, [refuse_missing_object(block.type_name, import_id)]
     of_read = item.read.diagnostics if item.read is not None else ()

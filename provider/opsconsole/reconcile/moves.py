@@ -1,8 +1,8 @@
-"""The addresses that the instances of a state have in a program.
+"""Gives the instances of a state their addresses in a program.
 
-`moved` blocks change addresses. So does core if a resource gains or loses a `count`. A chain of
-blocks may be in any order. No move goes to an address that already holds an object. State itself
-changes only when a plan is applied.
+`moved` blocks change addresses, and so does a resource that gains or loses `count`, as in core.
+Chained blocks may be in any order. No move overwrites an address that holds an object. State
+itself changes only when a plan is applied.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from opsconsole.terraform_binary import engine_of
 
 
 def present_addresses(state: State, program: Program) -> frozenset[str]:
-    """Return the addresses of the instances in state after the moves of a program."""
+    """Return the addresses of the instances in state after the program's moves."""
     return frozenset(apply_moves(read_prior(state), program)[0])
 
 
 def apply_moves(
-    known: Mapping[str, PriorInstance], program: Program
+    prior: Mapping[str, PriorInstance], program: Program
 ) -> tuple[dict[str, PriorInstance], list[Diagnostic]]:
-    """Return the instances under their addresses in a program, and diagnostics of blocked moves.
+    """Return the instances under their addresses in a program, and warnings of blocked moves.
 
     Raises:
         UserError: `moved` blocks contradict each other.
     """
-    moved = dict(known)
+    moved = dict(prior)
     of_resource: dict[str, dict[str, None]] = {}
     for text in moved:
         of_resource.setdefault(config_address(text), {})[text] = None
@@ -43,7 +43,7 @@ def apply_moves(
         occupied = move.whole and of_resource.get(str(move.target))
         instances = of_resource.get(move.source.config, {})
         single = str(move.source)
-        # A copy, as the loop takes out what moves.
+        # A copy, as the loop removes moved instances.
         for text in list(instances) if move.whole else [single] if single in instances else ():
             key = Address.parse(text).key
             new = str(replace(move.target, key=key) if move.whole else move.target)
@@ -72,9 +72,7 @@ def apply_moves(
 class _Move:
     """A move of an instance or of a whole resource to another address.
 
-    Attributes:
-        whole: Whether a whole resource is moved and not one instance.
-        implied: Whether the move follows from `count` and not from a block.
+    `implied` moves follow from `count`, not from a block.
     """
 
     source: Address
@@ -111,7 +109,7 @@ def _explicit_moves(blocks: Sequence[Moved]) -> Iterator[_Move]:
 
 
 def _implied_moves(of_resource: Mapping[str, Collection[str]], program: Program) -> Iterator[_Move]:
-    """Yield the moves of resources that get a `count`, or lose it, and that no block names."""
+    """Yield the moves of resources that gain or lose `count`, unless a block names them."""
     # The author of a block may want to keep another instance.
     named = {item for block in program.moved for item in (block.source.config, block.target.config)}
     for config, instances in of_resource.items():
@@ -126,11 +124,10 @@ def _implied_moves(of_resource: Mapping[str, Collection[str]], program: Program)
 
 
 def _order_moves(moves: Sequence[_Move]) -> list[_Move]:
-    """Return moves in core's order, whatever the order of their blocks.
+    """Return moves in core's order, independent of the order of their blocks.
 
-    A move to an address precedes a move from it. A move of an instance precedes that of the
-    resource which the instance leaves or joins, and follows that of the resource which becomes its
-    own.
+    A move to an address precedes a move from it. The move of an instance precedes the move of the
+    resource that it leaves or joins, and follows the move of the resource that becomes its own.
 
     Raises:
         UserError: They form a cycle.
@@ -168,7 +165,7 @@ def carry_out_moves(state: State, moved: Iterable[tuple[str, str]]) -> None:
     """Move instances in state; an object at a target address is moved away first.
 
     Raises:
-        UserError: There is something at a target.
+        UserError: The target of the last move in a chain holds an object.
     """
     pending = {source: target for source, target in moved if source in state}
     while pending:

@@ -1,9 +1,9 @@
 """The order of apply: the steps that each step waits for, and the steps that are ready. Pure.
 
-Creation follows dependencies, deletion runs against them, an update that drops a reference comes
-before the deletion of the object that it referred to, and objects deleted with a host come after
-the host's deletion. Steps wait for all instances of one resource together. So fifty thousand agents
-on fifty thousand hosts make a hundred thousand edges and not their product.
+Creations follow dependencies, deletions run against them. An update that drops a reference precedes
+the deletion of the object that it referred to. Objects deleted with a host follow the host. Steps
+wait for all instances of a resource together, so 50,000 agents on 50,000 hosts make 100,000 edges,
+not their product.
 
 A deletion is a step *down*, any other step is *up*. A *gate* is a node without a step of its own,
 for all steps up, or down, of one resource. A *soft* edge is left out where it would close a cycle.
@@ -63,17 +63,10 @@ Node = int | tuple[str, str]
 
 
 class Order:
-    """The steps of a plan, and which of them are ready as others finish."""
+    """The steps of a plan, and which of them are ready."""
 
     def __init__(self, steps: Sequence[Step], graph: Mapping[Node, set[Node]]) -> None:
-        """Prepare the order.
-
-        Args:
-            graph: Each node to the nodes that it waits for.
-
-        Raises:
-            CycleError: The nodes wait for each other.
-        """
+        """Prepare the order; `graph` has the nodes that each node waits for. Raises CycleError."""
         self.steps = steps
         self._graph = graph
         self._unfinished = set(range(len(steps)))
@@ -106,7 +99,7 @@ class Order:
                 self._collect_ready()
 
     def list_unfinished(self) -> list[Step]:
-        """Return the steps that are not over, in a valid sequential order."""
+        """Return the steps that are not over, in a valid sequence."""
         if not self._unfinished:
             return []
         in_sequence = _sort(self.steps, self._graph)
@@ -119,10 +112,10 @@ def _sort(steps: Sequence[Step], graph: Mapping[Node, set[Node]]) -> list[Step]:
 
 
 def order_steps(changes: Iterable[Change], console_of: Callable[[str], str]) -> Order:
-    """Return the steps that apply `changes`, with what each waits for.
+    """Return the steps that apply `changes`, with their order.
 
     Args:
-        console_of: Returns the console behind the key of a provider configuration.
+        console_of: Returns the console of a provider configuration's key.
 
     Raises:
         UserError: The dependencies form a cycle.
@@ -131,7 +124,7 @@ def order_steps(changes: Iterable[Change], console_of: Callable[[str], str]) -> 
 
 
 def sort_steps(changes: Iterable[Change], console_of: Callable[[str], str]) -> list[Step]:
-    """Return the steps that apply `changes` in a valid sequence; arguments as of `order_steps`."""
+    """Return the steps that apply `changes` in a valid sequence; otherwise as `order_steps`."""
     return _arrange(changes, console_of, _sort)
 
 
@@ -231,10 +224,10 @@ class _Edges:
         yield _union(self.graph, _outside_of_cycles(self.soft, graph), by_name)
 
     def add_up(self, step: Step) -> None:
-        """Let a step wait for the dependencies of its instance, and a creation for deletions.
+        """Let a step wait for its dependencies, and a creation for deletions.
 
-        It waits for those of its own instance, and of its name or id: a console may confuse the
-        objects.
+        It waits for the deletions of its own instance, and of its name or id: a console may confuse
+        the objects.
         """
         change, number = step.change, step.number
         for gate in ((dependency, "up") for dependency in change.depends_on):
@@ -255,7 +248,7 @@ class _Edges:
             self.by_name.setdefault(number, set()).add(deletion)
 
     def add_down(self, step: Step) -> None:
-        """Let the dependencies wait for a deletion, or let the deletion follow that of its host."""
+        """Let a deletion follow its host's, or let the dependencies wait for it."""
         change, number = step.change, step.number
         if change.cascade:
             host = self._numbers.get((change.cascade, StepKind.DELETE))
@@ -288,8 +281,7 @@ class _Edges:
                 owner_id = (change.before or {}).get(definition.owner, "")
                 update = self._updates.get((step.console, owner.type_name, owner_id))
                 if update is not None:
-                    # The deletion changes the owner on the console, so the update of the owner
-                    # comes after it.
+                    # The deletion changes the owner, so the owner's update comes after it.
                     self.soft[update].add(number)
         if step.kind is not StepKind.UPDATE:
             return
@@ -334,12 +326,11 @@ def _carried_objects(step: Step) -> Iterator[Identity]:
 
 
 def dropped_objects(step: Step) -> Iterator[Identity]:
-    """Yield each object to which an instance no longer refers after its update."""
+    """Yield each object that an update stops referring to."""
     change = step.change
     before, after = change.before or {}, change.after or {}
     for attribute in RESOURCES[change.type_name].references:
-        # Compare values: after an import, or with a literal id, state may not record the
-        # dependency.
+        # By value: after an import, or with a literal id, state may lack the dependency.
         old, new = before.get(attribute.name), after.get(attribute.name)
         remaining = new if isinstance(new, list) else [new]
         for object_id in old if isinstance(old, list) else [old]:

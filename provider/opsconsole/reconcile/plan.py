@@ -20,7 +20,7 @@ from opsconsole.values import UNKNOWN, Value, Values
 
 
 class Action(Enum):
-    """What happens to one resource instance; the values are the words of this project's text."""
+    """The action on one instance; the values are the words of this project's text."""
 
     NO_OP = "no-op"
     CREATE = "create"
@@ -43,7 +43,7 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What happens to one resource instance.
+    """The change of one resource instance.
 
     Attributes:
         address: Full address, index key included: `opsconsole_host.web["a"]`.
@@ -65,9 +65,8 @@ class Change:
         create_before_destroy: Whether any replacement would create first, as state records it.
         sensitive: Names of attributes that must not be shown, before or after.
         sensitive_paths: The sensitive paths to record in state.
-        construct_path: Path of the construct that declares it, from the program's metadata.
-        provider: Key of the provider configuration that it belongs to.
-        notes: One-line remarks shown under it, such as what a dry run said of it.
+        provider: Key of its provider configuration.
+        notes: One-line remarks shown under it, such as the verdict of a dry run.
         depends_on: Configuration addresses of the resources that it depends on.
         released: Configuration addresses of former dependencies.
     """
@@ -106,7 +105,7 @@ class Change:
 
     @property
     def deletes_owner(self) -> bool:
-        """Whether it deletes an instance whose type owns others."""
+        """Whether it deletes an instance of a type that owns others."""
         return self.removes and self.type_name in owning_types()
 
     @property
@@ -118,13 +117,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A difference between console and state, found by a refresh; `after` is None if it is gone."""
+    """A difference between console and state, found by a refresh; `after` is None if it is gone.
+
+    `previous_address` is the address before a `moved` block, or empty.
+    """
 
     address: str
     type_name: str
     before: Values
     after: Values | None
     sensitive: frozenset[str] = frozenset()
+    previous_address: str = ""
 
     @property
     def perhaps_by_others(self) -> bool:
@@ -136,12 +139,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """An instance whose read differs from state, kept by the apply.
-
-    Attributes:
-        value: Its value; None: it is gone.
-        private: The bytes beside the value.
-    """
+    """An instance whose read differs from state; `value` is None if it is gone."""
 
     address: str
     value: Values | None
@@ -150,28 +148,36 @@ class Refreshed:
 
 @dataclass(frozen=True, slots=True)
 class DataRead:
-    """A data source as it was read while planning, to be kept when applying."""
+    """A data source read during planning, which the apply puts into state."""
 
     address: str
     type_name: str
     provider: str
     value: Values
+    sensitive_paths: frozenset[AttributePath]
 
 
 @dataclass(frozen=True, slots=True)
 class OutputChange:
-    """What happens to one output of the root module; `after` may be UNKNOWN."""
+    """The change of an output of the root module.
+
+    Attributes:
+        after: The new value; UNKNOWN, in whole or in part, if known only after apply.
+        type: The type of `after`, or of `before` if `after` is unknown or there is none, as states
+            have it.
+    """
 
     name: str
     action: Action
     before: Value
     after: Value
     sensitive: bool = False
+    type: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeCounts:
-    """How many resource instances are imported, adopted, added, changed, destroyed, forgotten."""
+    """Counts of resource instances by action."""
 
     add: int = 0
     change: int = 0
@@ -183,23 +189,20 @@ class ChangeCounts:
 
 @dataclass(frozen=True)
 class Plan:
-    """What one run would do.
+    """The changes that one run would make.
 
     Attributes:
-        changes: Every instance, those without a change too, in execution order.
-        drift: The changes outside of this program that the refresh found.
-        diagnostics: Errors and warnings for the user; with an error the plan cannot be applied.
-        lineage, serial: The state that it was made from.
+        changes: Every instance, unchanged ones included, in execution order.
+        drift: Changes outside of this program that the refresh found.
+        diagnostics: A plan with an error among them cannot be applied.
+        lineage, serial: Of the state that it was made from.
         mode: `normal`, `destroy` or `refresh-only`.
-        targeted: Whether it was made with `-target`.
-        calls: Requests that were sent to make it, by operation.
-        refreshed: The read values that differ from state, private bytes included.
-        data: The data sources that were read.
+        calls: Number of requests sent to make it, by operation.
+        refreshed: Reads that differ from state, private bytes included.
         dropped: Addresses of data sources in state that the program no longer declares.
         moved: Old and new address of each instance whose address differs from state.
         unread: How many of the planned instances in state were not read.
-        partly_shown: How many other instances were read without all of their set values being
-            shown.
+        partly_shown: How many others were read without a value that a program may set.
         planned_at: When it was made; the value of `plantimestamp()`, during the apply too.
     """
 
@@ -221,12 +224,11 @@ class Plan:
     partly_shown: int = 0
 
     def acting(self) -> Iterator[Change]:
-        """Yield the changes that do something, in execution order."""
+        """Yield the changes that do something."""
         return (change for change in self.changes if change.acts)
 
     @property
     def counts(self) -> ChangeCounts:
-        """The counts of the summary line, as Terraform counts them."""
         actions = [change.action for change in self.changes]
         replaced = actions.count(Action.REPLACE)
         return ChangeCounts(
@@ -240,7 +242,7 @@ class Plan:
 
     @property
     def unsettled(self) -> tuple[str, ...]:
-        """Addresses of creations whose outcome stays unknown, which make every run incomplete."""
+        """Addresses of creations whose outcome stays unknown; they make every run incomplete."""
         return tuple(
             change.address
             for change in self.changes
@@ -258,11 +260,13 @@ class Plan:
     def changes_nothing(self) -> bool:
         """Whether an apply would change nothing."""
         if self.mode == "refresh-only":
-            return not self.drift
-        # Reading a data source changes nothing.
-        return not any(
-            change.acts and change.action is not Action.READ for change in self.changes
-        ) and all(output.action is Action.NO_OP for output in self.outputs)
+            changes = bool(self.drift)
+        else:
+            # Reading a data source changes nothing.
+            changes = any(
+                change.acts and change.action is not Action.READ for change in self.changes
+            )
+        return not changes and all(output.action is Action.NO_OP for output in self.outputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,9 +274,8 @@ class PlanOptions:
     """Options of one plan, named as Terraform's.
 
     Attributes:
-        mode: `normal`, `destroy` or `refresh-only`.
         targets: Addresses of `--target`; empty: everything.
-        preflight: Whether the plan has the result of a dry run of new hosts.
+        preflight: Whether a dry run of new hosts is part of the plan.
     """
 
     mode: str = "normal"
@@ -289,8 +292,7 @@ UNKNOWN_KEY: Final = "\0unknown"
 def checksum(plan: Plan) -> str:
     """Return a checksum of a plan's changes, which an apply can demand.
 
-    The same changes on the same state make the same checksum, whenever they are planned; values
-    that the console changes by itself are left out.
+    It depends on the changes and the state, not on the time; volatile values are left out.
     """
     changes = [
         [
@@ -330,8 +332,8 @@ def _without_volatile(type_name: str, value: Values | None) -> Any:
 def guard_objection(plan: Plan, share: float, fewest: int) -> Diagnostic | None:
     """Return why a plan needs to be forced, or None.
 
-    Deleted and replaced instances count, and so do instances that were gone from the console before
-    the plan. In a destroy plan, only the gone instances count.
+    Deleted and replaced instances count, and instances that were gone from the console before the
+    plan. In a destroy plan, only gone instances count.
 
     Args:
         share: Allowed percentage of the managed instances that were in state.

@@ -1,4 +1,4 @@
-"""Makes a plan: refreshes the instances in state, walks through the program, adds the removals."""
+"""Makes a plan: refreshes the instances in state, walks the program, adds the removals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.language import Block, PresentKeys, undeclared_warnings
-from opsconsole.lifecycle.interface import CreateRequest, Outcome, Seen
+from opsconsole.lifecycle.interface import CreateRequest, Outcome, ReadStatus
 from opsconsole.reconcile.decisions import output_changes
 from opsconsole.reconcile.order import sort_steps
 from opsconsole.reconcile.plan import (
@@ -27,8 +27,8 @@ from opsconsole.reconcile.prior import (
     Name,
     PriorInstance,
     from_state,
-    holds_unsettled,
     keys_by_block,
+    may_hold_unsettled,
     name_of,
     read_deposed,
     read_prior,
@@ -56,14 +56,14 @@ async def make_plan(
         watch: Receives the providers before the first request, to show progress and to stop them.
 
     Raises:
-        UserError: The program or the state cannot be planned with at all.
-        Stopped: It was told to stop.
+        UserError: The program or the state allows no plan at all.
+        Stopped: The run was told to stop.
     """
     planner = Planner(stack, options)
     watch(planner.providers)
     diagnostics: list[Diagnostic] = []
     async with planner.providers as providers:
-        if stack.state_session.open_intents or holds_unsettled(stack.state):
+        if stack.state_session.open_intents or may_hold_unsettled(stack.state):
             from opsconsole.reconcile.settle import settle_unknown  # rarely needed
 
             diagnostics = await settle_unknown(stack.state_session, providers)
@@ -75,8 +75,6 @@ async def make_plan(
 
 
 class Planner:
-    """Makes one plan."""
-
     def __init__(self, stack: OpenedStack, options: PlanOptions) -> None:
         self._stack = stack
         self._options = options
@@ -97,20 +95,19 @@ class Planner:
         self._data_for_imports: dict[str, Values | None] = {}
 
     async def plan(self) -> Plan:
-        """Make the plan.
+        """Make the plan; problems of single instances become its diagnostics.
 
         Raises:
-            UserError: the program or the state allows no plan at all. Problems of single instances
-                are in the plan's diagnostics.
+            UserError: The program or the state allows no plan at all.
         """
         stack, options = self._stack, self._options
-        known = await self._read_prior()
+        prior = await self._read_prior()
         if options.targets:
             from opsconsole.reconcile.targets import Targets, refuse_split_moves
 
             destroy = options.mode == "destroy"
-            self._targets = Targets(options.targets, stack.graph, known, destroy=destroy)
-            self._diagnostics += refuse_split_moves(known.values(), options.targets)
+            self._targets = Targets(options.targets, stack.graph, prior, destroy=destroy)
+            self._diagnostics += refuse_split_moves(prior.values(), options.targets)
             self._diagnostics.append(
                 warning(
                     "Resource targeting is in effect",
@@ -118,32 +115,32 @@ class Planner:
                     "it in exceptional situations only, such as the recovery from an error.",
                 )
             )
-        if known:
-            known = await self._refresh_instances(known)
+        if prior:
+            prior = await self._refresh_instances(prior)
         self.providers.check_stopped()
         # The walk would create the objects to be imported.
-        if any(item.import_id and item.value is None for item in known.values()):
-            return self._result([], known, None)
+        if any(item.import_id and item.value is None for item in prior.values()):
+            return self._result([], prior, None)
         if options.mode == "refresh-only" or self._targets is not None:
-            self._show_state(known)
+            self._show_state(prior)
         if options.mode == "refresh-only":
-            return self._result(_leave_unsettled(known), known, None)
+            return self._result(_leave_unsettled(prior), prior, None)
         walk = Walk(
             self._evaluator,
             stack.graph,
             self.providers,
             targets=self._targets,
-            known=known,
+            prior=prior,
             values=self._values,
             data_for_imports=self._data_for_imports,
             requested=options.replace,
         )
         changes = await self._plan_changes(walk)
-        return self._result(changes, known, walk)
+        return self._result(changes, prior, walk)
 
-    def _show_state(self, known: Mapping[str, PriorInstance]) -> None:
-        """Let references see the instances in state that the plan leaves, as in core."""
-        kept = {address: item.value for address, item in known.items() if item.value is not None}
+    def _show_state(self, prior: Mapping[str, PriorInstance]) -> None:
+        """Let references see the instances in state that the plan keeps, as in core."""
+        kept = {address: item.value for address, item in prior.items() if item.value is not None}
         named = (instance_and_key(address) for address in kept)
         in_state = keys_by_block(Address.parse(item) for item, deposed in named if not deposed)
         targets = self._targets
@@ -158,7 +155,7 @@ class Planner:
                 return None
             declared = self._evaluator.instances(block)
             covered = {key for key, item in declared.items() if item.address in targets}
-            # Those that are covered and not declared are removed.
+            # Covered instances that are not declared are removed.
             return covered.union(
                 key
                 for key in keys
@@ -181,12 +178,12 @@ class Planner:
 
             self._diagnostics += refuse_declared_sources(program, walk.declared)
         changes = list(walk.changes.values())
-        if walk.known:
+        if walk.prior:
             from opsconsole.reconcile import removals
 
             self._diagnostics += removals.refuse_undeclared_imports(walk)
             changes = await removals.remove_undeclared(walk, destroy=options.mode == "destroy")
-            changes += _leave_unsettled(walk.known, walk.changes)
+            changes += _leave_unsettled(walk.prior, walk.changes)
             walk.diagnostics += removals.warn_apparent_moves(changes, self.providers.console_of)
             walk.diagnostics += removals.refuse_too_many_deletions(changes, self.providers)
         self._diagnostics += walk.diagnostics
@@ -203,36 +200,35 @@ class Planner:
     async def _read_prior(self) -> dict[str, PriorInstance]:
         """Return the instances in state after the moves and imports of the program.
 
-        Each has its address, or the name of a deposed object, as the key.
+        The keys are addresses, or the names of deposed objects.
         """
         stack, program = self._stack, self._stack.program
-        known = read_prior(stack.state)
-        if known or program.moved:
+        prior = read_prior(stack.state)
+        if prior or program.moved:
             from opsconsole.reconcile.moves import apply_moves
 
-            known, diagnostics = apply_moves(known, program)
+            prior, diagnostics = apply_moves(prior, program)
             self._diagnostics += diagnostics
-        known |= read_deposed(stack.state, known)
+        prior |= read_deposed(stack.state, prior)
         if program.imports and self._options.mode == "normal":
-            from opsconsole.reconcile.imports import read_data_for_imports, take_imports
+            from opsconsole.reconcile.imports import add_imports, read_data_for_imports
 
             self._data_for_imports, diagnostics = await read_data_for_imports(
                 stack, self._evaluator, self.providers, self._values
             )
             self._diagnostics += diagnostics
             if None not in self._data_for_imports.values():
-                # An `import` block may refer to objects in state, which are among the values only
-                # after the walk.
-                in_state = {item.address: item.before for item in known.values()}
+                # An `import` block may refer to objects in state, whose values the walk adds.
+                in_state = {item.address: item.before for item in prior.values()}
                 values = ChainMap(self._values, in_state)
                 evaluator = stack.evaluator(values.get, planned_at=self._planned_at)
-                self._diagnostics += await take_imports(known, self.providers, evaluator)
-        return known
+                self._diagnostics += await add_imports(prior, self.providers, evaluator)
+        return prior
 
     async def _refresh_instances(
         self, prior: Mapping[str, PriorInstance]
     ) -> dict[str, PriorInstance]:
-        """Return the instances after their reads; report the problems of the reads."""
+        """Return the instances after their reads; report problems of the reads."""
         targets = self._targets
         planned = [item for item in prior.values() if targets is None or item.address in targets]
         # An import names an id only: without a read there are no values to plan with.
@@ -241,8 +237,8 @@ class Planner:
             [item for item in planned if refresh or item.import_id]
         )
         read = [item.read for item in refreshed.values()]
-        seen = sum(item is not None and item.seen is not Seen.UNCHECKED for item in read)
-        self._unread = len(planned) - seen
+        checked = sum(item is not None and item.status is not ReadStatus.UNCHECKED for item in read)
+        self._unread = len(planned) - checked
         self._partly_shown = sum(map(is_partly_shown, refreshed.values()))
         # No later run could tell that objects outside of --target went with their owner: the plan
         # may give its address another owner.
@@ -258,15 +254,15 @@ class Planner:
             # The warning about an unsettled create is given once, whether it is read or not.
             elif item.read is not None and not item.unsettled:
                 self._diagnostics += (one.about(item.address) for one in item.read.diagnostics)
-        known = {**prior, **refreshed}
-        unsettled = [item.address for item in known.values() if item.unsettled]
+        prior = {**prior, **refreshed}
+        unsettled = [item.address for item in prior.values() if item.unsettled]
         self._diagnostics += (warn_unsettled(item).about(item) for item in unsettled)
-        return known
+        return prior
 
     def _find_gone_with_owner(
         self, prior: Mapping[str, PriorInstance], refreshed: Mapping[str, PriorInstance]
     ) -> list[PriorInstance]:
-        """Return the instances that were not read, and whose owner was read and is gone."""
+        """Return the unread instances whose owner was read and is gone."""
         console_holding = self.providers.console_holding
         gone = {
             (console_holding(item), item.type_name, item.before.get("id"))
@@ -284,18 +280,18 @@ class Planner:
         return owned
 
     def _result(
-        self, changes: Sequence[Change], known: Mapping[str, PriorInstance], walk: Walk | None
+        self, changes: Sequence[Change], prior: Mapping[str, PriorInstance], walk: Walk | None
     ) -> Plan:
         state, mode = self._stack.state, self._options.mode
-        self._diagnostics += _refuse_shared_objects(known.values(), changes, self.providers)
+        self._diagnostics += _refuse_shared_objects(prior.values(), changes, self.providers)
         # Without a walk, nothing has filled in the values that outputs refer to.
         if walk is None:
             self._values.update(
-                (address, item.value) for address, item in known.items() if item.value is not None
+                (address, item.value) for address, item in prior.items() if item.value is not None
             )
             self._values.update(_data_in(state))
         refused = {a for item in self._diagnostics if item.is_error for a in item.addresses}
-        drift, refreshed = _compare_reads(known.values())
+        drift, refreshed = _compare_reads(prior.values())
         return Plan(
             changes=tuple(change for change in changes if change.address not in refused),
             drift=drift,
@@ -311,7 +307,7 @@ class Planner:
             dropped=tuple(self._find_dropped(walk)) if walk is not None else (),
             moved=tuple(
                 (item.previous_address, item.address)
-                for item in known.values()
+                for item in prior.values()
                 if item.previous_address
             ),
             planned_at=self._planned_at,
@@ -326,7 +322,7 @@ class Planner:
         return output_changes(None if destroy else self._evaluator, self._stack.state, names)
 
     def _find_dropped(self, walk: Walk) -> Iterator[str]:
-        """Yield the data sources in state that the program does not declare any more."""
+        """Yield the data sources in state that the program no longer declares."""
         for item in self._stack.state.addresses():
             is_data = item.mode == "data" and item.config not in self._stack.program.remote_states
             if is_data and str(item) not in walk.declared and walk.covers(str(item)):
@@ -334,9 +330,9 @@ class Planner:
 
 
 def _leave_unsettled(
-    known: Mapping[str, PriorInstance], decided: Container[str] = ()
+    prior: Mapping[str, PriorInstance], decided: Container[str] = ()
 ) -> list[Change]:
-    """Return a change without an action for each unsettled create without a decision."""
+    """Return a change without an action for each unsettled create that is not in `decided`."""
     # This includes creations outside of --target, as no run is complete with one of them.
     return [
         Change(
@@ -349,25 +345,34 @@ def _leave_unsettled(
             notes=("left alone until it is settled whether it was created",),
             depends_on=tuple(item.stored.dependencies),
         )
-        for item in known.values()
+        for item in prior.values()
         if item.unsettled and item.address not in decided
     ]
 
 
 def _compare_reads(
-    known: Iterable[PriorInstance],
+    prior: Iterable[PriorInstance],
 ) -> tuple[tuple[Drift, ...], tuple[Refreshed, ...]]:
-    """Return the drift that the reads show, and the part of the reads that differs from state."""
+    """Return the drift, and the reads that differ from state."""
     drift, refreshed = [], []
-    for item in known:
+    for item in prior:
         value = item.value
         if value == item.before and item.private == item.stored.private:
             continue
         refreshed.append(Refreshed(item.address, value, item.private))
         names = RESOURCES[item.type_name].names
-        # An import names an id only: what its read adds is no drift.
+        # An import names an id only: the values of its read are no drift.
         if not item.import_id and (value is None or changed_fields(item.before, value, names)):
-            drift.append(Drift(item.address, item.type_name, item.before, value, item.sensitive))
+            drift.append(
+                Drift(
+                    item.address,
+                    item.type_name,
+                    item.before,
+                    value,
+                    item.sensitive,
+                    item.previous_address,
+                )
+            )
     return tuple(drift), tuple(refreshed)
 
 
@@ -383,7 +388,7 @@ def _data_in(state: State) -> Iterator[tuple[str, Values]]:
 def _warn_shared_names(
     changes: Iterable[Change], console_of: Callable[[str], str]
 ) -> Iterator[Diagnostic]:
-    """Yield a warning for each name that an object to be created shares with another that stays."""
+    """Yield a warning for each name that a new object shares with another object."""
     holders: dict[Name, list[Change]] = {}
     for change in changes:
         key = name_of(console_of(change.provider), change.type_name, change.after)
@@ -406,14 +411,14 @@ def _warn_shared_names(
 
 
 def _refuse_shared_objects(
-    known: Iterable[PriorInstance], changes: Iterable[Change], providers: Providers
+    prior: Iterable[PriorInstance], changes: Iterable[Change], providers: Providers
 ) -> Iterator[Diagnostic]:
-    """Yield an error for each object that has several addresses, in state or in a plan."""
+    """Yield an error for each object with several addresses, in state or in a plan."""
     changes = list(changes)
     forgotten = {item.address for item in changes if item.action is Action.FORGET}
-    leaving = {item.address for item in changes if _leaves_id_to_another(item, providers)}
+    removed = {item.address: item for item in changes if item.action is Action.DELETE}
     addresses: dict[Identity, list[str]] = {}
-    for item in known:
+    for item in prior:
         if not item.unsettled and item.address not in forgotten:
             addresses.setdefault(providers.identity_of(item), []).append(item.address)
     for change in changes:
@@ -422,7 +427,10 @@ def _refuse_shared_objects(
         if change.action in (Action.CREATE, Action.ADOPT) and isinstance(object_id, str):
             identity = providers.console_of(change.provider), change.type_name, object_id
             several = addresses.setdefault(identity, [])
-            if leaving.issuperset(several):
+            if all(
+                address in removed and _leaves_id_to_another(removed[address], providers)
+                for address in several
+            ):
                 several.clear()
             several.append(change.address)
     for (_, type_name, object_id), several in addresses.items():
@@ -439,9 +447,7 @@ def _refuse_shared_objects(
 
 
 def _leaves_id_to_another(change: Change, providers: Providers) -> bool:
-    """Return whether another address may take the object of an instance that this plan removes."""
-    if change.action is not Action.DELETE:
-        return False
+    """Return whether another address may take the object of an instance that is removed."""
     # An attachment is made again: its id is none that the console made up.
     if RESOURCES[change.type_name]["id"].local:
         return True
@@ -450,10 +456,9 @@ def _leaves_id_to_another(change: Change, providers: Providers) -> bool:
 
 
 async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
-    """Return the plan with the console's verdict on every creation that it can judge.
+    """Add the console's verdict on creations to a plan.
 
-    A declaration is sent as far as its values are known; a note names the values that were left
-    out.
+    Only known values are sent; a note names the others.
     """
     diagnostics: list[Diagnostic] = list(plan.diagnostics)
     judged: dict[str, Change] = {}

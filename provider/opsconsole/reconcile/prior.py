@@ -1,4 +1,4 @@
-"""The instances of a state as planning begins with them.
+"""Reads the instances of a state for planning.
 
 Values in a state or a saved plan must have the shape of their definition.
 """
@@ -13,7 +13,7 @@ from opsconsole.definition import Attribute, DataSourceDefinition, Kind, Resourc
 from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.errors import UserError
 from opsconsole.language import PresentKeys
-from opsconsole.lifecycle.answers import is_sentinel, mentions_sentinel
+from opsconsole.lifecycle.answers import is_sentinel, may_hold_sentinel
 from opsconsole.lifecycle.interface import ReadOutcome
 from opsconsole.lifecycle.writes import remedy
 from opsconsole.resources import RESOURCES
@@ -37,12 +37,9 @@ Name = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class PriorInstance:
-    """An instance or a deposed object in state, or an object that an import names.
-
-    The result of its read is kept with it.
+    """An instance or deposed object in state, or an object to import, with the result of its read.
 
     Attributes:
-        stored: The object as state holds it, or as an import names it.
         before: Its value before the refresh.
         read: The result of the refresh; None: it was not refreshed.
         previous_address: Its address before a `moved` block, or empty.
@@ -74,7 +71,6 @@ class PriorInstance:
 
     @property
     def private(self) -> bytes:
-        """The private bytes beside `value`."""
         return self.stored.private if self.read is None else self.read.private
 
 
@@ -85,11 +81,9 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
         UserError: State holds an object of another provider, or of a newer schema.
     """
     instances = {}
-    for address in state.addresses():
-        if address.mode != "managed":
-            continue
-        stored = state.get(address)
-        # An address may hold only deposed objects, which `read_deposed` takes.
+    for address, deposed in state.objects():
+        # `read_deposed` takes the deposed objects.
+        stored = None if deposed or address.mode != "managed" else state.get(address)
         if stored is None:
             continue
         text = str(address)
@@ -98,38 +92,36 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
     return instances
 
 
-def read_deposed(state: State, known: Mapping[str, PriorInstance]) -> dict[str, PriorInstance]:
+def read_deposed(state: State, prior: Mapping[str, PriorInstance]) -> dict[str, PriorInstance]:
     """Return the deposed objects of a state, by the names that plans give them.
 
     Args:
-        known: The instances, under the addresses that `moved` blocks give them.
+        prior: The instances, after `moved` blocks.
 
     Raises:
         UserError: State holds one of a module, or of a newer schema.
     """
-    moved = {item.previous_address: item.address for item in known.values()}
+    moved = {item.previous_address: item.address for item in prior.values()}
     objects = {}
-    for address in state.addresses():
-        for key in state.deposed_keys(address):
-            stored = state.get(address, key)
-            # One of another provider stays in state: no plan touches it.
-            if stored is None or address.mode != "managed" or address.type not in RESOURCES:
-                continue
-            text = str(address)
-            value = _value_in_state(deposed_name(text, key), address, stored)
-            name = deposed_name(moved.get(text, text), key)
-            objects[name] = PriorInstance(name, address.type, stored, value)
+    for address, key in state.objects():
+        stored = state.get(address, key) if key else None
+        # One of another provider stays in state: no plan touches it.
+        if stored is None or address.mode != "managed" or address.type not in RESOURCES:
+            continue
+        text = str(address)
+        value = _value_in_state(deposed_name(text, key), address, stored)
+        name = deposed_name(moved.get(text, text), key)
+        objects[name] = PriorInstance(name, address.type, stored, value)
     return objects
 
 
 def read_all(state: State) -> dict[str, PriorInstance]:
     """Return the managed instances and the deposed objects of a state; raises as both reads do."""
-    known = read_prior(state)
-    return known | read_deposed(state, known)
+    prior = read_prior(state)
+    return prior | read_deposed(state, prior)
 
 
 def _value_in_state(name: str, address: Address, stored: InstanceObject) -> Values:
-    """Return the value of an object in state that is called `name` in messages."""
     definition = RESOURCES.get(address.type)
     if definition is None or address.module:
         raise UserError(
@@ -154,10 +146,10 @@ def name_of(console: str, type_name: str, values: Values | None) -> Name | None:
     return (console, type_name, name) if isinstance(name, str) else None
 
 
-def holds_unsettled(state: State) -> bool:
+def may_hold_unsettled(state: State) -> bool:
     """Return whether a state may hold an unsettled create, without decoding it."""
     return any(
-        mentions_sentinel(state.image(address, deposed) or "")
+        may_hold_sentinel(state.image(address, deposed) or "")
         for address, deposed in state.objects()
     )
 
@@ -220,7 +212,7 @@ _RESTORE = "Nothing was changed. Restore the state from its backup, or from vers
 
 
 def keys_by_block(addresses: Iterable[Address]) -> PresentKeys:
-    """Return a function that returns the keys that the instances of a resource have in state."""
+    """Return a function from a block to the keys of its instances."""
     keys: dict[str, list[InstanceKey]] = {}
     for address in addresses:
         keys.setdefault(address.config, []).append(address.key)
@@ -230,13 +222,13 @@ def keys_by_block(addresses: Iterable[Address]) -> PresentKeys:
 def from_state(
     name: str, definition: ResourceDefinition | DataSourceDefinition, attributes: Values
 ) -> Values:
-    """Return the wire value of attributes as state writes them: sets sorted, every name present.
+    """Return the wire value of attributes in state: sets sorted, every name present.
 
     Args:
         name: The name of their object in messages.
 
     Raises:
-        UserError: An attribute is of another shape than its definition says.
+        UserError: An attribute does not have the shape of its definition.
     """
     value = definition.empty()
     for attribute_name, given in attributes.items():

@@ -1,4 +1,4 @@
-"""The providers of one run and their reads, and the stack that the run works on."""
+"""The providers of one run, their reads, and the program with its state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opsconsole.address import LOCAL_NAME, SOURCE
 from opsconsole.diagnostics import AttributePath
 from opsconsole.errors import ConfigurationError, OpsconsoleError, Stopped, UserError
 from opsconsole.language import Evaluator, Graph, PresentKeys, Program, build_graph
-from opsconsole.lifecycle.interface import ReadRequest, Seen
+from opsconsole.lifecycle.interface import ReadRequest, ReadStatus
 from opsconsole.reconcile.prior import Identity, PriorInstance
 from opsconsole.resources import RESOURCES, owners_above
 from opsconsole.resources.lifecycles import ConfiguredProvider
@@ -28,52 +28,46 @@ OnStop = Callable[[Callable[[], None]], None]
 
 
 def full_source(program: Program) -> str:
-    """Return the source of the provider with the host that the program or its engine gives it."""
+    """Return the provider's source with its host: the program's, else its engine's."""
     required = program.required_providers.get(LOCAL_NAME, {})
     parts = str(required.get("source") or SOURCE).lower().split("/")
     return "/".join(parts if len(parts) == 3 else [program.engine.host, *parts])
 
 
 def provider_in_state(program: Program, key: str) -> str:
-    """Return how state writes the address of the provider configuration `key`."""
+    """Return the address of a provider configuration as state writes it."""
     _, dot, alias = key.partition(".")
     return f'provider["{full_source(program)}"]{dot}{alias}'
 
 
 def provider_key_of(address: str) -> str:
-    """Return the key of a provider configuration that state writes as `address`."""
+    """Return the key of the provider configuration that state writes as `address`."""
     _, _, alias = address.partition('"].')
     return f"{LOCAL_NAME}.{alias}" if alias else LOCAL_NAME
 
 
 @dataclass
 class OpenedProviders:
-    """Providers that are stopped and closed together.
-
-    Attributes:
-        opened: The providers, in the order in which they were opened.
-        stopped: Whether they were told to stop.
-    """
+    """Providers that are stopped and closed together; `opened` keeps their order."""
 
     opened: list[ConfiguredProvider] = field(default_factory=list, init=False)
     stopped: bool = field(default=False, init=False)
 
     def add(self, provider: ConfiguredProvider) -> None:
-        """Add a provider, which is stopped at once if the others were."""
         self.opened.append(provider)
         if self.stopped:
             provider.stop()
 
     @property
     def calls(self) -> dict[str, int]:
-        """How many requests were sent, by operation."""
+        """The number of requests sent, by operation."""
         total: Counter[str] = Counter()
         for provider in self.opened:
             total.update(provider.client.calls)
         return dict(sorted(total.items()))
 
     def stop(self) -> None:
-        """Begin no further request; those in flight are finished."""
+        """Begin no further request; requests in flight finish."""
         self.stopped = True
         for provider in self.opened:
             provider.stop()
@@ -92,7 +86,6 @@ class Providers(OpenedProviders):
     """The providers of one program, each opened when first asked for.
 
     Attributes:
-        program: The program whose provider blocks configure them.
         environ: The environment, which supplies the settings that the blocks leave out.
         by_key: The opened providers, by the key of their provider configuration.
     """
@@ -105,10 +98,10 @@ class Providers(OpenedProviders):
     _settings: dict[str, Settings] = field(default_factory=dict, init=False)
 
     def of(self, key: str) -> ConfiguredProvider:
-        """Return the provider under a provider configuration.
+        """Return the provider of a provider configuration.
 
         Raises:
-            UserError, ConfigurationError: its settings are wrong, or not known yet.
+            UserError, ConfigurationError: Its settings are wrong, or not known yet.
         """
         if key not in self.by_key:
             made = self.make_provider(self.settings(key))
@@ -141,36 +134,34 @@ class Providers(OpenedProviders):
         return self._settings[key]
 
     def console_of(self, key: str) -> str:
-        """Return the key of a provider configuration's console: its URL, if known."""
+        """Return the console of a provider configuration: its URL, or the key if unknown."""
         try:
             return self.settings(key).base_url
         except OpsconsoleError:
-            # An error in its settings is reported where the provider is used. They may be known
-            # later.
+            # Its settings may be known later; an error in them is reported at their use.
             return key
 
     def console_holding(self, item: PriorInstance) -> str:
-        """Return the key of the console that holds an instance in state."""
+        """Return the console that holds an instance in state."""
         return self.console_of(provider_key_of(item.stored.provider))
 
     def identity_of(self, item: PriorInstance) -> Identity:
-        """Return the console, the type and the id of an instance's object."""
         return self.console_holding(item), item.type_name, item.before["id"]
 
-    async def refresh(self, known: Sequence[PriorInstance]) -> dict[str, PriorInstance]:
+    async def refresh(self, instances: Sequence[PriorInstance]) -> dict[str, PriorInstance]:
         """Read instances under their providers; return them with the results, by address."""
         return await refresh(
-            [(item, self.of(provider_key_of(item.stored.provider))) for item in known]
+            [(item, self.of(provider_key_of(item.stored.provider))) for item in instances]
         )
 
     @property
     def waiting(self) -> HeldBack:
-        """The longest wait that the consoles' limits on requests impose on the run."""
+        """The longest wait that the consoles' rate limits impose on the run."""
         waits = [provider.client.waiting for provider in self.opened]
         return max(waits, key=lambda item: item.seconds, default=HeldBack(0, 0.0))
 
     def check_stopped(self) -> None:
-        """Raise if the run was told to stop, as the reads since then are incomplete.
+        """Refuse to go on with incomplete reads after a stop.
 
         Raises:
             Stopped: The run was told to stop.
@@ -184,11 +175,8 @@ class OpenedStack:
     """A program with its opened state: the common inputs of the plans and applies of one run.
 
     Attributes:
-        program, graph: The program and its dependencies.
-        variables: The values of its variables.
-        state_session: The session on its state, which planning leaves as it is.
+        state_session: The session on the state, which planning leaves unchanged.
         environ: The environment that provider settings fall back on.
-        workspace: Terraform's workspace.
 
     Raises:
         UserError: The program has a reference to nothing, or a cycle of references.
@@ -210,7 +198,6 @@ class OpenedStack:
         return self.state_session.state
 
     def sensitive_paths(self, address: str) -> Iterable[AttributePath]:
-        """Return the sensitive paths of an object in state."""
         stored = self.state.get(address)
         return stored.sensitive_paths if stored is not None else ()
 
@@ -222,10 +209,11 @@ class OpenedStack:
         applying: bool = False,
         planned_at: datetime | None = None,
     ) -> Evaluator:
-        """Return an evaluator of the program with the values that `lookup` gives of instances.
+        """Return an evaluator of the program.
 
         Args:
-            present: Returns the keys of the instances that a whole block stands for.
+            lookup: Returns the values of an instance, or None.
+            present: Returns the keys of the instances that a reference to a whole block means.
         """
         return Evaluator(
             self.program,
@@ -246,18 +234,18 @@ class OpenedStack:
 
 
 async def refresh(
-    known: Sequence[tuple[PriorInstance, ConfiguredProvider | None]],
+    instances: Sequence[tuple[PriorInstance, ConfiguredProvider | None]],
 ) -> dict[str, PriorInstance]:
     """Read instances; return them with the results, by address.
 
     Args:
-        known: The instances, each with the provider that reads it; without one it is left unread.
+        instances: Each instance with the provider that reads it; None leaves it unread.
     """
-    refreshed = {item.address: item for item, _ in known}
+    refreshed = {item.address: item for item, _ in instances}
     # Owners are read in earlier waves: if an owner is gone, its objects are gone too.
     waves: dict[int, dict[tuple[ConfiguredProvider, str], list[PriorInstance]]] = {}
     depth = {name: len(owners_above(definition)) for name, definition in RESOURCES.items()}
-    for item, provider in known:
+    for item, provider in instances:
         if provider is not None:
             groups = waves.setdefault(depth[item.type_name], {})
             groups.setdefault((provider, item.type_name), []).append(item)
@@ -280,7 +268,7 @@ async def _read(
 
 def is_partly_shown(item: PriorInstance) -> bool:
     """Return whether a read left out a value in state that a program may declare."""
-    if item.read is None or item.read.seen is not Seen.PRESENT:
+    if item.read is None or item.read.status is not ReadStatus.PRESENT:
         return False
     unseen = map(RESOURCES[item.type_name].by_name.__getitem__, item.read.unobserved)
     return any(

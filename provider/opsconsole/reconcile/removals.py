@@ -1,4 +1,4 @@
-"""The removals of a plan: what leaves state, what goes with its owner, and what blocks a deletion.
+"""The removals of a plan: undeclared instances, cascades of owners, and blocked deletions.
 
 The document: DELETE /api/v1/specialties/{id} answers 409 while an agent carries the specialty.
 """
@@ -13,7 +13,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.lifecycle.planning import is_counted, refuse_too_many
 from opsconsole.reconcile.cascade import Cascade
-from opsconsole.reconcile.decisions import Decision, plan_removals, refuse_prevented
+from opsconsole.reconcile.decisions import plan_removals, refuse_prevented
 from opsconsole.reconcile.plan import Action, Change
 from opsconsole.reconcile.prior import Name, PriorInstance, name_of
 from opsconsole.reconcile.providers import Providers, provider_key_of
@@ -29,32 +29,29 @@ _KEPT_DEPOSED: Final = (
 
 
 async def remove_undeclared(walk: Walk, *, destroy: bool) -> list[Change]:
-    """Remove instances that are in state and not declared; return all changes of the walk.
+    """Remove instances in state that are not declared, or all; return all changes of the walk.
 
-    Each change names the owner whose deletion takes its instance along.
-
-    Args:
-        destroy: Whether every instance is removed, declared or not.
+    The changes of instances that go with their owner name the owner.
     """
-    known, providers = walk.known, walk.providers
+    prior, providers = walk.prior, walk.providers
     await _remove(walk, destroy=destroy)
     cascade = walk.cascade()
     changes = [
         replace(item, cascade=owner)
-        if item.removes and (owner := cascade.owner_of(known[item.address]))
+        if item.removes and (owner := cascade.owner_of(prior[item.address]))
         else item
         for item in walk.changes.values()
     ]
-    # Nothing is known yet of what depends on a block that could not be planned.
-    judged = [item for item in known.values() if not walk.is_skipped(item.address)]
+    # The dependents of a block that could not be planned are not known yet.
+    judged = [item for item in prior.values() if not walk.is_skipped(item.address)]
     walk.diagnostics += _refuse_taking_along(changes, cascade, judged)
     walk.diagnostics += _refuse_carried(changes, judged, providers)
     return changes
 
 
 def refuse_undeclared_imports(walk: Walk) -> Iterator[Diagnostic]:
-    """Yield an error for each import that no instance of the program takes."""
-    for item in walk.known.values():
+    """Yield an error for each import to an instance that is not declared."""
+    for item in walk.prior.values():
         address = item.address
         # An object in state without a declaration is destroyed.
         if item.import_id and walk.covers(address) and address not in walk.declared:
@@ -63,11 +60,10 @@ def refuse_undeclared_imports(walk: Walk) -> Iterator[Diagnostic]:
 
 
 async def _remove(walk: Walk, *, destroy: bool) -> None:
-    """Add the removals to a walk."""
     blocks = walk.evaluator.program.blocks
     groups: dict[tuple[str, str], list[PriorInstance]] = {}
     reasons: dict[str, str] = {}
-    for item in walk.known.values():
+    for item in walk.prior.values():
         address = item.address
         if item.value is None or not walk.covers(address):
             continue
@@ -78,7 +74,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
         elif address in walk.declared:
             continue
         else:
-            reasons[address] = _reason(walk, item)
+            reasons[address] = _removal_reason(walk, item)
             is_forgotten = walk.is_forgotten(item)
         if not is_forgotten:
             key = provider_key_of(item.stored.provider), item.type_name
@@ -106,7 +102,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
                 diagnostics = tuple(
                     replace(one, detail=f"{one.detail} {way_out}") for one in diagnostics
                 )
-            walk.add_decision(Decision(change, diagnostics))
+            walk.add_change(change, diagnostics)
             block = blocks.get(config_address(address))
             # As in core, prevent_destroy does not protect deposed objects.
             if not deposed and block is not None and block.lifecycle_block.prevent_destroy:
@@ -114,7 +110,6 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
 
 
 def _to_removal(item: PriorInstance, action: Action, reason: str, private: bytes = b"") -> Change:
-    """Return the change that deletes an instance, or forgets it."""
     return Change(
         item.address,
         item.type_name,
@@ -130,7 +125,7 @@ def _to_removal(item: PriorInstance, action: Action, reason: str, private: bytes
     )
 
 
-def _reason(walk: Walk, item: PriorInstance) -> str:
+def _removal_reason(walk: Walk, item: PriorInstance) -> str:
     address, deposed = instance_and_key(item.address)
     if deposed:
         return ""
@@ -148,12 +143,12 @@ def _reason(walk: Walk, item: PriorInstance) -> str:
 
 
 def _refuse_taking_along(
-    changes: Iterable[Change], cascade: Cascade, known: Iterable[PriorInstance]
+    changes: Iterable[Change], cascade: Cascade, prior: Iterable[PriorInstance]
 ) -> list[Diagnostic]:
-    """Return an error for each owner whose deletion would take a kept instance along."""
+    """Return an error for each owner whose deletion would delete a kept instance."""
     by_address = {change.address: change for change in changes}
     staying: dict[tuple[str, str], list[str]] = {}
-    for item in known if cascade.going else ():
+    for item in prior if cascade.deleted_by else ():
         owner = cascade.owner_of(item)
         change = by_address.get(item.address)
         leaves = change is not None and (
@@ -175,11 +170,11 @@ def _refuse_taking_along(
 
 
 def _refuse_carried(
-    changes: Sequence[Change], known: Collection[PriorInstance], providers: Providers
+    changes: Sequence[Change], prior: Collection[PriorInstance], providers: Providers
 ) -> list[Diagnostic]:
-    """Refuse at plan time the deletion of an object that others in state continue to carry."""
+    """Refuse to delete an object that others in state continue to carry."""
     by_address = {change.address: change for change in changes}
-    consoles = {item.address: providers.console_holding(item) for item in known}
+    consoles = {item.address: providers.console_holding(item) for item in prior}
     diagnostics = []
     for definition in RESOURCES.values():
         leaving = [
@@ -192,7 +187,7 @@ def _refuse_carried(
         ]
         for blocker, name in blockers_of(definition) if leaving else ():
             staying: dict[tuple[str, str], list[str]] = {}
-            for item in known:
+            for item in prior:
                 if item.type_name == blocker.type_name and item.value is not None:
                     change = by_address.get(item.address)
                     goes = _can_delete(item, providers)
@@ -234,10 +229,9 @@ def _can_delete(item: PriorInstance, providers: Providers) -> bool:
 
 
 def _carried_after(before: str | None, change: Change | None, name: str, can_delete: bool) -> str:
-    """Return the id that an instance in state carries as `name` once the plan is applied."""
+    """Return the id that an instance in state carries as `name` after the apply."""
     if change is not None and change.removes:
-        # If the console cannot delete the instance, it only leaves state and still carries the
-        # object.
+        # An instance that cannot be deleted only leaves state, and still carries the object.
         return "" if change.cascade or can_delete else before or ""
     planned = (change.after or {}).get(name) if change is not None else None
     return planned if isinstance(planned, str) else before or ""
@@ -246,7 +240,7 @@ def _carried_after(before: str | None, change: Change | None, name: str, can_del
 def refuse_too_many_deletions(
     changes: Iterable[Change], providers: Providers
 ) -> Iterator[Diagnostic]:
-    """Yield an error for each provider whose `max_deletions` a plan goes beyond."""
+    """Yield an error for each provider whose `max_deletions` a plan exceeds."""
     going: dict[str, list[str]] = {}
     for change in changes:
         if change.removes and is_counted(RESOURCES[change.type_name], change.before or {}):
@@ -261,11 +255,7 @@ def refuse_too_many_deletions(
 def warn_apparent_moves(
     changes: Iterable[Change], console_of: Callable[[str], str]
 ) -> Iterator[Diagnostic]:
-    """Yield a warning where objects of one name are deleted and created, as if they had moved.
-
-    Args:
-        console_of: Returns the console behind the key of a provider configuration.
-    """
+    """Warn where objects of one name are deleted and created, as if they had moved."""
     leaving: dict[Name, list[Change]] = {}
     coming: dict[Name, list[Change]] = {}
     for change in changes:

@@ -1,4 +1,4 @@
-"""Saved plans: a plan, with the program and the variables that it was made from, as one file.
+"""Saved plans: a plan, with its program and variables, as one file.
 
 A saved plan is applied only if neither its state nor the console has changed since.
 
@@ -26,7 +26,13 @@ from opsconsole import resources
 from opsconsole.definition import DataSourceDefinition, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import UserError
-from opsconsole.language import Program, lasting_values, read_program, resolve_variables, says_twice
+from opsconsole.language import (
+    Program,
+    has_duplicate_keys,
+    lasting_values,
+    read_program,
+    resolve_variables,
+)
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.named_files import check_writable, read_named
 from opsconsole.reconcile.plan import UNKNOWN_KEY, Action, Plan
@@ -50,7 +56,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES: Final = 512 * 2**20
 """The maximum size of a plan, both compressed and decompressed."""
-_MAGIC = b"opsconsole plan 2\n"
+_MAGIC = b"opsconsole plan 3\n"
 _BYTES_KEY = "\0bytes"
 """The member name in a JSON object that stands for bytes."""
 _CREDENTIALS = ("api_key", "session_cookie")
@@ -67,10 +73,10 @@ class SavedPlan:
         plan: The plan, without its diagnostics.
         files: Name to text of the program's files.
         root: The directory that the program's relative paths start at.
-        variables: Values of the variables that are neither ephemeral nor a credential.
-        digest: Digest of the state that the plan was made from.
+        variables: Values of the variables that are neither ephemeral nor a credential, as JSON with
+            all digits.
+        digest: Of the state that the plan was made from.
         state: The state file that the user named, or empty.
-        workspace: Terraform's workspace.
         place: The name of the place of the state.
     """
 
@@ -81,7 +87,7 @@ class SavedPlan:
     files: Mapping[str, str]
     root: str
     stack: str
-    variables: Mapping[str, Any]
+    variables: str
     digest: str
     state: str = ""
     workspace: str = DEFAULT_WORKSPACE
@@ -95,7 +101,7 @@ def check_plan_file(path: Path) -> None:
     """Refuse to write a plan over a file that is not a plan, such as the program.
 
     Raises:
-        UserError: There is such a file, or none can be written there.
+        UserError: The file is not a plan, or cannot be written.
     """
     check_writable(path)
     # An empty file holds nothing that could be lost.
@@ -120,15 +126,14 @@ def write_plan(path: Path, saved: SavedPlan) -> None:
     """Write a plan file, readable by its owner alone.
 
     Raises:
-        UserError: it cannot be written.
+        UserError: It cannot be written.
     """
     text = json.dumps(saved, default=_to_json, separators=(",", ":"))
     packed = zlib.compress(text.encode(), zlib.Z_BEST_SPEED)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _OWNER_ONLY)
         with os.fdopen(descriptor, "wb") as file:
-            # The mode given to `open` is for a new file only. A device such as /dev/stdout keeps
-            # its own.
+            # `open` sets the mode of a new file only. A device keeps its own.
             if stat.S_ISREG(os.fstat(descriptor).st_mode):
                 os.fchmod(descriptor, _OWNER_ONLY)
             file.write(_MAGIC + packed)
@@ -140,7 +145,7 @@ def read_plan(path: Path) -> SavedPlan:
     """Read a plan file.
 
     Raises:
-        UserError: it cannot be read, or is not a plan of this release.
+        UserError: It cannot be read, or is not a plan of this release.
     """
     try:
         data = read_named(path)
@@ -169,7 +174,7 @@ def _saved_plan_type() -> TypeAdapter[SavedPlan]:
 
 
 def _unpack(data: bytes) -> bytes:
-    """Decompress up to `MAX_BYTES`; raise an error for more or for damaged data."""
+    """Decompress up to `MAX_BYTES`; raise ValueError or zlib.error for more, or for damage."""
     packed = zlib.decompressobj()
     # A few bytes may stand for gigabytes.
     text = packed.decompress(data, MAX_BYTES)
@@ -179,11 +184,7 @@ def _unpack(data: bytes) -> bytes:
 
 
 def _check(saved: SavedPlan) -> None:
-    """Refuse a plan with a value of a wrong type.
-
-    Raises:
-        ValueError: A value has a wrong type.
-    """
+    """Raise ValueError if a value has a wrong type."""
     plan = saved.plan
     for read in plan.data:
         _check_shape(read.value, DATA_SOURCES[read.type_name])
@@ -195,6 +196,8 @@ def _check(saved: SavedPlan) -> None:
     for drift in plan.drift:
         _check_shape(drift.before, RESOURCES[drift.type_name])
         _check_shape(drift.after, RESOURCES[drift.type_name])
+    if not isinstance(decode(saved.variables), dict):
+        raise ValueError("the values of the variables are not an object")
     for name in saved.files:
         # `program_of` writes files of these names: none may lead out of its folder.
         if Path(name).name != name or not name.endswith(".tf.json"):
@@ -247,7 +250,7 @@ def save_plan(path: Path, stack: OpenedStack, plan: Plan, state_path: Path | Non
         file.name: _without_credentials(file.read_text("utf-8"))
         for file in sorted(program.root.glob("*.tf.json"))
     }
-    values = _kept_variables(stack.variables, secrets)
+    values = encode(_kept_variables(stack.variables, secrets)).decode()
     saved = SavedPlan(
         plan,
         files,
@@ -292,12 +295,12 @@ def reopen(
             variables that the plan does not hold.
 
     Raises:
-        UserError: A variable in the plan is given again, or a variable outside of the plan is not
-            given.
+        UserError: A variable of the plan is given again, or another variable is missing.
     """
+    held = decode(saved.variables)
     for kind, text in arguments:
         name = text.partition("=")[0].strip()
-        if kind == "var" and name in saved.variables:
+        if kind == "var" and name in held:
             raise UserError(
                 f"--var {name}: the plan holds the value of this variable already.",
                 "The value cannot change when the plan is applied; plan again to change it.",
@@ -305,7 +308,7 @@ def reopen(
     program = program_of(saved)
     with tempfile.TemporaryDirectory(prefix="opsconsole-plan-") as folder:
         values = Path(folder, _VALUES)
-        values.write_text(json.dumps(dict(saved.variables)), "utf-8")
+        values.write_text(saved.variables, "utf-8")
         variables = resolve_variables(
             program,
             directory=Path(saved.root),
@@ -317,10 +320,7 @@ def reopen(
 
 
 def shown_variables(stack: OpenedStack) -> dict[str, Any]:
-    """Return the values of variables that a file may hold, as JSON.
-
-    Ephemeral variables, and variables with a credential of the provider, are left out.
-    """
+    """Return the variables that a file may hold: neither ephemeral nor a credential."""
     return _kept_variables(stack.variables, _secrets(stack))
 
 
@@ -334,7 +334,6 @@ def _secrets(stack: OpenedStack) -> set[str]:
 
 
 def _kept_variables(variables: Mapping[str, Any], secrets: set[str]) -> dict[str, Any]:
-    """Return the values to save, without ephemeral ones and without those with a credential."""
     kept = {}
     for name, plain in lasting_values(variables).items():
         text = json.dumps(plain)
@@ -345,7 +344,7 @@ def _kept_variables(variables: Mapping[str, Any], secrets: set[str]) -> dict[str
 
 
 def _without_credentials(text: str) -> str:
-    """Return a file of a program without literal credentials in its provider blocks."""
+    """Remove literal credentials from the provider blocks of a file's text."""
     document = decode(text)
     removed = False
     for root in _bodies(document):
@@ -358,7 +357,7 @@ def _without_credentials(text: str) -> str:
                             del settings[name]
                             removed = True
     # If an object has a member twice, writing the file again would drop one of the two.
-    return lay_out(encode(document)).decode() if removed and not says_twice(text) else text
+    return lay_out(encode(document)).decode() if removed and not has_duplicate_keys(text) else text
 
 
 def _bodies(value: Any) -> list[dict[str, Any]]:
@@ -367,10 +366,10 @@ def _bodies(value: Any) -> list[dict[str, Any]]:
 
 
 def check_workspace(saved: SavedPlan, workspace: str) -> None:
-    """Refuse a plan that was made in another workspace.
+    """Refuse a plan of another workspace.
 
     Raises:
-        UserError: It was.
+        UserError: The plan was made in another workspace.
     """
     # Two states that do not exist yet differ in nothing else.
     if workspace != saved.workspace:
@@ -382,7 +381,7 @@ def check_workspace(saved: SavedPlan, workspace: str) -> None:
 
 
 def check_state(saved: SavedPlan, session: StateSession) -> None:
-    """Refuse a plan that was made from another state.
+    """Refuse a plan of another state.
 
     Raises:
         UserError: Lineage, serial or content differ, or the place of a state that does not exist
@@ -409,12 +408,9 @@ def check_state(saved: SavedPlan, session: StateSession) -> None:
 
 
 async def compare_with_console(stack: OpenedStack, plan: Plan, on_stop: OnStop) -> list[Diagnostic]:
-    """Read the plan's instances again; return differences from the plan's view.
+    """Read the plan's instances again; return their differences from the plan as diagnostics.
 
-    Values that the console may change on any write are ignored.
-
-    Args:
-        on_stop: Takes what stops the reading.
+    Volatile values are ignored: any write may change them.
 
     Raises:
         Stopped: The run was told to stop.

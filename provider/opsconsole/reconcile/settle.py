@@ -5,9 +5,9 @@ sentinel id. The lifecycle settles both. A create that it cannot settle is in st
 instance, and neither engine creates the object again until a later native run settles it or the
 user states the outcome.
 
-Reads settle the deletes and updates of an interrupted run. Objects that this run deleted leave the
-state before a plan is made, so that the guard does not count them as lost. An update needs only the
-refresh at the beginning of every plan.
+Reads settle deletes and updates. Objects that the interrupted run deleted leave the state before a
+plan is made, so that the guard does not count them as lost. An update needs only the refresh at the
+beginning of every plan.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import ConsoleError, Stopped, UserError
 from opsconsole.lifecycle.answers import PrivateState, new_sentinel
-from opsconsole.lifecycle.interface import Outcome, Seen, UnsettledCreate
+from opsconsole.lifecycle.interface import Outcome, ReadStatus, UnsettledCreate
 from opsconsole.lifecycle.planning import fill_unknown
 from opsconsole.lifecycle.writes import recall_create, unsettled_private
 from opsconsole.reconcile.cascade import Cascade
@@ -55,7 +55,7 @@ async def _settle_intents(state_session: StateSession, providers: Providers) -> 
     unsettled = [
         _from_intent(intent)
         for intent in creates
-        if intent.address not in state_session.state or _stands_aside(state_session, intent)
+        if intent.address not in state_session.state or _has_replaced_object(state_session, intent)
     ]
     for create, outcome in [
         pair async for pair in _ask_console(state_session, providers, unsettled)
@@ -70,8 +70,8 @@ async def _settle_intents(state_session: StateSession, providers: Providers) -> 
 
 async def _settle_state(state_session: StateSession, providers: Providers) -> list[Diagnostic]:
     """Settle the creates that are in state under a sentinel id."""
-    known = read_all(state_session.state).values()
-    creates = [_from_state(item) for item in known if item.unsettled]
+    prior = read_all(state_session.state).values()
+    creates = [_from_state(item) for item in prior if item.unsettled]
     diagnostics: list[Diagnostic] = []
     async for create, outcome in _ask_console(state_session, providers, creates):
         diagnostics += _keep_settled(state_session, create, outcome)
@@ -82,10 +82,9 @@ async def _settle_state(state_session: StateSession, providers: Providers) -> li
 
 @dataclass(frozen=True, slots=True)
 class _Unsettled:
-    """A create to settle, and where it comes from.
+    """A create to settle.
 
     Attributes:
-        create: The create, as its lifecycle can settle it.
         instance: The object to put into state, without its value.
         intent: The open intent; None if the create is in state under a sentinel id.
     """
@@ -96,7 +95,6 @@ class _Unsettled:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The provider as state writes it, and the type."""
         return self.instance.provider, instance_of(self.create.address).type
 
 
@@ -124,9 +122,7 @@ def _provider(intent: Intent) -> str:
 async def _ask_console(
     state_session: StateSession, providers: Providers, creates: Iterable[_Unsettled]
 ) -> AsyncIterator[tuple[_Unsettled, Outcome]]:
-    """Ask the console for the outcomes of creates, all of one provider and type at once.
-
-    If the console cannot be asked, the state stays unchanged.
+    """Settle creates, with one request for each provider and type; yield their outcomes.
 
     Raises:
         UserError: The console cannot be asked about an open intent.
@@ -136,7 +132,7 @@ async def _ask_console(
         groups.setdefault(item.kind, []).append(item)
     for (provider, type_name), group in groups.items():
         lifecycle = providers.of(provider_key_of(provider)).resources[type_name]
-        existing = _existing(state_session, providers, provider, type_name)
+        existing = _list_existing(state_session, providers, provider, type_name)
         try:
             outcomes = await lifecycle.settle_creates([item.create for item in group], existing)
         except Stopped:
@@ -157,7 +153,7 @@ async def _ask_console(
             yield pair
 
 
-def _existing(
+def _list_existing(
     state_session: StateSession, providers: Providers, provider: str, type_name: str
 ) -> list[Values]:
     """Return the objects of a type in state on a provider's console, the provider's own first."""
@@ -173,7 +169,7 @@ def _existing(
     return [item.before for item in existing]
 
 
-def _stands_aside(state_session: StateSession, intent: Intent) -> bool:
+def _has_replaced_object(state_session: StateSession, intent: Intent) -> bool:
     """Return whether state still holds the object that a create was to replace."""
     stored = state_session.state.get(intent.address)
     replaced = intent.details.get("instead_of")
@@ -183,7 +179,7 @@ def _stands_aside(state_session: StateSession, intent: Intent) -> bool:
 def _keep_settled(
     state_session: StateSession, item: _Unsettled, outcome: Outcome
 ) -> list[Diagnostic]:
-    """Put the outcome of a create into state, and report it."""
+    """Put the outcome of a create into state; return diagnostics."""
     create, intent = item.create, item.intent
     address = create.address
     run = "an earlier run" if intent is None else "the run that was interrupted"
@@ -214,7 +210,7 @@ def _keep_settled(
         state = fill_unknown(definition, planned | unknown, {"id": new_sentinel(intent.id)})
         private = unsettled_private(create.dry_run_status, intent.at)
         instance = item.instance._replace(attributes=state, private=private, tainted=True)
-    if intent is not None and _stands_aside(state_session, intent):
+    if intent is not None and _has_replaced_object(state_session, intent):
         # The old object still exists. It is put aside, and a later run deletes it.
         state_session.state.depose(address)
     own, deposed = instance_and_key(address)
@@ -225,18 +221,16 @@ def _keep_settled(
 async def _settle_writes(
     state_session: StateSession, providers: Providers, intents: Sequence[Intent]
 ) -> tuple[list[Diagnostic], list[Intent]]:
-    """Settle deletes and updates; deleted objects leave the state.
+    """Settle deletes and updates; return diagnostics and the settled intents.
 
-    Returns:
-        The diagnostics, and the intents that are settled.
+    Deleted objects leave the state.
 
     Raises:
         Stopped: The run was told to stop.
     """
     instances = read_all(state_session.state)
     identities = {item.address: providers.identity_of(item) for item in instances.values()}
-    # By the object: after a replacement that creates first, the address of the intent holds the new
-    # object.
+    # By the object: after a replacement, the intent's address may hold the new object.
     by_identity = {identity: address for address, identity in identities.items()}
     deletes: dict[str, Intent] = {}
     for intent in intents:
@@ -245,10 +239,10 @@ async def _settle_writes(
         if intent.verb == "delete" and identity in by_identity:
             deletes[by_identity[identity]] = intent
     leaving = [instances[address] for address in deletes]
-    # A deletion that took place has archived what the object owned, too.
-    going = Cascade(leaving, instances.values(), providers.console_holding).going
+    # A deletion that took place has archived the owned objects, too.
+    deleted_by = Cascade(leaving, instances.values(), providers.console_holding).deleted_by
     refreshed = await providers.refresh(
-        [item for item in instances.values() if identities[item.address] in going]
+        [item for item in instances.values() if identities[item.address] in deleted_by]
     )
     providers.check_stopped()
     gone = [address for address, item in refreshed.items() if item.value is None]
@@ -257,7 +251,7 @@ async def _settle_writes(
     unread = {
         address: read.why_unchecked
         for address, item in refreshed.items()
-        if address in deletes and (read := item.read) and read.seen is Seen.UNCHECKED
+        if address in deletes and (read := item.read) and read.status is ReadStatus.UNCHECKED
     }
     # The intents for unread objects stay in the list, for a later run.
     open_ids = {deletes[address].id for address in unread}
@@ -314,5 +308,5 @@ async def settle_all(stack: OpenedStack, on_stop: OnStop) -> list[Diagnostic]:
     async with stack.providers() as providers:
         on_stop(providers.stop)
         diagnostics = await settle_unknown(stack.state_session, providers)
-    known = read_all(stack.state).values()
-    return [*diagnostics, *(warn_unsettled(item.address) for item in known if item.unsettled)]
+    prior = read_all(stack.state).values()
+    return [*diagnostics, *(warn_unsettled(item.address) for item in prior if item.unsettled)]

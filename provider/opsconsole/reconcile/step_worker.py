@@ -1,4 +1,4 @@
-"""Carries out one step or several of a kind, and keeps the outcomes in state and journal."""
+"""Carries out steps, and keeps the outcomes in state and journal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from opsconsole.state import (
     paths_to_state,
 )
 from opsconsole.v1.operations import documented_for
-from opsconsole.values import Values, holds_unknown, same, unknown_names
+from opsconsole.values import Values, holds_unknown, is_same, unknown_names
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _READ_BACK_AT_ONCE = 64
@@ -48,13 +48,7 @@ OnEnd = Callable[[Step, Outcome], None]
 
 
 class StepWorker:
-    """Carries out the steps of one apply, and knows the present values of instances.
-
-    Attributes:
-        state_session: The session on the state that follows each step.
-        evaluator: Evaluates the program with the values known by now.
-        providers: The providers of the run.
-    """
+    """Carries out the steps of one apply, and holds the present values of instances."""
 
     def __init__(self, stack: OpenedStack, plan: Plan) -> None:
         self.state_session = stack.state_session
@@ -84,7 +78,7 @@ class StepWorker:
 
     @cached_property
     def _keys(self) -> PresentKeys:
-        """The keys of the instances that the plan leaves, where it leaves some alone."""
+        """The keys of the instances that exist after the apply, if the plan covers only some."""
         state = self.state_session.state
         current = (item for item in state.addresses() if item.mode == "managed" and item in state)
         alone = [item for item in current if str(item) not in self._stays]
@@ -111,7 +105,7 @@ class StepWorker:
         return None if value is not None and is_sentinel(value.get("id")) else value
 
     def config_of(self, step: Step) -> Values:
-        """Return the declaration of a step's instance, evaluated with the values known by now.
+        """Return a step's declaration, evaluated with the values known by now.
 
         Raises:
             UserError: It cannot be evaluated.
@@ -134,13 +128,13 @@ class StepWorker:
         return self.providers.of(change.provider).resources[change.type_name]
 
     def creates_together(self, step: Step) -> int:
-        """Return how many creations of this kind the console takes in one request."""
+        """Return how many creations of this kind fit into one request."""
         if step.kind is not StepKind.CREATE:
             return 1
         return self._lifecycle_of(step.change).creates_together
 
     def carry_out_without_request(self, step: Step) -> Outcome | None:
-        """Take a step that needs no request to the console; return None if it needs one.
+        """Do a step that needs no request; return None if it needs one.
 
         The outcome is durable after the next `flush` of the session.
         """
@@ -155,13 +149,13 @@ class StepWorker:
         return outcome
 
     async def carry_out(self, steps: Sequence[Step], ended: OnEnd) -> None:
-        """Take steps of one type, provider and kind; several only if they go together.
+        """Do steps of one type, provider and kind; several only as creations in one request.
 
-        The outcome of a step is durable before the next request in its place. Values that are added
-        by reading back may become durable later (`_keep_outcomes`).
+        Outcomes are durable before the next request in their place. Only values that reading back
+        adds may become durable later (`_keep_outcomes`).
 
         Raises:
-            UserError: it cannot be made durable.
+            UserError: An outcome cannot be made durable.
         """
         self._sending.update((step.change.address, step) for step in steps)
         creations: list[CreateRequest] = []
@@ -192,14 +186,14 @@ class StepWorker:
     async def _keep_outcomes(
         self, outcomes: Sequence[tuple[Step, Outcome]], ended: OnEnd | None
     ) -> None:
-        """Keep outcomes, and make them durable; without `ended`, each is followed by a later one.
+        """Keep outcomes, and make them durable; without `ended`, a later outcome follows each.
 
         A created object is durable with its id before it is read back.
         """
         settles = []
         only_adds = True
         for step, outcome in outcomes:
-            only_adds = only_adds and self._only_adds(step, outcome)
+            only_adds = only_adds and self._has_only_additions(step, outcome)
             if ended is not None and (late := self._late_diagnostics.pop(step.change.address, ())):
                 outcome = outcome.with_diagnostics(*late)
             self._keep_outcome(step, outcome)
@@ -218,8 +212,8 @@ class StepWorker:
             self.state_session.record(settles)
             await self.state_session.flush()
 
-    def _only_adds(self, step: Step, outcome: Outcome) -> bool:
-        """Return whether an outcome only adds values to a created object in state, by its id."""
+    def _has_only_additions(self, step: Step, outcome: Outcome) -> bool:
+        """Return whether an outcome only adds values to a created object in state."""
         address = step.change.address
         if address not in self._reported or outcome.diagnostics:
             return False
@@ -235,11 +229,10 @@ class StepWorker:
         """Make the intent of a write durable, before it is sent.
 
         Raises:
-            UserError: it cannot be made durable, so nothing may be sent.
+            UserError: It cannot be made durable, so nothing may be sent.
         """
         for request in requests:
-            # A refused import is sent again in halves. The one intent of each row stands for both
-            # requests.
+            # A refused import is sent again in halves, under the first intent of each row.
             if request.address in self._intents:
                 continue
             step = self._sending[request.address]
@@ -256,7 +249,7 @@ class StepWorker:
         await self.state_session.flush()
 
     async def _make_request(self, step: Step) -> WriteRequest | Outcome:
-        """Return the request of a step, or its outcome if nothing is to be written for it."""
+        """Return the request of a step, or its outcome if nothing is to be written."""
         change = step.change
         if step.kind is StepKind.DELETE:
             return DeleteRequest(change.before or {}, change.private, change.address)
@@ -280,7 +273,7 @@ class StepWorker:
     ) -> WriteRequest | Outcome:
         """Return the request of a step whose plan held unknown values, or why there is none.
 
-        The values may be wrong, or ask for a replacement that the plan did not show.
+        The values may be wrong, or need a replacement that the plan did not show.
         """
         change = step.change
         request: PlanRequest = (
@@ -314,7 +307,6 @@ class StepWorker:
         return _to_request(step, config, plan.planned, plan.private)
 
     def _keep_outcome(self, step: Step, outcome: Outcome) -> None:
-        """Put the outcome of a step into state."""
         change, state = step.change, self.state_session.state
         address, deposed = instance_and_key(change.address)
         if step.kind is StepKind.DELETE:
@@ -324,8 +316,7 @@ class StepWorker:
                 state.remove(address, deposed)
             return
         if outcome.state is None:
-            # An object that was reported as created is in state by now, and reading it back found
-            # none.
+            # A created object is in state by now, and reading it back found none.
             if step.kind is StepKind.KEEP or change.address in self._reported:
                 state.remove(address, deposed)
                 self._values.pop(change.address, None)
@@ -355,7 +346,7 @@ class StepWorker:
 
 
 def _describe_create(request: CreateRequest, change: Change, dry_run_status: str) -> dict[str, Any]:
-    """Return the facts by which a later run settles a create, if a crash leaves its intent open."""
+    """Return the facts by which a later run settles a create after a crash."""
     unknown = set(unknown_names(request.planned))
     return {
         "planned": {name: item for name, item in request.planned.items() if name not in unknown},
@@ -368,18 +359,16 @@ def _describe_create(request: CreateRequest, change: Change, dry_run_status: str
 def _to_request(
     step: Step, config: Values | None, planned: Values | None, private: bytes
 ) -> WriteRequest | Outcome:
-    """Return the request of a step that creates or updates, from its declaration and its plan."""
     change, config, planned = step.change, config or {}, planned or {}
     if step.kind is StepKind.CREATE:
         return CreateRequest(config, planned, private, change.address)
-    if same(change.before, planned):
+    if is_same(change.before, planned):
         # No value changes; only the sensitive paths do.
         return Outcome(planned, private)
     return UpdateRequest(change.before or {}, config, planned, private, change.address)
 
 
 def _fail(step: Step, *diagnostics: Diagnostic) -> Outcome:
-    """Return the outcome of a step for which nothing is sent."""
     prior = step.change.before if step.kind is StepKind.UPDATE else None
     return Outcome(prior, step.change.private if prior else b"", diagnostics)
 

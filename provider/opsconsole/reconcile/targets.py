@@ -9,7 +9,7 @@ from opsconsole.errors import UserError
 from opsconsole.language import Graph
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.state import Address, config_address, instance_and_key
-from opsconsole.text import first_lines, near_address
+from opsconsole.text import first_lines, suggest_address
 
 
 class Targets:
@@ -19,35 +19,35 @@ class Targets:
         self,
         wanted: Iterable[str],
         graph: Graph,
-        known: Mapping[str, PriorInstance],
+        prior: Mapping[str, PriorInstance],
         *,
         destroy: bool,
     ) -> None:
-        """Take the targets and what each brings along.
+        """Collect the targets, with their dependencies or dependants.
 
         Args:
             wanted: Addresses of resources or instances.
-            known: All instances in state, by address.
-            destroy: Whether dependants come along instead of dependencies.
+            prior: All instances in state, by address.
+            destroy: Whether dependants are covered instead of dependencies.
 
         Raises:
-            UserError: a target is not an address, or names nothing.
+            UserError: A target is not an address, or names nothing.
         """
         self._exact: set[str] = set()
         self._of_exact: set[str] = set()
         self._resources: set[str] = set()
         # A target may name the former address of a move: `refuse_split_moves` asks for both.
-        former = {item.previous_address for item in known.values()} - {""}
-        addresses = {*graph.direct, *known, *former}
+        former = {item.previous_address for item in prior.values()} - {""}
+        addresses = {*graph.direct, *prior, *former}
         configured = set(map(config_address, addresses))
-        dependents = _dependents(known) if destroy else {}
+        dependents = _dependents(prior) if destroy else {}
         for text in wanted:
             address = str(Address.parse(text))
             config = config_address(address)
             if config not in configured:
                 raise UserError(
                     f"--target names {text}, which is neither in the program nor in state.",
-                    near_address(text, sorted(addresses))
+                    suggest_address(text, sorted(addresses))
                     or "Check the address: `opsconsole state list` shows those in state.",
                 )
             if config == address:
@@ -81,10 +81,10 @@ class Targets:
         )
 
 
-def _dependents(known: Mapping[str, PriorInstance]) -> dict[str, set[str]]:
-    """Return, by configuration address, the resources that depend on it in state."""
+def _dependents(prior: Mapping[str, PriorInstance]) -> dict[str, set[str]]:
+    """Return, by configuration address, the resources in state that depend on it."""
     dependents: dict[str, set[str]] = {}
-    for address, item in known.items():
+    for address, item in prior.items():
         for dependency in item.stored.dependencies:
             dependents.setdefault(dependency, set()).add(config_address(address))
     return dependents
@@ -101,13 +101,13 @@ def _reachable(start: str, edges: Mapping[str, set[str]]) -> set[str]:
 
 
 def refuse_split_moves(
-    known: Iterable[PriorInstance], targets: Sequence[str]
+    prior: Iterable[PriorInstance], targets: Sequence[str]
 ) -> Iterator[Diagnostic]:
-    """Yield an error where `--target` names one end of a move and not the other."""
+    """Refuse a `--target` that names one end of a move and not the other."""
     wanted = {str(Address.parse(text)) for text in targets}
     missing = sorted(
         address
-        for item in known
+        for item in prior
         if item.previous_address
         for address in (item.previous_address, item.address)
         if wanted.isdisjoint((address, config_address(address)))
@@ -124,7 +124,6 @@ def refuse_split_moves(
 def warn_undeclared_replacements(
     requested: Iterable[str], declared: Collection[str]
 ) -> Iterator[Diagnostic]:
-    """Warn of each `--replace` that names no declared instance."""
     for address in requested:
         if address in declared:
             continue

@@ -1,4 +1,4 @@
-"""Walks a program in the order of dependencies, and plans each instance.
+"""Plans the instances of a program in the order of their dependencies.
 
 Each level is evaluated with the decisions of the level before. All instances of one level, type and
 provider are planned by one request to the lifecycle.
@@ -6,15 +6,15 @@ provider are planned by one request to the lifecycle.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
-from opsconsole.diagnostics import Diagnostic, has_error
-from opsconsole.language import Block, Evaluator, Graph, Instance, named_resources
-from opsconsole.reconcile.decisions import Decision, PlanInput, decide_changes, is_triggered
+from opsconsole.diagnostics import Diagnostic, has_error, leading_names
+from opsconsole.language import Block, Evaluated, Evaluator, Graph, Instance, named_resources
+from opsconsole.reconcile.decisions import PlanInput, decide_changes, is_triggered
 from opsconsole.reconcile.plan import Action, Change, DataRead
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.providers import Providers
@@ -51,16 +51,12 @@ class Walk:
     """One walk through a program.
 
     Attributes:
-        evaluator, graph, providers: The program at hand.
         targets: The addresses that the plan covers; None: all.
-        known: The instances in state, by address.
         values: Present or planned values of instances, by address. The walk adds to them.
         data_for_imports: Values of the data sources that `import` blocks needed, by address; None
             for a failed read.
         requested: Addresses of `--replace`.
-        changes: The changes decided, by address.
         declared: Addresses that the program declares.
-        diagnostics: Errors and warnings for the user.
     """
 
     evaluator: Evaluator
@@ -68,7 +64,7 @@ class Walk:
     providers: Providers
     _: KW_ONLY
     targets: Targets | None
-    known: Mapping[str, PriorInstance]
+    prior: Mapping[str, PriorInstance]
     values: dict[str, Values]
     data_for_imports: Mapping[str, Values | None]
     requested: Collection[str] = ()
@@ -82,10 +78,10 @@ class Walk:
     """Configuration addresses of the blocks that could not be planned or read."""
 
     async def run(self) -> None:
-        """Walk the whole program.
+        """Plan the whole program.
 
         Raises:
-            UserError: something in it cannot be evaluated.
+            UserError: It cannot be evaluated.
         """
         blocks = self.evaluator.program.blocks
         # As in core, the dependencies of such a block are created first, too. Otherwise the two
@@ -98,8 +94,8 @@ class Walk:
                 block = blocks[address]
                 if self.targets is not None and not self.targets.reaches(address):
                     # The number of its instances may not be known yet.
-                    known = self._known_of_block.get(address, ())
-                    self.declared.update(item.address for item in known)
+                    prior = self._prior_of_block.get(address, ())
+                    self.declared.update(item.address for item in prior)
                     continue
                 if not self._failed.isdisjoint(self.graph.direct[address]):
                     self._skip(address)
@@ -119,7 +115,6 @@ class Walk:
                 await self._decide_group(provider, type_name, inputs)
 
     def covers(self, address: str) -> bool:
-        """Return whether the plan covers an instance or a deposed object."""
         return self.targets is None or address in self.targets
 
     def is_skipped(self, address: str) -> bool:
@@ -127,24 +122,25 @@ class Walk:
         return config_address(address) in self._failed and address not in self.changes
 
     def _skip(self, address: str) -> None:
-        """Plan nothing for a block that depends on one without a plan, as core does."""
+        """Plan nothing for a block that depends on one without a plan, as in core."""
         self._failed.add(address)
-        for item in self._known_of_block.get(address, ()):
+        for item in self._prior_of_block.get(address, ()):
             self.declared.add(item.address)
             self._keep_value_in_state(item.address)
 
     def _keep_value_in_state(self, address: str) -> None:
-        item = self.known.get(address)
+        item = self.prior.get(address)
         if item is not None and item.value is not None:
             self.values[address] = item.value
 
     def _plan_input(self, instance: Instance) -> PlanInput | None:
         address = instance.address
-        item = self.known.get(address)
+        item = self.prior.get(address)
         # A plan for it might create the object a second time.
         if item is not None and item.unsettled:
             return None
-        block, reason = instance.block, ""
+        block = instance.block
+        reason = "replace_by_request" if address in self.requested else ""
         evaluated = self.evaluator.config(instance)
         if block.lifecycle_block.replace_triggered_by and is_triggered(
             instance, self.evaluator, self._of_block
@@ -158,7 +154,7 @@ class Walk:
             prior=item if item is not None and item.value is not None else None,
             dependencies=self.graph.ancestors(block.address),
             create_first=block.address in self._create_first,
-            reason="replace_by_request" if address in self.requested else reason,
+            reason=reason,
         )
 
     async def _decide_group(self, provider: str, type_name: str, inputs: list[PlanInput]) -> None:
@@ -166,26 +162,25 @@ class Walk:
         if any(item.prior is not None for item in inputs):
             cascade = self.cascade()
             inputs = [self._with_removal(item, cascade) for item in inputs]
-        for decision in await decide_changes(lifecycle, inputs):
-            self.add_decision(decision)
+        for change, diagnostics in await decide_changes(lifecycle, inputs):
+            self.add_change(change, diagnostics)
 
     def _with_removal(self, item: PlanInput, cascade: Cascade) -> PlanInput:
         """Return an instance to plan with the effects of a cascade on its object."""
         if item.prior is None:
             return item
         removal = cascade.removal_of(item.prior)
-        goes_first = self._goes_first(item, cascade.owner_of(item.prior))
+        goes_first = self._may_lose_owner_first(item, cascade.owner_of(item.prior))
         if removal is item.removal and not goes_first:
             return item
         return replace(item, removal=removal, owner_first=goes_first)
 
-    def _goes_first(self, item: PlanInput, owner: str) -> bool:
+    def _may_lose_owner_first(self, item: PlanInput, owner: str) -> bool:
         """Return whether the owner of an instance may be deleted before its update can begin."""
         change = self.changes.get(owner)
         if not owner or (change is not None and change.create_first):
             return False
-        # The update waits for such a replacement, whose deletion may wait for the deletion of the
-        # owner.
+        # The update waits for such a replacement, which may wait for the owner's deletion.
         return any(
             other.action is Action.REPLACE and not other.create_first
             for needed in item.dependencies
@@ -193,10 +188,10 @@ class Walk:
         )
 
     def cascade(self, also: Iterable[PriorInstance] = ()) -> Cascade:
-        """Return the cascade of the owners planned for deletion so far, and of those in `also`."""
+        """Return the cascade of the owners planned for deletion so far, and of `also`."""
         from opsconsole.reconcile.cascade import Cascade
 
-        going = [self.known[c.address] for c in self.changes.values() if c.deletes_owner]
+        going = [self.prior[c.address] for c in self.changes.values() if c.deletes_owner]
         owners = (item for item in also if item.type_name in owning_types())
         moving = {change.address for change in self.changes.values() if change.moves_to_other_owner}
         # Owners that are no longer declared are removed after the walk. The objects that they own
@@ -204,7 +199,7 @@ class Walk:
         blocks = self.evaluator.program.blocks
         orphaned = [
             item
-            for item in self.known.values()
+            for item in self.prior.values()
             if item.type_name in owning_types()
             and self.covers(item.address)
             and (instance_and_key(item.address)[1] or config_address(item.address) not in blocks)
@@ -212,13 +207,13 @@ class Walk:
         ]
         console_holding = self.providers.console_holding
         leaving = [*going, *orphaned, *owners]
-        return Cascade(leaving, self.known.values(), console_holding, moving)
+        return Cascade(leaving, self.prior.values(), console_holding, moving)
 
     def is_forgotten(self, item: PriorInstance) -> bool:
         """Return whether an instance that leaves the program stays on the console.
 
-        A `removed` block decides. Without one, `lifecycle { destroy = false }` decides, as OpenTofu
-        noted it in state.
+        A `removed` block decides, else `lifecycle { destroy = false }` as OpenTofu noted it in
+        state.
         """
         # This runs for every owner in state, and most programs need no address parsed.
         if not self._destroys and not item.stored.skip_destroy:
@@ -232,27 +227,26 @@ class Walk:
         """The address in each `removed` block, and whether its objects are destroyed."""
         return {block.source: block.destroy for block in self.evaluator.program.removed}
 
-    def add_decision(self, decision: Decision) -> None:
-        """Add a decision to the walk, for the evaluation of later blocks."""
-        change = decision.change
+    def add_change(self, change: Change, diagnostics: Sequence[Diagnostic]) -> None:
         self.changes[change.address] = change
         self._of_block.setdefault(change.address.partition("[")[0], []).append(change)
         if change.after is not None:
             self.values[change.address] = change.after
-        if has_error(decision.diagnostics):
+        if has_error(diagnostics):
             self._failed.add(config_address(change.address))
-        self.diagnostics += (item.about(change.address) for item in decision.diagnostics)
+        self.diagnostics += (item.about(change.address) for item in diagnostics)
 
     async def _read(self, instance: Instance) -> None:
         """Read a data source, or defer the read until its inputs are known."""
         block, address = instance.block, instance.address
-        values = self.evaluator.config(instance).values
+        evaluated = self.evaluator.config(instance)
+        values = evaluated.values
         if unknown_names(values):
-            self._defer_read(block, address, values, "read_because_config_unknown")
+            self._defer_read(block, address, evaluated, "read_because_config_unknown")
             return
-        # As in core: a change in this plan may change what the data source shows.
+        # As in core: a change in this plan may change the answer of the data source.
         if any(map(self._is_pending, named_resources(block))):
-            self._defer_read(block, address, values, "read_because_dependency_pending")
+            self._defer_read(block, address, evaluated, "read_because_dependency_pending")
             return
         if address in self.data_for_imports:
             value = self.data_for_imports[address]
@@ -264,7 +258,11 @@ class Walk:
             self._failed.add(block.address)
         else:
             self.values[address] = value
-            self.data.append(DataRead(address, block.type_name, block.provider, value))
+            self.data.append(
+                DataRead(
+                    address, block.type_name, block.provider, value, frozenset(evaluated.sensitive)
+                )
+            )
 
     def _is_pending(self, resource: str) -> bool:
         if any(change.action is not Action.NO_OP for change in self._of_block.get(resource, ())):
@@ -274,17 +272,18 @@ class Walk:
             item.value is not None
             and self.covers(item.address)
             and item.address not in self.declared
-            for item in self._known_of_block.get(resource, ())
+            for item in self._prior_of_block.get(resource, ())
         )
 
     @cached_property
-    def _known_of_block(self) -> dict[str, list[PriorInstance]]:
-        known: dict[str, list[PriorInstance]] = {}
-        for item in self.known.values():
-            known.setdefault(config_address(item.address), []).append(item)
-        return known
+    def _prior_of_block(self) -> dict[str, list[PriorInstance]]:
+        prior: dict[str, list[PriorInstance]] = {}
+        for item in self.prior.values():
+            prior.setdefault(config_address(item.address), []).append(item)
+        return prior
 
-    def _defer_read(self, block: Block, address: str, values: Values, reason: str) -> None:
+    def _defer_read(self, block: Block, address: str, evaluated: Evaluated, reason: str) -> None:
+        values = evaluated.values
         after = {
             attribute.name: UNKNOWN
             if attribute.computed and values[attribute.name] is None
@@ -300,6 +299,8 @@ class Walk:
             after,
             config=values,
             reason=reason,
+            sensitive=leading_names(evaluated.sensitive),
+            sensitive_paths=frozenset(evaluated.sensitive),
             construct_path=block.origin.path,
             provider=block.provider,
             depends_on=self.graph.ancestors(block.address),

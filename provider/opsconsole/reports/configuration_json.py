@@ -1,7 +1,6 @@
 """A program in Terraform's JSON plan format: its configuration, relevant attributes and checks.
 
-For a program in JSON syntax, Terraform prints each value as written, and the references in its
-templates.
+Terraform prints each value of a program in JSON syntax as written, with its references.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from opsconsole.language import (
     example_values,
     lasting_values,
     readable_references,
+    to_wire,
 )
 from opsconsole.reconcile.providers import full_source
 from opsconsole.reports.json_values import without_empty
@@ -31,23 +31,24 @@ SCHEMA_VERSION: Final = 0
 
 
 def configuration(program: Program) -> dict[str, Any]:
-    """Return the configuration of a program: its declarations and their references."""
     blocks = sorted(program.blocks.values(), key=lambda item: (item.mode == "data", item.address))
     variables = program.variables
     defaults = lasting_values(example_values(program)) if variables else {}
     root = {
-        "outputs": {name: _output(program.outputs[name]) for name in sorted(program.outputs)},
-        "resources": [_resource(block) for block in blocks],
-        "variables": {name: _variable(variables[name], defaults) for name in sorted(variables)},
+        "outputs": {name: _output_json(program.outputs[name]) for name in sorted(program.outputs)},
+        "resources": [_resource_json(block) for block in blocks],
+        "variables": {
+            name: _variable_json(variables[name], defaults) for name in sorted(variables)
+        },
     }
     providers = {
-        key: _provider(key, program)
+        key: _provider_json(key, program)
         for key in sorted({*program.providers, *(block.provider for block in blocks)})
     }
     return without_empty({"provider_config": providers}) | {"root_module": without_empty(root)}
 
 
-def _provider(key: str, program: Program) -> dict[str, Any]:
+def _provider_json(key: str, program: Program) -> dict[str, Any]:
     name, _, alias = key.partition(".")
     block = program.providers.get(key)
     arguments = block.arguments if block is not None else {}
@@ -65,7 +66,7 @@ def _provider(key: str, program: Program) -> dict[str, Any]:
     )
 
 
-def _resource(block: Block) -> dict[str, Any]:
+def _resource_json(block: Block) -> dict[str, Any]:
     return without_empty(
         {
             "address": block.address,
@@ -82,7 +83,7 @@ def _resource(block: Block) -> dict[str, Any]:
     )
 
 
-def _output(output: Output) -> dict[str, Any]:
+def _output_json(output: Output) -> dict[str, Any]:
     return without_empty(
         {
             "sensitive": output.sensitive or None,
@@ -93,11 +94,11 @@ def _output(output: Output) -> dict[str, Any]:
     )
 
 
-def _variable(variable: Variable, defaults: Mapping[str, Any]) -> dict[str, Any]:
+def _variable_json(variable: Variable, defaults: Mapping[str, Any]) -> dict[str, Any]:
     name = variable.name
-    found: dict[str, Any] = {"default": defaults[name]} if name in defaults else {}
+    default: dict[str, Any] = {"default": defaults[name]} if name in defaults else {}
     facts = {"description": variable.description, "sensitive": variable.sensitive or None}
-    return found | without_empty(facts)
+    return default | without_empty(facts)
 
 
 def _expressions(arguments: Mapping[str, Json]) -> dict[str, Any]:
@@ -105,11 +106,11 @@ def _expressions(arguments: Mapping[str, Json]) -> dict[str, Any]:
 
 
 def _expression(value: Json) -> dict[str, Any]:
-    references = [part for item in readable_references(value) for part in _parts(item)]
-    return {"constant_value": value} | without_empty({"references": references})
+    references = [part for item in readable_references(value) for part in _prefixes(item)]
+    return {"constant_value": to_wire(value)} | without_empty({"references": references})
 
 
-def _parts(reference: Reference) -> Iterator[str]:
+def _prefixes(reference: Reference) -> Iterator[str]:
     """Yield a reference and its prefixes, down to the resource or the variable."""
     steps = reference.steps
     for count in range(len(steps), min(_count_named_steps(steps), len(steps)) - 1, -1):
@@ -126,9 +127,9 @@ def relevant_attributes(
 ) -> list[dict[str, Any]]:
     """Return the attributes that contributed to changes, in Terraform's form, ordered by address.
 
-    These are the attributes to which the declaration of a changing resource or output refers,
-    directly or through other declarations. Conditions, `depends_on` and `replace_triggered_by` do
-    not count, nor does `count` or `for_each` where nothing refers to its index or key.
+    The declaration of a changing resource or output refers to them, directly or through other
+    declarations. Conditions, `depends_on` and `replace_triggered_by` do not count, nor does `count`
+    or `for_each` unless something refers to its index or key.
 
     Args:
         blocks: Addresses, keys left out, of the resources that change.
@@ -142,7 +143,7 @@ def relevant_attributes(
             if block is not None
         ),
     ]
-    found: dict[str, dict[str, Any]] = {}
+    attributes: dict[str, dict[str, Any]] = {}
     visited: set[tuple[str, tuple[Step, ...]]] = set()
     while waiting:
         owner, value = waiting.pop()
@@ -155,8 +156,8 @@ def relevant_attributes(
             leads_to, item = _follow_reference(program, owner, reference.steps)
             waiting.extend(leads_to)
             if item is not None:
-                found[json.dumps(item)] = item
-    return [found[key] for key in sorted(found)]
+                attributes[json.dumps(item)] = item
+    return [attributes[key] for key in sorted(attributes)]
 
 
 def _follow_reference(
@@ -184,17 +185,17 @@ def _follow_reference(
 
 def checks(program: Program) -> list[dict[str, Any]]:
     """Return the results of conditions; only variables have conditions, others are refused."""
-    found = []
+    results = []
     for name in sorted(program.variables):
         if program.variables[name].validations:
             address = f"var.{name}"
             # A variable that breaks a rule is an error before there is a plan. So all rules have
             # passed.
-            found.append(
+            results.append(
                 {
                     "address": {"kind": "var", "name": name, "to_display": address},
                     "status": "pass",
                     "instances": [{"address": {"to_display": address}, "status": "pass"}],
                 }
             )
-    return found
+    return results

@@ -1,7 +1,4 @@
-"""A drift report from and to its JSON (`drift_document`), as `drift merge` and `--since` read it.
-
-Sensitive values are left out, on both sides.
-"""
+"""Writes a drift report as JSON (`drift_document`), and reads it, without sensitive values."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from opsconsole import __version__
 from opsconsole.diagnostics import Diagnostic
-from opsconsole.document_models import what_is_wrong
+from opsconsole.document_models import describe_errors
 from opsconsole.drift.model import (
     BaselineProblem,
     Bucket,
@@ -45,7 +42,6 @@ _MAX_BYTES: Final = 1 << 30
 
 
 def render(report: DriftReport) -> str:
-    """Return the report as the indented JSON of a `DriftDocument`."""
     document = _dump(
         DriftDocument,
         {
@@ -95,35 +91,27 @@ def _summary(report: DriftReport) -> dict[str, Any]:
 
 
 def read_report(path: Path) -> DriftReport:
-    """Read one report.
-
-    Raises:
-        UserError: It cannot be read, or is not a drift report of version 1.
-    """
+    """Read one report; raise UserError if it is unreadable, or not a drift report of version 1."""
     try:
         if path.stat().st_size > _MAX_BYTES:
-            raise _wrong(path, f"it has more than {_MAX_BYTES:,} bytes")
+            raise _refuse(path, f"it has more than {_MAX_BYTES:,} bytes")
         content = json.loads(path.read_bytes())
     except OSError as problem:
         raise UserError(
             f"The report {path} cannot be read: {problem.strerror or problem}.", "Check the path."
         ) from problem
     except (ValueError, RecursionError) as problem:
-        raise _wrong(path, "it is not JSON") from problem
+        raise _refuse(path, "it is not JSON") from problem
     try:
         return report_of(DriftDocument.model_validate(content))
     except ValidationError as problem:
-        raise _wrong(path, what_is_wrong(problem)) from None
+        raise _refuse(path, describe_errors(problem)) from None
     except UserError as problem:
-        raise _wrong(path, problem.message.removesuffix(".")) from problem
+        raise _refuse(path, problem.message.removesuffix(".")) from problem
 
 
 def read_earlier_report(path: Path) -> DriftReport | None:
-    """Read the report that a check is compared with, or return None if there is no file yet.
-
-    Raises:
-        UserError: It cannot be read, is not a drift report, or is the report of one shard.
-    """
+    """Read the earlier report of a comparison, or return None if there is no file yet."""
     try:
         report = read_report(path)
     except UserError as problem:
@@ -139,7 +127,7 @@ def read_earlier_report(path: Path) -> DriftReport | None:
     return report
 
 
-def _wrong(path: Path, why: str) -> UserError:
+def _refuse(path: Path, why: str) -> UserError:
     return UserError(
         f"{path} is not a drift report: {why}.",
         "Write it with `opsconsole drift --format json=FILE`.",
@@ -147,11 +135,7 @@ def _wrong(path: Path, why: str) -> UserError:
 
 
 def report_of(document: DriftDocument) -> DriftReport:
-    """Return the report in a document, with only the values that the document has.
-
-    Raises:
-        UserError: Its shard is not valid.
-    """
+    """Return the report in a document, with only the values that the document has."""
     coverage, since = document.summary.coverage, document.since
     return DriftReport(
         findings=tuple(map(_finding_of, document.findings)),
@@ -159,22 +143,23 @@ def report_of(document: DriftDocument) -> DriftReport:
         read_only=document.read_only,
         method=document.method,
         diagnostics=tuple(
-            _value(Diagnostic, item, cause=_cause_of(item.cause)) for item in document.diagnostics
+            _make_value(Diagnostic, item, cause=_cause_of(item.cause))
+            for item in document.diagnostics
         ),
-        baseline=tuple(_value(BaselineProblem, item) for item in document.baseline),
+        baseline=tuple(_make_value(BaselineProblem, item) for item in document.baseline),
         calls=document.calls,
         seconds=document.seconds,
         required=tuple(coverage.required_types),
         min_coverage=coverage.minimum_percent,
         shard=_shard_of(document.shard) if document.shard else None,
-        scope=_value(CheckScope, document.scope) if document.scope else CheckScope(),
+        scope=_make_value(CheckScope, document.scope) if document.scope else CheckScope(),
         comparison=_comparison_of(since) if since else None,
     )
 
 
-def _value(kind: Callable[..., Value], part: BaseModel, **members: object) -> Value:
+def _make_value(kind: Callable[..., Value], part: BaseModel, **members: object) -> Value:
     """Return the value of a report from a part of a document, and from `members`."""
-    values = {name: tuple(item) if isinstance(item, list) else item for name, item in part}
+    values = {name: tuple(member) if isinstance(member, list) else member for name, member in part}
     if "type" in values:
         values["type_name"] = values.pop("type")
     return kind(**values | members)
@@ -182,22 +167,22 @@ def _value(kind: Callable[..., Value], part: BaseModel, **members: object) -> Va
 
 def _comparison_of(since: ComparisonDocument) -> Comparison:
     parts = (since.new, since.resolved, since.open)
-    entries = (tuple(_value(DriftEntry, item) for item in listed) for listed in parts)
+    entries = (tuple(_make_value(DriftEntry, item) for item in listed) for listed in parts)
     return Comparison(since.checked_at, *entries)
 
 
 def _shard_of(shard: ShardDocument) -> ShardResult:
     read_shard(f"{shard.number}/{shard.count}")
-    return _value(ShardResult, shard, managed=tuple(Managed(*item) for item in shard.managed))
+    return _make_value(ShardResult, shard, managed=tuple(Managed(*item) for item in shard.managed))
 
 
 def _finding_of(item: FindingDocument) -> Finding:
-    return _value(
+    return _make_value(
         Finding,
         item,
         # A list is a value here, not a sequence of the report.
         differences=tuple(
-            _value(Difference, part, state=part.state, console=part.console)
+            _make_value(Difference, part, state=part.state, console=part.console)
             for part in item.differences
         ),
         values={"id": item.id} if item.id else {},
@@ -206,7 +191,7 @@ def _finding_of(item: FindingDocument) -> Finding:
 
 
 def _cause_of(item: CauseDocument | None) -> Cause | None:
-    """Return an error without its text, which the detail or the reason beside it contains."""
+    """Return an error without its text, which the detail or the reason beside it has."""
     if item is None:
         return None
     kinds = {kind.value: kind for kind in ProblemKind}

@@ -1,4 +1,4 @@
-"""A drift report as readers see it, and the texts that all of its formats share."""
+"""The content of a drift report for readers, and the texts that all of its formats share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from opsconsole.drift.model import Bucket, DriftEntry, DriftReport, Finding
-from opsconsole.drift.verdict import CheckOutcome, judge, percent
+from opsconsole.drift.verdict import CheckOutcome, format_percent, judge
 from opsconsole.reports.value_diff import Line, changed_value
 from opsconsole.reports.view import (
     BUCKET_STYLES,
@@ -25,7 +25,7 @@ from opsconsole.text import SENSITIVE, printable, short_type
 
 
 def unseen_text(finding: Finding) -> str:
-    """Return the attributes of a checked resource that the check did not see, as text or empty."""
+    """Name the attributes of a checked resource that the check did not see; empty if it saw all."""
     if not finding.unobserved or finding.bucket is Bucket.UNCHECKED:
         return ""
     return f"not seen by this check: {', '.join(finding.unobserved)}"
@@ -56,13 +56,13 @@ def new_text(finding: Finding) -> str:
 
 
 def entry_text(entry: DriftEntry, *, stacks: bool) -> str:
-    """Return the resource and the differences of drift that no finding shows, on one line."""
+    """Return resource and differences of drift without a finding, on one line."""
     label = f" ({printable(entry.label)})" if entry.label else ""
     return f"{title_of(entry, stacks=stacks)}{label}: {printable(', '.join(entry.what))}"
 
 
 def title_of(item: Finding | DriftEntry, *, stacks: bool) -> str:
-    """Return the address of a resource, with its stack where there are several."""
+    """Return the address of a resource, with its stack if there are several."""
     address = printable(item.address)
     return f"{printable(item.stack)}: {address}" if stacks else address
 
@@ -75,7 +75,7 @@ _OUTCOMES = {
 
 
 def make_view(report: DriftReport, *, title: str = "") -> View:
-    """Return what readers see of a drift report; new drift comes first in each section.
+    """Return the content of a drift report; new drift comes first in each section.
 
     Args:
         title: The name of the check; by default the name of the stack.
@@ -116,11 +116,14 @@ def _coverage_facts(report: DriftReport) -> Iterator[tuple[str, str]]:
     # 100 % of nothing would look like a complete check.
     if not any(finding.bucket.is_in_state for finding in report.findings):
         return
-    coverage = percent(report.coverage())
-    required, minimum = percent(report.required_coverage), percent(report.min_coverage)
+    coverage = format_percent(report.coverage())
+    required, minimum = (
+        format_percent(report.required_coverage),
+        format_percent(report.min_coverage),
+    )
     attributes = ""
     if any(item.unobserved for item in report.findings if item.bucket is Bucket.IN_SYNC):
-        attributes = f" ({percent(report.attribute_coverage())} of the attributes)"
+        attributes = f" ({format_percent(report.attribute_coverage())} of the attributes)"
     yield ("Coverage", coverage + attributes)
     if required != coverage or report.required_coverage < report.min_coverage:
         yield ("Required coverage", f"{required} (minimum {minimum})")
@@ -134,7 +137,7 @@ def _sections(report: DriftReport, findings: Sequence[Finding]) -> tuple[Section
         unseen = BUCKET_STYLES[Bucket.UNCHECKED]
         missed = [entry for entry in comparison.open if not entry.seen]
         sections += _entries("c-open", "Still open, not seen", unseen, missed, stacks)
-    return tuple(sorted(sections, key=lambda section: section.quiet))
+    return tuple(sorted(sections, key=lambda section: section.is_quiet))
 
 
 def _entries(

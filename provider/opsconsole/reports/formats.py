@@ -1,4 +1,4 @@
-"""The formats of a drift report and of a notification by name; nothing is rendered here."""
+"""The formats of a drift report and of a notification by name."""
 
 from __future__ import annotations
 
@@ -25,15 +25,10 @@ class Format:
     readable: bool = False
 
     def load(self) -> Callable[..., str]:
-        """Import and return the function that renders a report, with the options of its format.
-
-        Raises:
-            ModuleNotFoundError: The format needs an extra that is not installed.
-        """
+        """Import and return the rendering function; ModuleNotFoundError without its extra."""
         return cast(Callable[..., str], import_module(f"opsconsole.reports.{self.module}").render)
 
     def __call__(self, report: DriftReport, **options: Any) -> str:
-        """Return the report as text."""
         if not self.readable:
             return self.load()(report)
         from opsconsole.reports.drift_view import make_view

@@ -14,16 +14,19 @@ _OTHER = Look()
 
 def mermaid(program: Program, graph: Graph) -> str:
     """Return the graph as a Mermaid flowchart, with arrows from dependents to dependencies."""
-    names = _names(graph)
+    names = _node_names(graph)
     lines = ["flowchart LR"]
     for address in graph.order:
         before, after = _look(program.blocks[address]).brackets
         label = _label(program.blocks[address]).replace('"', "#quot;").replace("\n", "<br/>")
-        lines.append(f'  {names[address]}{before}"{label}"{after}:::{_class(address, program)}')
+        lines.append(
+            f'  {names[address]}{before}"{label}"{after}:::{_class_name(address, program)}'
+        )
     for address in graph.order:
         lines += [f"  {names[address]} --> {names[item]}" for item in graph.direct[address]]
     used = {
-        _class(address, program): _look(program.blocks[address]).fill for address in graph.order
+        _class_name(address, program): _look(program.blocks[address]).fill
+        for address in graph.order
     }
     lines += [
         f"  classDef {name} fill:{fill},stroke:#64748b,color:#0f172a" for name, fill in used.items()
@@ -33,7 +36,7 @@ def mermaid(program: Program, graph: Graph) -> str:
 
 def dot(program: Program, graph: Graph) -> str:
     """Return the graph in DOT, with arrows from dependents to dependencies."""
-    names = _names(graph)
+    names = _node_names(graph)
     lines = [
         "digraph program {",
         "  rankdir = LR;",
@@ -56,7 +59,7 @@ def dot(program: Program, graph: Graph) -> str:
 FORMATS: Mapping[str, Callable[[Program, Graph], str]] = {"mermaid": mermaid, "dot": dot}
 
 
-def _names(graph: Graph) -> dict[str, str]:
+def _node_names(graph: Graph) -> dict[str, str]:
     return {address: f"n{number}" for number, address in enumerate(graph.order)}
 
 
@@ -64,7 +67,7 @@ def _look(block: Block) -> Look:
     return _OTHER if block.mode == "data" else RESOURCES[block.type_name].look
 
 
-def _class(address: str, program: Program) -> str:
+def _class_name(address: str, program: Program) -> str:
     block = program.blocks[address]
     return "data" if block.mode == "data" else short_type(block.type_name)
 

@@ -1,5 +1,4 @@
-"""Wire values in Terraform's JSON: known, unknown and sensitive parts, types, and the tree of
-modules."""
+"""Values in Terraform's JSON: known, unknown and sensitive parts, and the tree of modules."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ def known_part(value: Value) -> Any:
 
 
 def after_unknown(value: Value) -> Any:
-    """Return the shape of `value` with true for each unknown, without the known leaves of objects.
+    """Return the shape of `value` with true for each unknown; known leaves of objects are left out.
 
     The shape is empty if everything is known, or if nothing is left.
     """
@@ -43,7 +42,7 @@ def _unknown(value: Value) -> Any:
 
 
 def sensitive(value: Values | None, names: frozenset[str], kinds: Mapping[str, Kind]) -> Any:
-    """Return the shape of `value` with true for each of `names`; false where there is no value."""
+    """Return the shape of `value` with true for each of `names`; false if there is no value."""
     if value is None:
         return False
     shape = {
@@ -97,43 +96,23 @@ def cause_json(cause: Cause) -> dict[str, Any]:
 
 def diagnostic_json(item: Diagnostic) -> dict[str, Any]:
     """Return a diagnostic as in Terraform's JSON, with additional members of our own."""
-    found: dict[str, Any] = {
+    members: dict[str, Any] = {
         "severity": item.severity.value,
         "summary": item.summary,
         "detail": item.text,
     }
     if item.addresses:
-        found["address"] = item.addresses[0]
-    file, _, line = item.place.rpartition(":")
+        members["address"] = item.addresses[0]
+    file, _, line = item.location.rpartition(":")
     if file and line.isdecimal():
         # Synthesis notes lines, not columns.
         start = {"line": int(line), "column": 1, "byte": 0}
-        found["range"] = {"filename": file, "start": start, "end": dict(start)}
+        members["range"] = {"filename": file, "start": start, "end": dict(start)}
     cause = item.cause and cause_json(item.cause)
-    return found | without_empty({"path": list(item.path), "cause": cause})
-
-
-def type_of(value: Value) -> Any:
-    """Return the type of an output's value in Terraform's type notation."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, list):
-        return ["tuple", [type_of(item) for item in value]]
-    if isinstance(value, dict):
-        return ["object", {name: type_of(item) for name, item in value.items()}]
-    return "dynamic"
+    return members | without_empty({"path": list(item.path), "cause": cause})
 
 
 def instance_json(address: Address, text: str) -> dict[str, Any]:
-    """Return the members that identify a resource instance.
-
-    Args:
-        text: `address` as text.
-    """
     index = {} if address.key is None else {"index": address.key}
     return {
         "address": text,
@@ -160,7 +139,7 @@ def module_tree(resources: Iterable[dict[str, Any]]) -> dict[str, Any]:
     for resource in resources:
         plain = dict(resource)
         # In the tree, the position of a resource shows its module, as in Terraform's JSON.
-        module = _module(modules, str(plain.pop("module_address", "")))
+        module = _find_module(modules, str(plain.pop("module_address", "")))
         module.setdefault("resources", []).append(plain)
     for module in modules.values():
         if "child_modules" in module:
@@ -168,11 +147,11 @@ def module_tree(resources: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return root
 
 
-def _module(modules: dict[str, dict[str, Any]], address: str) -> dict[str, Any]:
+def _find_module(modules: dict[str, dict[str, Any]], address: str) -> dict[str, Any]:
     if address in modules:
         return modules[address]
     steps = _STEP.findall(address)
-    parent = _module(modules, ".".join(steps[:-1]))
+    parent = _find_module(modules, ".".join(steps[:-1]))
     modules[address] = {"address": address}
     parent.setdefault("child_modules", []).append(modules[address])
     return modules[address]

@@ -1,8 +1,7 @@
 """A drift report as JUnit XML: a suite for each stack, one case for each resource.
 
-Drift fails its case; an unchecked resource is an error if its coverage is demanded, and skipped if
-not. Neither ever passes. A check with errors has an additional error case, because an error may
-belong to no resource.
+Drift fails its case. An unchecked resource is an error if its coverage is demanded, else skipped.
+A check with errors has an additional error case, because an error may belong to no resource.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ _UNTITLED = "opsconsole drift"
 
 
 def render(report: DriftReport) -> str:
-    """Return the report as an XML document."""
     root = ElementTree.Element("testsuites", name=_UNTITLED, time=f"{report.seconds:.3f}")
     # A stack whose last drift is resolved may have no findings.
     resolved = () if report.comparison is None else report.comparison.resolved
@@ -36,20 +34,20 @@ def render(report: DriftReport) -> str:
     for finding in report.findings:
         stacks.setdefault(finding.stack, []).append(finding)
     for stack in sorted(stacks):
-        _suite(root, stack, stacks[stack], report)
+        _add_suite(root, stack, stacks[stack], report)
     if report.baseline:
-        _baseline(root, report)
+        _add_baseline(root, report)
     if has_error(report.diagnostics):
-        _errors(root, report)
+        _add_errors(root, report)
     for suite in root:
-        _count(suite)
+        _count_cases(suite)
     for name in ("tests", "failures", "errors", "skipped"):
         root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _suite(
+def _add_suite(
     root: ElementTree.Element, stack: str, findings: list[Finding], report: DriftReport
 ) -> None:
     suite = _add(root, "testsuite", name=stack or _UNTITLED, timestamp=report.checked_at)
@@ -70,7 +68,7 @@ def _suite(
     for name, value in facts:
         _add(properties, "property", name=name, value=value)
     for finding in findings:
-        _case(suite, finding, report)
+        _add_case(suite, finding, report)
     if report.diagnostics:
         _add(suite, "system-err", _messages(report))
 
@@ -81,20 +79,20 @@ def _messages(report: DriftReport) -> str:
     )
 
 
-def _errors(root: ElementTree.Element, report: DriftReport) -> None:
+def _add_errors(root: ElementTree.Element, report: DriftReport) -> None:
     verdict = judge(report)
     suite = _add(root, "testsuite", name="check", timestamp=report.checked_at)
     case = _add(suite, "testcase", name=verdict.headline, classname="check", time="0")
     _add(case, "error", _messages(report), message=verdict.explanation, type="untold")
 
 
-def _count(suite: ElementTree.Element) -> None:
+def _count_cases(suite: ElementTree.Element) -> None:
     suite.set("tests", str(len(suite.findall("testcase"))))
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
 
 
-def _case(suite: ElementTree.Element, finding: Finding, report: DriftReport) -> None:
+def _add_case(suite: ElementTree.Element, finding: Finding, report: DriftReport) -> None:
     case = _add(suite, "testcase", name=finding.address, classname=finding.type_name, time="0")
     file, _, line = finding.location.rpartition(":")
     if file and line.isascii() and line.isdigit():
@@ -120,7 +118,7 @@ def _tag(finding: Finding, report: DriftReport) -> str:
     if finding.is_drift:
         return "failure"
     if finding.bucket is Bucket.UNCHECKED:
-        return "error" if report.demands(finding) and report.min_coverage > 0 else "skipped"
+        return "error" if report.must_check(finding) and report.min_coverage > 0 else "skipped"
     return "" if finding.bucket is Bucket.IN_SYNC else "skipped"
 
 
@@ -136,7 +134,7 @@ def _details(finding: Finding) -> str:
     return "\n".join(facts)
 
 
-def _baseline(root: ElementTree.Element, report: DriftReport) -> None:
+def _add_baseline(root: ElementTree.Element, report: DriftReport) -> None:
     suite = _add(root, "testsuite", name="baseline", timestamp=report.checked_at)
     for item in report.baseline:
         case = _add(suite, "testcase", name=item.entry, classname="baseline", time="0")
@@ -153,5 +151,4 @@ def _add(
 
 
 def _clean(text: str) -> str:
-    """Escape characters that XML 1.0 cannot hold or that are not printable."""
     return printable(text, keep="\n\t")

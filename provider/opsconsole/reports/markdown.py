@@ -1,4 +1,4 @@
-"""A report as Markdown for a step summary or a comment, in sections cut to a size in bytes."""
+"""A report as Markdown for a step summary or a comment, cut to a size in bytes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ class MarkdownSection:
     """A part of a document: an opening, and items that may be cut.
 
     Attributes:
-        opening: Markdown before the items.
         items: Markdown of each item, its line end included.
         noun: The noun for an item, for the line that counts the items cut.
     """
@@ -39,8 +38,8 @@ class MarkdownSection:
 def fit(head: str, sections: Sequence[MarkdownSection], limit: int = LIMIT) -> str:
     """Join `head` and `sections` into at most `limit` bytes.
 
-    Each section first gets an equal share. Then the sections get the unused rest, in their order.
-    Each section that is cut ends with the number of cut items.
+    Each section first gets an equal share, then in order the unused rest. A section that is cut
+    ends with the number of cut items.
     """
     fixed = _size(head) + sum(_size(item.opening) for item in sections)
     # Each section that is cut needs room for the line that counts the items cut.
@@ -49,12 +48,12 @@ def fit(head: str, sections: Sequence[MarkdownSection], limit: int = LIMIT) -> s
     kept = [0] * len(sections)
     for share in (budget // max(len(sections), 1), budget):
         for index, costs in enumerate(sizes):
-            taken, kept[index] = _take(costs, kept[index], min(share, budget))
+            taken, kept[index] = _take_items(costs, kept[index], min(share, budget))
             budget -= taken
-    return head + "".join(map(_section, sections, kept))
+    return head + "".join(map(_join_section, sections, kept))
 
 
-def _take(sizes: Sequence[int], start: int, budget: int) -> tuple[int, int]:
+def _take_items(sizes: Sequence[int], start: int, budget: int) -> tuple[int, int]:
     taken, index = 0, start
     while index < len(sizes) and taken + sizes[index] <= budget:
         taken += sizes[index]
@@ -62,7 +61,7 @@ def _take(sizes: Sequence[int], start: int, budget: int) -> tuple[int, int]:
     return taken, index
 
 
-def _section(section: MarkdownSection, kept: int) -> str:
+def _join_section(section: MarkdownSection, kept: int) -> str:
     cut = len(section.items) - kept
     more = plural(cut, f"more {section.noun}")
     note = f"\n_… and {more}, cut to keep this page small._\n" if cut else ""
@@ -74,7 +73,7 @@ def _size(text: str) -> int:
 
 
 def plain(text: str) -> str:
-    """Return `text` as Markdown that shows the text literally, on one line."""
+    """Return Markdown that shows the text literally, on one line."""
     safe = _SPECIAL.sub(r"\\\g<0>", html.escape(printable(text), quote=False))
     # At the start of a line these would begin a heading or a list.
     opening = _OPENING.match(safe)
@@ -104,12 +103,12 @@ def diff_texts(lines: Iterable[Line]) -> list[str]:
     """Return the lines of a diff for a `diff` block: the sign in the first column."""
     # A `diff` block has no tilde. Lines that begin with `!` are shown as changed.
     marks = {"+": "+", "-": "-", "~": "!"}
-    found = []
+    texts = []
     for line in lines:
         remark = f" {line.remark}" if line.remark else ""
         indent = "  " * line.depth
-        found.append(f"{marks.get(line.sign, ' ')}{indent}{line.text}{remark}".rstrip())
-    return found
+        texts.append(f"{marks.get(line.sign, ' ')}{indent}{line.text}{remark}".rstrip())
+    return texts
 
 
 def fold(summary: str, body: str) -> str:
@@ -118,11 +117,7 @@ def fold(summary: str, body: str) -> str:
 
 
 def render(view: View, *, limit: int = LIMIT) -> str:
-    """Return a plan or drift as Markdown of at most `limit` bytes.
-
-    Sections are cut at their ends, each with a count of the cut items. Quiet sections are counted,
-    not listed.
-    """
+    """Return a plan or drift as Markdown of at most `limit` bytes; quiet sections are counted."""
     counts = "".join(
         f"| {section.title} | {len(section.rows):,} | {section.meaning} |\n"
         for section in view.sections
@@ -143,10 +138,10 @@ def _sections(view: View) -> Iterator[MarkdownSection]:
         ]
         yield MarkdownSection("\n### Messages\n\n", items, "message")
     for section in view.sections:
-        if not section.quiet:
+        if not section.is_quiet:
             opening = f"\n### {section.title} ({len(section.rows):,})\n\n"
             yield MarkdownSection(
-                opening, [item for rows in section.groups for item in _items(rows)]
+                opening, [item for rows in section.groups for item in _render_group(rows)]
             )
     for title, lines in view.extra:
         yield MarkdownSection(f"\n### {title}\n\n", [fence(diff_texts(lines))], "output")
@@ -162,20 +157,20 @@ def _on_one_line(body: str) -> str:
     return f"{text} ({', '.join(places)})".strip() if places else text
 
 
-def _items(rows: Sequence[Row]) -> Iterator[str]:
+def _render_group(rows: Sequence[Row]) -> Iterator[str]:
     """Yield resources with the same reason, which stands above the first of several."""
     if len(rows) == 1 or not rows[0].reason:
-        yield from (_item(row, row.reason) for row in rows)
+        yield from (_render_row(row, row.reason) for row in rows)
         return
     first, *rest = rows
     reason = first.reason.removesuffix(".")
     # Reasons that begin with an address keep its spelling.
     opening = reason if "://" in reason.partition(" ")[0] else reason[:1].upper() + reason[1:]
-    yield f"\n{plain(opening)}:\n\n{_item(first, '')}"
-    yield from (_item(row, "") for row in rest)
+    yield f"\n{plain(opening)}:\n\n{_render_row(first, '')}"
+    yield from (_render_row(row, "") for row in rest)
 
 
-def _item(row: Row, reason: str) -> str:
+def _render_row(row: Row, reason: str) -> str:
     verb = f"**{plain(row.verb)}**" if row.verb else ""
     headline = " ".join(filter(None, (code(row.title), plain(row.label), verb)))
     remarks = [plain(text) for text in (reason, *row.remarks) if text]

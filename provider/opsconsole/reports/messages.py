@@ -1,9 +1,7 @@
 """Terraform's machine-readable UI messages, one function for each; one dict is one line of `-json`.
 
-An event of a resource is first a `Hook`. People read its text, and programs read its message.
-
-https://developer.hashicorp.com/terraform/internals/machine-readable-ui. A message has no time until
-it is written as a line: this package reads no clock.
+An event of a resource is first a `Hook`: people read its text, programs its message. See
+https://developer.hashicorp.com/terraform/internals/machine-readable-ui.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from opsconsole import __version__
 from opsconsole.clock import timestamp
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, OutputChange
-from opsconsole.reports.json_values import diagnostic_json, type_of, without_empty
+from opsconsole.reports.json_values import diagnostic_json, without_empty
 from opsconsole.reports.plan_json import imported_id
 from opsconsole.reports.plan_parts import count_sentence, parse_address
 from opsconsole.reports.terminal import apply_summary
@@ -59,7 +57,7 @@ def line(message: Message, at: datetime) -> str:
 
 
 def version() -> Message:
-    """Return the first message of a stream, with the versions of the format and of its writer."""
+    """Return the first message of a stream, with the versions of the format and its writer."""
     return _message(
         "version",
         f"opsconsole {__version__}",
@@ -70,7 +68,6 @@ def version() -> Message:
 
 
 def log(text: str) -> Message:
-    """Return the message of a text that has no specific message."""
     return _message("log", printable(text))
 
 
@@ -127,7 +124,7 @@ def change_summary(counts: ChangeCounts, operation: str) -> Message:
 
 
 def planned_outputs(outputs: Iterable[OutputChange]) -> Message:
-    """Return the message of how outputs would change; no values."""
+    """Return the message of planned changes to outputs, without values."""
     entries = {
         output.name: {"sensitive": output.sensitive, "action": _WORDS[output.action]}
         for output in outputs
@@ -139,19 +136,19 @@ def outputs(values: Mapping[str, StateOutput]) -> Message:
     """Return the message of the outputs after an apply; sensitive values are left out."""
     entries: dict[str, Any] = {}
     for name, item in values.items():
-        entries[name] = {"sensitive": item.sensitive, "type": type_of(item.value)}
+        entries[name] = {"sensitive": item.sensitive, "type": item.type}
         if not item.sensitive:
             entries[name]["value"] = item.value
     return _message("outputs", f"Outputs: {len(entries)}", outputs=entries)
 
 
 class Hook(NamedTuple):
-    """An event of one resource during an apply: `text` is the sentence, `message` the whole event.
+    """An event of one resource during an apply.
 
     Attributes:
         kind: The type of its message.
+        text: Its sentence.
         id: The console's id of the object, if known.
-        seconds: How long the change has taken.
     """
 
     kind: str
@@ -162,47 +159,44 @@ class Hook(NamedTuple):
     seconds: float | None = None
 
     def message(self) -> Message:
-        """Return the message of the event."""
-        found = {
+        members = {
             "resource": resource(self.address),
             "action": _WORDS[self.action],
             "id_key": self.id and "id",
             "id_value": self.id,
             "elapsed_seconds": None if self.seconds is None else round(self.seconds),
         }
-        return _message(self.kind, self.text, hook=without_empty(found))
+        return _message(self.kind, self.text, hook=without_empty(members))
 
 
-def apply_start(address: str, action: Action, id: str = "") -> Hook:
-    """Say that a change begins; `id` is the console's id of the object.
+def apply_start(address: str, action: Action, id: str) -> Hook:
+    """Return the start of a change; `id` is the console's id of the object.
 
-    A replacement is shown as its delete and its create, as Terraform does.
+    A replacement is shown as its delete and its create, as in Terraform.
     """
     text = f"{address}: {_DOING[action][0]}...{_id_text(id)}"
     return Hook("apply_start", text, address, action, id)
 
 
 def apply_progress(address: str, action: Action, seconds: float) -> Hook:
-    """Say that a change is still going on after `seconds`."""
     doing = _DOING[action][0].lower()
     text = f"{address}: Still {doing}... [{duration(seconds)} elapsed]"
     return Hook("apply_progress", text, address, action, seconds=seconds)
 
 
-def apply_complete(address: str, action: Action, seconds: float, id: str = "") -> Hook:
-    """Say that a change is done; `id` is the console's id of the object."""
+def apply_complete(address: str, action: Action, seconds: float, id: str) -> Hook:
+    """Return the end of a change; `id` is the console's id of the object."""
     text = f"{address}: {_DOING[action][1]} complete after {duration(seconds)}{_id_text(id)}"
     return Hook("apply_complete", text, address, action, id, seconds)
 
 
 def apply_errored(address: str, action: Action, seconds: float) -> Hook:
-    """Say that a change failed; the reason follows as a diagnostic."""
+    """Return the failure of a change; the reason follows as a diagnostic."""
     text = f"{address}: {_DOING[action][1]} errored after {duration(seconds)}"
     return Hook("apply_errored", text, address, action, seconds=seconds)
 
 
 def resource(address: str, type_name: str = "") -> dict[str, Any]:
-    """Return the `resource` member that messages carry."""
     place = parse_address(address, type_name)
     local = address.removeprefix(f"{place.module}.") if place.module else address
     return {

@@ -1,7 +1,7 @@
 """Tells a webhook of newly drifted and newly resolved resources: as JSON, for Slack or for Teams.
 
-A message holds addresses and names of attributes, and no values. The webhook's URL is a secret: no
-text of the HTTP library is shown, because it may quote the URL.
+A message has addresses and names of attributes, and no values. The webhook's URL is a secret, which
+texts of the HTTP library may quote: none is shown.
 """
 
 from __future__ import annotations
@@ -27,14 +27,7 @@ message."""
 
 
 def check_url(url: str, source: str) -> None:
-    """Refuse an address to which a secret would be sent unencrypted.
-
-    Args:
-        source: The option or the environment variable that gives the URL.
-
-    Raises:
-        UserError: The URL is neither https nor on this machine.
-    """
+    """Refuse a webhook whose secret URL would be sent unencrypted; `source` gives it."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -54,10 +47,7 @@ def check_url(url: str, source: str) -> None:
 
 
 def notify(report: DriftReport, url: str, format: str) -> str:
-    """Post a message once, if something is newly drifted or resolved; return why it did not arrive.
-
-    The text is empty if it arrived, or if there is nothing to tell.
-    """
+    """Post a message once, if drift is new or resolved; return why it did not arrive, or empty."""
     comparison = report.comparison
     if comparison is None or not (comparison.new or comparison.resolved):
         return ""

@@ -1,8 +1,8 @@
 """A plan in Terraform's JSON plan format, as `terraform show -json` prints it.
 
 https://developer.hashicorp.com/terraform/internals/json-format. As in Terraform, sensitive values
-are present and marked, so protect the file like a plan file. Facts without a place in the format
-are under `opsconsole`, which readers of the format ignore.
+are present and marked: protect the file like a plan file. Facts without a place in the format are
+under `opsconsole`, which readers of the format ignore.
 """
 
 from __future__ import annotations
@@ -12,16 +12,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from opsconsole.address import FULL_ADDRESS
-from opsconsole.diagnostics import has_error
+from opsconsole.diagnostics import has_error, leading_names
 from opsconsole.language import Program
-from opsconsole.reconcile.plan import (
-    Action,
-    Change,
-    DataRead,
-    Drift,
-    OutputChange,
-    Plan,
-)
+from opsconsole.reconcile.plan import Action, Change, DataRead, Drift, OutputChange, Plan
 from opsconsole.reconcile.providers import full_source
 from opsconsole.reports.configuration_json import (
     SCHEMA_VERSION,
@@ -34,7 +27,6 @@ from opsconsole.reports.json_values import (
     instance_json,
     known_part,
     sensitive,
-    type_of,
     values_json,
     without_empty,
 )
@@ -42,7 +34,7 @@ from opsconsole.reports.plan_parts import cascade_note, kinds_of, parse_address,
 from opsconsole.state import instance_and_key
 from opsconsole.terraform_binary import TERRAFORM_VERSION
 from opsconsole.text import natural_order
-from opsconsole.values import UNKNOWN, Values, holds_unknown
+from opsconsole.values import UNKNOWN, Value, Values, holds_unknown
 
 FORMAT_VERSION: Final = "1.2"
 STATE_FORMAT_VERSION: Final = "1.0"
@@ -55,13 +47,7 @@ def document(
     program: Program | None = None,
     variables: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return the plan as a JSON value.
-
-    Args:
-        timestamp: When the plan was made, in RFC 3339; omitted if empty.
-        program: The program of the plan, for `configuration` and `checks`.
-        variables: The values of its variables, as JSON.
-    """
+    """Return the plan as a JSON value, with the JSON values of its program's variables."""
     changes = sorted(plan.changes, key=_order)
     drift = sorted(plan.drift, key=_order)
     outputs = sorted(plan.outputs, key=lambda output: output.name)
@@ -73,20 +59,20 @@ def document(
             "terraform_version": TERRAFORM_VERSION,
             "variables": {name: {"value": variables[name]} for name in sorted(variables)},
             "planned_values": _planned_values(changes, outputs, provider),
-            "resource_drift": [_drift(item, provider) for item in drift],
+            "resource_drift": [_drift_json(item, provider) for item in drift],
             "resource_changes": [resource_change(item, provider) for item in changes],
             "output_changes": {item.name: _output_change(item) for item in outputs},
             "prior_state": _prior_state(changes, outputs, sorted(plan.data, key=_order), provider),
-            **({} if program is None else _of_program(program, changes, outputs)),
+            **({} if program is None else _program_json(program, changes, outputs)),
             "timestamp": timestamp,
             "applyable": not errored and not plan.empty,
-            "complete": True,
+            "complete": not errored and not plan.targeted,
             "errored": errored,
         }
     )
 
 
-def _of_program(
+def _program_json(
     program: Program, changes: Iterable[Change], outputs: Iterable[OutputChange]
 ) -> dict[str, Any]:
     blocks = (
@@ -127,7 +113,7 @@ def resource_change(change: Change, provider: str = FULL_ADDRESS) -> dict[str, A
     return _instance_json(change, provider) | without_empty(
         {
             "previous_address": change.previous_address,
-            "change": _body(actions, change) | without_empty(importing),
+            "change": _change_json(actions, change) | without_empty(importing),
             "action_reason": change.reason,
             "opsconsole": without_empty(extra),
         }
@@ -135,14 +121,15 @@ def resource_change(change: Change, provider: str = FULL_ADDRESS) -> dict[str, A
 
 
 def imported_id(change: Change) -> str:
-    """Return the id of the object that a change takes into state, or an empty text."""
+    """Return the id of the object that a change takes into state; empty if there is none."""
     adopted = (change.after or {}).get("id") if change.action is Action.ADOPT else None
     return adopted if isinstance(adopted, str) else change.import_id
 
 
-def _drift(drift: Drift, provider: str) -> dict[str, Any]:
+def _drift_json(drift: Drift, provider: str) -> dict[str, Any]:
     actions = ["delete"] if drift.after is None else ["update"]
-    return _instance_json(drift, provider) | {"change": _body(actions, drift)}
+    moved = without_empty({"previous_address": drift.previous_address})
+    return _instance_json(drift, provider) | moved | {"change": _change_json(actions, drift)}
 
 
 def _instance_json(item: Change | Drift | DataRead, provider: str) -> dict[str, Any]:
@@ -155,7 +142,7 @@ def _instance_json(item: Change | Drift | DataRead, provider: str) -> dict[str, 
     )
 
 
-def _body(actions: list[str], item: Change | Drift) -> dict[str, Any]:
+def _change_json(actions: list[str], item: Change | Drift) -> dict[str, Any]:
     names = sensitive_of(item.address, item.type_name, item.sensitive)
     kinds = kinds_of(item.address, item.type_name)
     return {
@@ -183,26 +170,26 @@ def _planned_values(
     changes: Iterable[Change], outputs: Iterable[OutputChange], provider: str
 ) -> dict[str, Any]:
     planned = {
-        output.name: _output(output.after, output.sensitive)
+        output.name: _output_json(output, output.after)
         for output in outputs
         if output.action is not Action.DELETE
     }
     staying = (
-        _resource(change, change.after, provider)
+        _resource_json(change, change.after, provider)
         for change in changes
         if change.action not in (Action.DELETE, Action.FORGET) and change.after is not None
     )
     return values_json(planned, staying)
 
 
-def _output(value: Any, marked: bool) -> dict[str, Any]:
+def _output_json(output: OutputChange, value: Value) -> dict[str, Any]:
     if holds_unknown(value):
-        return {"sensitive": marked}
-    return {"sensitive": marked, "type": type_of(value), "value": value}
+        return {"sensitive": output.sensitive}
+    return {"sensitive": output.sensitive, "type": output.type, "value": value}
 
 
-def _resource(item: Change | DataRead, values: Values, provider: str) -> dict[str, Any]:
-    marked = item.sensitive if isinstance(item, Change) else frozenset()
+def _resource_json(item: Change | DataRead, values: Values, provider: str) -> dict[str, Any]:
+    marked = item.sensitive if isinstance(item, Change) else leading_names(item.sensitive_paths)
     names = sensitive_of(item.address, item.type_name, marked)
     return (
         _instance_json(item, provider)
@@ -218,19 +205,22 @@ def _prior_state(
     data: Iterable[DataRead],
     provider: str,
 ) -> dict[str, Any]:
-    resources = [_resource(item, item.value, provider) for item in data]
+    resources = [_resource_json(item, item.value, provider) for item in data]
     for change in changes:
-        if change.before is not None and not change.import_id:
-            resource = _resource(change, change.before, provider)
+        if change.before is not None:
+            resource = _resource_json(change, change.before, provider)
+            # Terraform's values have another name for it than its changes.
+            if "deposed" in resource:
+                resource["deposed_key"] = resource.pop("deposed")
             if change.depends_on:
                 resource["depends_on"] = sorted(
                     {parse_address(a).config for a in change.depends_on}
                 )
             resources.append(resource)
     prior_outputs = {
-        output.name: _output(value, output.sensitive)
+        output.name: _output_json(output, value)
         for output in outputs
-        if (value := _refreshed(output)) is not None
+        if (value := _refreshed_value(output)) is not None
     }
     if not resources and not prior_outputs:
         return {}
@@ -241,7 +231,7 @@ def _prior_state(
     }
 
 
-def _refreshed(output: OutputChange) -> Any:
+def _refreshed_value(output: OutputChange) -> Any:
     """Return the value in the refreshed state: as in Terraform, the planned one if it is known."""
     if output.action is Action.DELETE or holds_unknown(output.after):
         return output.before

@@ -12,7 +12,15 @@ from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, Outpu
 from opsconsole.reports.value_diff import TO_NULL, Line, changed_value, diff_lines, lines_of_value
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address, instance_and_key, instance_of
-from opsconsole.text import SENSITIVE, join_words, natural_order, plural, printable, scalar
+from opsconsole.text import (
+    SENSITIVE,
+    first_items,
+    format_scalar,
+    join_words,
+    natural_order,
+    plural,
+    printable,
+)
 from opsconsole.values import UNKNOWN
 
 _SYMBOLS = {
@@ -24,6 +32,14 @@ _SYMBOLS = {
     Action.REPLACE: "-/+",
     Action.DELETE: "-",
     Action.FORGET: ".",
+}
+_EFFECTS = {
+    Action.CREATE: "will be created",
+    Action.ADOPT: "will be adopted: it is on the console already",
+    Action.READ: "will be read during apply",
+    Action.UPDATE: "will be updated in-place",
+    Action.DELETE: "will be destroyed",
+    Action.FORGET: "will no longer be managed, but will not be destroyed",
 }
 LEGEND = (
     ("+", "create"),
@@ -51,7 +67,7 @@ def remarks_on(change: Change) -> list[str]:
     if change.previous_address and change.action is not Action.NO_OP:
         remarks.append(f"moved from {printable(change.previous_address)}")
     if change.import_id:
-        remarks.append(f"imported from {scalar(change.import_id)}")
+        remarks.append(f"imported from {format_scalar(change.import_id)}")
         if change.action is Action.REPLACE:
             remarks.append("Warning: this destroys the imported object")
     if change.reason and (reason := _reason(change)):
@@ -67,14 +83,14 @@ def remarks_on(change: Change) -> list[str]:
 
 
 def cascade_note(change: Change) -> str:
-    """Say what the deletion of its owner does to an instance; empty if its owner stays."""
+    """Describe the effect of its owner's deletion on an instance; empty if its owner stays."""
     if not change.cascade:
         return ""
     return f"{cascade_effect(change.type_name)} by the deletion of {change.cascade}"
 
 
 def cascade_effect(*types: str) -> str:
-    """Return the words for what the deletion of their owner does to resources of these types."""
+    """Return the words for the effect of an owner's deletion on resources of these types."""
     return " or ".join(dict.fromkeys(f"{RESOURCES[name].owner_deletion}d" for name in types))
 
 
@@ -92,14 +108,7 @@ def describe_change(change: Change) -> str:
         }.get(change.reason, "must be replaced")
     if change.action is Action.DELETE and change.cascade:
         return f"will be {cascade_effect(change.type_name)}"
-    return {
-        Action.CREATE: "will be created",
-        Action.ADOPT: "will be adopted: it is on the console already",
-        Action.READ: "will be read during apply",
-        Action.UPDATE: "will be updated in-place",
-        Action.DELETE: "will be destroyed",
-        Action.FORGET: "will no longer be managed, but will not be destroyed",
-    }[change.action]
+    return _EFFECTS[change.action]
 
 
 def _reason(change: Change) -> str:
@@ -110,7 +119,9 @@ def _reason(change: Change) -> str:
         ),
         "delete_because_no_module": f"because {place.module} is no longer declared",
         "delete_because_count_index": f"because index {place.key} is beyond count",
-        "delete_because_each_key": f"because key {scalar(place.key)} is no longer in for_each",
+        "delete_because_each_key": (
+            f"because key {format_scalar(place.key)} is no longer in for_each"
+        ),
         "delete_because_no_move_target": (
             f"because {place.type}.{place.name}, where it was moved to, is not declared"
         ),
@@ -124,25 +135,28 @@ def describe_no_changes(plan: Plan) -> str:
     """Describe a plan without changes; attributes that were not seen may differ on the console."""
     sentences = []
     if plan.mode == "destroy":
-        said = "There is nothing to destroy."
+        sentence = "There is nothing to destroy."
     elif plan.mode == "refresh-only":
-        said = "State matches what was read of the console."
+        sentence = "State matches what was read of the console."
+        if plan.moved:
+            moves = [f"{printable(old)} has moved to {printable(new)}" for old, new in plan.moved]
+            sentences.append(f"An apply records that {first_items(moves, 3)}.")
     elif plan.unread or plan.partly_shown:
-        said = "State matches the program."
+        sentence = "State matches the program."
         if plan.unread:
             sentences.append(f"{_count_words(plan.unread)} not read from the console.")
         if plan.partly_shown:
             words = _count_words(plan.partly_shown)
             sentences.append(f"{words} shown only in part by the console.")
     else:
-        said = "The console matches the program."
+        sentence = "The console matches the program."
     if plan.targeted:
-        said = f"For the targets, {said[0].lower()}{said[1:]}"
-    return " ".join([said, *sentences])
+        sentence = f"For the targets, {sentence[0].lower()}{sentence[1:]}"
+    return " ".join([sentence, *sentences])
 
 
 def describe_no_requests(plan: Plan) -> str:
-    """Say that a plan sent no request; empty if it sent one or creates nothing."""
+    """Warn that a plan sent no request; empty if it sent one or creates nothing."""
     # Only answers reveal a wrong key, or names that exist already.
     if plan.calls or not any(change.action is Action.CREATE for change in plan.changes):
         return ""
@@ -166,7 +180,7 @@ def count_sentence(counts: ChangeCounts) -> str:
     )
 
 
-def plan_summary(counts: ChangeCounts, changes: Sequence[Change] = ()) -> str:
+def plan_summary(counts: ChangeCounts, changes: Sequence[Change]) -> str:
     """Return the summary line, with further sentences for changes that Terraform does not count."""
     sentences = [count_sentence(counts)]
     owners = [item.cascade for item in changes if item.action is Action.DELETE and item.cascade]
@@ -207,13 +221,12 @@ def kinds_of(address: str, type_name: str) -> Mapping[str, Kind]:
 
 
 def sensitive_of(address: str, type_name: str, marked: frozenset[str]) -> frozenset[str]:
-    """Return the names that must not be shown: those `marked` and those defined as sensitive."""
+    """Return the names to mask: those in `marked`, and the definition's own."""
     definition = definition_of(address, type_name)
     return marked if definition is None else marked | definition.sensitive_names
 
 
 def _label_attribute(type_name: str) -> str:
-    """Return the attribute that names a resource of `type_name` to a reader."""
     definition = RESOURCES.get(type_name)
     return "name" if definition is None else definition.label
 
@@ -221,7 +234,7 @@ def _label_attribute(type_name: str) -> str:
 def visible_changes(plan: Plan) -> list[Change]:
     """Return the changes that deserve a block of their own, ordered by address.
 
-    Changes that follow from the deletion of a host are listed under that host instead.
+    Changes that follow from the deletion of a host are listed under that host.
     """
     cascaded = {id(change) for group in cascades(plan).values() for change in group}
     acting = (change for change in plan.acting() if id(change) not in cascaded)
@@ -257,7 +270,6 @@ def label_of(change: Change, show: Callable[[str], str] = printable) -> str:
 
 
 def diff_of(change: Change | Drift) -> list[Line]:
-    """Return the lines that show the values of `change`."""
     return diff_lines(
         change.before,
         change.after,
@@ -268,7 +280,7 @@ def diff_of(change: Change | Drift) -> list[Line]:
     )
 
 
-def output_lines(output: OutputChange, width: int = 0) -> Iterator[Line]:
+def output_lines(output: OutputChange, width: int) -> Iterator[Line]:
     """Yield the lines that show how one output changes."""
     head = f"{printable(output.name):{width}} = "
     if output.sensitive:

@@ -1,4 +1,4 @@
-"""A plan as Terraform's users know it: what changes, attribute by attribute, and a summary line."""
+"""A plan as Terraform's users know it: changes by attribute, and a summary line."""
 
 from __future__ import annotations
 
@@ -25,19 +25,16 @@ from opsconsole.reports.plan_parts import (
     symbol,
     visible_changes,
 )
-from opsconsole.reports.value_diff import (
-    Line,
-    fold_unknown,
-)
+from opsconsole.reports.value_diff import Line, fold_unknown
 from opsconsole.state import print_key
 from opsconsole.text import (
     PLAIN,
     SIGN_COLOURS,
     Pen,
+    format_scalar,
     natural_order,
     plural,
     printable,
-    scalar,
     wrap_lines,
 )
 from opsconsole.values import holds_unknown
@@ -63,9 +60,13 @@ class Detail(Enum):
 
 def render(plan: Plan, pen: Pen = PLAIN, detail: Detail = Detail.FULL) -> str:
     """Return the whole plan as text, diagnostics last."""
-    parts = [_drift(plan, pen), _changes(plan, pen, detail), render_outputs(plan.outputs, pen)]
+    parts = [
+        _drift_text(plan, pen),
+        _changes_text(plan, pen, detail),
+        render_outputs(plan.outputs, pen),
+    ]
     if plan.empty:
-        parts.insert(1, _nothing(plan, pen))
+        parts.insert(1, _no_changes_text(plan, pen))
     elif plan.unsettled:
         parts.append(_unsettled_text(plan, pen))
     if note := describe_no_requests(plan):
@@ -75,7 +76,7 @@ def render(plan: Plan, pen: Pen = PLAIN, detail: Detail = Detail.FULL) -> str:
 
 
 def choose_detail(plan: Plan, rows: int) -> Detail:
-    """Return the detail with which a plan is shown on a screen of `rows` lines."""
+    """Return the detail that fits a screen of `rows` lines."""
     # A change has at least three lines, so a plan with many changes need not be rendered.
     least = 3 * len(visible_changes(plan))
     for detail, most in ((Detail.FULL, rows), (Detail.KNOWN, max(rows, _MOST_LINES))):
@@ -85,7 +86,7 @@ def choose_detail(plan: Plan, rows: int) -> Detail:
 
 
 def _wrap(text: str, pen: Pen) -> list[str]:
-    """Return the lines of a text, wrapped to the terminal, and to a width that is easy to read."""
+    """Wrap a text to the terminal, and to a width that is easy to read."""
     return wrap_lines(text, min(pen.width or _WIDTH, _WIDTH))
 
 
@@ -95,7 +96,7 @@ def _unsettled_text(plan: Plan, pen: Pen) -> str:
     return pen.paint(said, "bold", "yellow") + "\n"
 
 
-def _changes(plan: Plan, pen: Pen, detail: Detail) -> str:
+def _changes_text(plan: Plan, pen: Pen, detail: Detail) -> str:
     shown = visible_changes(plan)
     if not shown:
         return ""
@@ -108,8 +109,10 @@ def _changes(plan: Plan, pen: Pen, detail: Detail) -> str:
     if detail is Detail.NAMES:
         named = [change for change in shown if change.action in _NAMED]
         in_blocks = [change for change in shown if change.action not in _NAMED]
-    bodies = [_block(change, blocks.get(change.address, ()), pen, detail) for change in in_blocks]
-    bodies += _brief(named, blocks, pen)
+    bodies = [
+        _change_text(change, blocks.get(change.address, ()), pen, detail) for change in in_blocks
+    ]
+    bodies += _brief_lines(named, blocks, pen)
     folds = detail is Detail.KNOWN and any(
         change.action in _NAMED and holds_unknown(change.after) for change in shown
     )
@@ -125,7 +128,7 @@ def _changes(plan: Plan, pen: Pen, detail: Detail) -> str:
     )
 
 
-def _brief(
+def _brief_lines(
     changes: Sequence[Change], cascades: Mapping[str, Sequence[Change]], pen: Pen
 ) -> Iterator[str]:
     """Yield the lines of the changes that are only named, grouped by action and type."""
@@ -141,7 +144,7 @@ def _brief(
         count = f"{len(group):,} {kind}" if len(group) > 1 else kind
         mark = f"{pen.sign(sign)} " if sign else ""
         yield f"  {mark}{pen.bold(count)} {verb}"
-        yield from _wrap(f"      {', '.join(_runs(map(_name, group)))}", pen)
+        yield from _wrap(f"      {', '.join(_name_ranges(map(_shown_name, group)))}", pen)
         for note in notes:
             yield f"      ({printable(note)})"
         along = [item.type_name for change in group for item in cascades.get(change.address, ())]
@@ -150,7 +153,7 @@ def _brief(
         yield ""
 
 
-def _name(change: Change) -> str:
+def _shown_name(change: Change) -> str:
     name = change.address
     if change.construct_path:
         # The address of a construct ends with a hash.
@@ -160,19 +163,19 @@ def _name(change: Change) -> str:
     return printable(f"{name} (from {origin})" if origin else name)
 
 
-def _runs(names: Iterable[str]) -> Iterator[str]:
+def _name_ranges(names: Iterable[str]) -> Iterator[str]:
     """Yield names in order; a run that counts up by one becomes its first and last name."""
     run: list[str] = []
     for name in names:
         if run and name != _successor(run[-1]):
-            yield from _shorten(run)
+            yield from _shorten_run(run)
             run = []
         run.append(name)
-    yield from _shorten(run)
+    yield from _shorten_run(run)
 
 
 def _successor(name: str) -> str:
-    """Return the name whose last number is one higher, or empty if there is no number."""
+    """Return the name whose last number is one higher; empty if it has no number."""
     match = _LAST_NUMBER.fullmatch(name)
     if match is None:
         return ""
@@ -180,11 +183,11 @@ def _successor(name: str) -> str:
     return f"{before}{int(number) + 1:0{len(number)}}{behind}"
 
 
-def _shorten(run: Sequence[str]) -> Sequence[str]:
+def _shorten_run(run: Sequence[str]) -> Sequence[str]:
     return run if len(run) < _RUN else [f"{run[0]} … {run[-1]}"]
 
 
-def _block(change: Change, cascaded: Sequence[Change], pen: Pen, detail: Detail) -> str:
+def _change_text(change: Change, cascaded: Sequence[Change], pen: Pen, detail: Detail) -> str:
     verb = describe_change(change)
     start, _, last = verb.rpartition(" ")
     if change.action is Action.DELETE or last == "replaced":
@@ -194,13 +197,15 @@ def _block(change: Change, cascaded: Sequence[Change], pen: Pen, detail: Detail)
     diff: Iterable[Line] = diff_of(change)
     if detail is Detail.KNOWN and change.action in _NAMED:
         diff = fold_unknown(diff)
-    lines += _body(change, symbol(change), diff, pen)
+    lines += _body_lines(change, symbol(change), diff, pen)
     if cascaded:
         lines += _cascade_text(change, cascaded, pen)
     return "\n".join([*lines, ""])
 
 
-def _body(change: Change | Drift, sign: str, lines: Iterable[Line], pen: Pen) -> Iterator[str]:
+def _body_lines(
+    change: Change | Drift, sign: str, lines: Iterable[Line], pen: Pen
+) -> Iterator[str]:
     place = parse_address(change.address, change.type_name)
     word = "data" if place.mode == "data" else "resource"
     names = f'{word} "{change.type_name}" "{printable(place.name)}" {{'
@@ -223,7 +228,7 @@ def _cascade_text(host: Change, cascaded: Sequence[Change], pen: Pen) -> Iterato
     effect = cascade_effect(*(change.type_name for change in cascaded))
     yield f"    # {effect} by the deletion of {printable(host.address)}, without a call:"
     for change in cascaded:
-        name = label_of(change, scalar)
+        name = label_of(change, format_scalar)
         yield f"      {pen.sign('-')} {printable(change.address)} {name}".rstrip()
         for note in change.notes:
             yield f"        ({printable(note)})"
@@ -232,7 +237,7 @@ def _cascade_text(host: Change, cascaded: Sequence[Change], pen: Pen) -> Iterato
 _KEPT = "the console keeps other values than were declared"
 
 
-def _drift(plan: Plan, pen: Pen) -> str:
+def _drift_text(plan: Plan, pen: Pen) -> str:
     if not plan.drift:
         return ""
     lines = [
@@ -250,14 +255,14 @@ def _drift(plan: Plan, pen: Pen) -> str:
         if not drift.perhaps_by_others:
             verb = f"differs, with the same updated_at: {_KEPT}"
         lines.append(f"  {pen.bold(f'# {printable(drift.address)}')} {verb}")
-        lines += _body(drift, "-" if drift.after is None else "~", diff_of(drift), pen)
+        lines += _body_lines(drift, "-" if drift.after is None else "~", diff_of(drift), pen)
         lines.append("")
     if plan.mode == "refresh-only":
         lines += ["Applying this plan only updates state with the changes above.", ""]
     return "\n".join([*lines, RULE, ""])
 
 
-def _nothing(plan: Plan, pen: Pen) -> str:
+def _no_changes_text(plan: Plan, pen: Pen) -> str:
     if has_error(plan.diagnostics):
         return pen.paint("Planning failed.", "bold", "red") + "\n"
     words = pen.bold(describe_no_changes(plan))
@@ -268,7 +273,7 @@ def _nothing(plan: Plan, pen: Pen) -> str:
 
 
 def render_outputs(outputs: Iterable[OutputChange], pen: Pen = PLAIN) -> str:
-    """Return the section on the changes of outputs; empty if no output changes."""
+    """Return the changes of outputs; empty if no output changes."""
     changing = sorted(
         (output for output in outputs if output.action is not Action.NO_OP),
         key=lambda output: output.name,

@@ -1,4 +1,4 @@
-"""A plan as readers see it."""
+"""The content of a plan for readers."""
 
 from __future__ import annotations
 
@@ -23,16 +23,7 @@ from opsconsole.reports.plan_parts import (
     visible_changes,
 )
 from opsconsole.reports.terminal import dedupe_diagnostics
-from opsconsole.reports.view import (
-    SAME,
-    GraphItem,
-    Row,
-    Section,
-    Style,
-    View,
-    group_rows,
-    moment,
-)
+from opsconsole.reports.view import SAME, GraphItem, Row, Section, Style, View, group_rows, moment
 from opsconsole.text import natural_order, plural, printable, short_type
 
 _MOVE: Final = Style("info", "→", "move or read", 60, meaning="Nothing on the console changes.")
@@ -59,7 +50,7 @@ PLAN_STYLES: Final = {
 
 
 def make_view(plan: Plan, *, title: str = "", timestamp: str = "") -> View:
-    """Return what readers see of a plan.
+    """Return the content of a plan.
 
     Args:
         title: The name of the stack or program.
@@ -86,7 +77,6 @@ def make_view(plan: Plan, *, title: str = "", timestamp: str = "") -> View:
 
 
 def _style_of(change: Change) -> Style:
-    """Return the style of the plan for an instance."""
     if change.action is Action.NO_OP and change.acts:
         return _MOVE
     return PLAN_STYLES[change.action]
@@ -145,7 +135,7 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> tuple[Section, ...]:
         differing = tuple(_drift_row(item, number) for number, item in enumerate(drift))
         meaning = "The console holds other values than state."
         sections.append(Section("s-drift", "Differs from state", meaning, _MOVE, differing))
-    return tuple(sorted(sections, key=lambda section: section.quiet))
+    return tuple(sorted(sections, key=lambda section: section.is_quiet))
 
 
 def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> Row:

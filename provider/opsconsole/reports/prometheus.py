@@ -17,7 +17,6 @@ _Metric: TypeAlias = tuple[str, str, str, Mapping[Any, float]]
 
 
 def render(report: DriftReport) -> str:
-    """Return the report's metrics."""
     # The default registry would add the metrics of this process.
     registry = CollectorRegistry()
     for name, text, labels, values in (*_by_stack(report), *_of_check(report)):

@@ -1,6 +1,5 @@
 """A state as text in Terraform's syntax, sensitive values masked, and as Terraform's JSON.
 
-The JSON is what `terraform show -json` prints:
 https://developer.hashicorp.com/terraform/internals/json-format
 """
 
@@ -24,7 +23,6 @@ _INDENT = 4
 
 
 def render_text(state: State, pen: Pen = PLAIN) -> str:
-    """Return everything that a state holds, its outputs last."""
     if state.empty:
         return "The state is empty. Nothing is managed yet.\n"
     parts = [instance(state, address, pen) for address in state.addresses()]
@@ -38,7 +36,7 @@ def instance(state: State, address: Address, pen: Pen) -> str:
     for deposed in ("", *state.deposed_keys(address)):
         item = state.get(address, deposed)
         if item is not None:
-            lines += _object(address, item, _remark(item, deposed), pen)
+            lines += _object_lines(address, item, _remark(item, deposed), pen)
     return "\n".join([*lines, ""])
 
 
@@ -50,7 +48,7 @@ def _remark(item: InstanceObject, deposed: str) -> str:
     return " (tainted)" if item.tainted else ""
 
 
-def _object(address: Address, item: InstanceObject, remark: str, pen: Pen) -> Iterator[str]:
+def _object_lines(address: Address, item: InstanceObject, remark: str, pen: Pen) -> Iterator[str]:
     text = str(address)
     hidden = sensitive_of(text, address.type, leading_names(item.sensitive_paths))
     shown = {name: value for name, value in item.attributes.items() if value is not None}
@@ -73,9 +71,8 @@ def render_json(state: State) -> str:
     document: dict[str, Any] = {"format_version": STATE_FORMAT_VERSION}
     if not state.empty:
         resources = (
-            _resource(address, deposed, item)
-            for address in state.addresses()
-            for deposed in ("", *state.deposed_keys(address))
+            _resource_json(address, deposed, item)
+            for address, deposed in state.objects()
             if (item := state.get(address, deposed)) is not None
         )
         document |= without_empty({"terraform_version": state.terraform_version})
@@ -84,14 +81,13 @@ def render_json(state: State) -> str:
 
 
 def outputs_json(outputs: dict[str, StateOutput]) -> dict[str, Any]:
-    """Return outputs by name, each with `sensitive`, `type` and `value`."""
     return {
         name: {"sensitive": item.sensitive, "type": item.type, "value": item.value}
         for name, item in outputs.items()
     }
 
 
-def _resource(address: Address, deposed: str, item: InstanceObject) -> dict[str, Any]:
+def _resource_json(address: Address, deposed: str, item: InstanceObject) -> dict[str, Any]:
     text = str(address)
     names = sensitive_of(text, address.type, leading_names(item.sensitive_paths))
     facts = {

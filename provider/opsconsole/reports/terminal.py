@@ -1,7 +1,4 @@
-"""Texts for a terminal: diagnostics, the end of an apply, and a drift report.
-
-Each diagnostic has a bar beside it. Errors come after warnings.
-"""
+"""Texts for a terminal: diagnostics, the end of an apply, and a drift report."""
 
 from __future__ import annotations
 
@@ -39,26 +36,26 @@ FEWEST = 4
 
 
 def dedupe_diagnostics(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return diagnostics, merging those that differ only in their resources.
+    """Merge diagnostics that differ only in their resources.
 
     The first of a group with an answer of the console stands for the group, with all addresses.
     """
     groups: dict[tuple[object, ...], list[Diagnostic]] = {}
     for item in diagnostics:
-        groups.setdefault(_alike(item), []).append(item)
-    found: list[Diagnostic] = []
+        groups.setdefault(_merge_key(item), []).append(item)
+    merged: list[Diagnostic] = []
     for group in groups.values():
         if len(group) < FEWEST:
-            found += group
+            merged += group
             continue
         first = max(group, key=lambda item: bool(item.cause and item.cause.text))
         addresses = dict.fromkeys(address for item in group for address in item.addresses)
         summary = f"{first.summary} (and {len(group) - 1:,} more like it)"
-        found.append(replace(first, summary=summary, addresses=tuple(addresses)))
-    return found
+        merged.append(replace(first, summary=summary, addresses=tuple(addresses)))
+    return merged
 
 
-def _alike(item: Diagnostic) -> tuple[object, ...]:
+def _merge_key(item: Diagnostic) -> tuple[object, ...]:
     """Return a key that is equal for diagnostics that are shown as one."""
     if not item.addresses or not item.text:
         # Such a diagnostic only has its summary, and a merged group shows only the first summary.
@@ -74,8 +71,8 @@ def body_of(item: Diagnostic) -> str:
     """Return the text below the summary: detail, cause, the first addresses, and the place."""
     lines = [item.text] if item.text else []
     lines += first_lines([f"  with {address}" for address in item.addresses], 10)
-    if item.place:
-        lines.append(f"  declared at {item.place}")
+    if item.location:
+        lines.append(f"  declared at {item.location}")
     return "\n".join(lines)
 
 
@@ -83,16 +80,13 @@ _STYLES = {Severity.ERROR: ("Error", "red"), Severity.WARNING: ("Warning", "yell
 
 
 def render_diagnostics(diagnostics: Iterable[Diagnostic], pen: Pen = PLAIN) -> str:
-    """Return `diagnostics` as text, errors last.
-
-    Diagnostics that differ only in their resource are shown once.
-    """
+    """Return diagnostics as text, merged, errors last."""
     # Errors come last, because the end of a text is nearest to the prompt.
     ordered = sorted(dedupe_diagnostics(diagnostics), key=lambda item: item.is_error)
-    return "".join(_one(item, pen) for item in ordered)
+    return "".join(_render_diagnostic(item, pen) for item in ordered)
 
 
-def _one(item: Diagnostic, pen: Pen) -> str:
+def _render_diagnostic(item: Diagnostic, pen: Pen) -> str:
     word, style = _STYLES[item.severity]
     room = pen.width - len("│ ")
     first, *rest = wrap_lines(f"{word}: {printable(item.summary)}", room)
@@ -109,14 +103,8 @@ def _one(item: Diagnostic, pen: Pen) -> str:
     return f"{pen.paint('╷', style)}\n{text}\n{pen.paint('╵', style)}\n"
 
 
-def apply_summary(counts: ChangeCounts, operation: str = "apply", complete: bool = True) -> str:
-    """Return `Apply complete! Resources: 1 added, 0 changed, 0 destroyed.`
-
-    Args:
-        counts: The changes that were made.
-        operation: `apply` or `destroy`.
-        complete: Whether all planned changes were made.
-    """
+def apply_summary(counts: ChangeCounts, operation: str, complete: bool = True) -> str:
+    """Return `Apply complete! Resources: 1 added, 0 changed, 0 destroyed.`"""
     word = "Destroy" if operation == "destroy" else "Apply"
     opening = f"{word} complete!" if complete else f"{word} incomplete."
     if operation == "destroy":
@@ -131,7 +119,7 @@ def apply_summary(counts: ChangeCounts, operation: str = "apply", complete: bool
     return f"{text} {counts.forget} left management." if counts.forget else text
 
 
-def took(seconds: float) -> str:
+def describe_duration(seconds: float) -> str:
     """Return a duration as `5.2 s` or `3 min 20 s`."""
     if seconds < 60:
         return f"{seconds:.1f} s"
@@ -140,7 +128,6 @@ def took(seconds: float) -> str:
 
 
 def _list_changes(what: str, lines: Sequence[str], pen: Pen, colour: str) -> list[str]:
-    """Return the lines of changes under a heading with their count; of many, only the first."""
     if not lines:
         return []
     heading = pen.paint(f"{plural(len(lines), 'change')} {what}:", "bold", colour)
@@ -157,7 +144,7 @@ def render_apply(
     """Return the end of an apply as text.
 
     Args:
-        outputs: The outputs by name, which are shown if everything was done.
+        outputs: The outputs by name, shown if everything was done.
         operation: `apply` or `destroy`.
     """
     failures = sorted((step.change.address for step in applied.failed), key=natural_order)
@@ -171,7 +158,7 @@ def render_apply(
     summary = apply_summary(applied.counts, operation, applied.complete)
     lines.append(pen.paint(summary, "bold", "green" if applied.complete else "yellow"))
     if applied.seconds:
-        lines.append(f"The run ended in {took(applied.seconds)}.")
+        lines.append(f"The run ended in {describe_duration(applied.seconds)}.")
     if failures:
         # Diagnostics come last, because some clients show only the end of a failure.
         lines.append(pen.paint(f"Failed: {printable(first_items(failures, 1))}", "bold", "red"))
@@ -199,12 +186,12 @@ def render(view: View, pen: Pen = PLAIN) -> str:
     """Return the report as text; the verdict comes last, nearest the prompt."""
     lines: list[str] = []
     for section in view.sections:
-        if not section.quiet:
+        if not section.is_quiet:
             heading = f"{section.title} ({len(section.rows):,})"
             meaning = [pen.paint(line, "dim") for line in pen.wrap(section.meaning)]
             lines += [pen.paint(heading, "bold", section.style.colour), *meaning, ""]
             for group in section.groups:
-                lines += _group(group, pen)
+                lines += _render_group(group, pen)
             lines.append("")
     if view.notes:
         heading = f"Baseline entries to look at ({len(view.notes):,})"
@@ -212,12 +199,12 @@ def render(view: View, pen: Pen = PLAIN) -> str:
         lines += [f"  {pen.paint('!', 'yellow')} {entry}: {text}" for entry, text in view.notes]
         lines.append("")
     messages = render_diagnostics(view.diagnostics, pen)
-    end = "\n".join([*_end(view, pen), ""])
+    end = "\n".join([*_end_lines(view, pen), ""])
     return "\n".join(filter(None, ("\n".join(lines), messages, end)))
 
 
-def _group(rows: Sequence[Row], pen: Pen) -> Iterator[str]:
-    """Yield resources with the same reason; of many, only the first and the number of others."""
+def _render_group(rows: Sequence[Row], pen: Pen) -> Iterator[str]:
+    """Yield resources with the same reason; if there are many, the first ones and a count."""
     shown = rows if len(rows) <= MANY else rows[:_SHOWN]
     for row in shown:
         sign = pen.paint(row.style.sign.replace("\N{MINUS SIGN}", "-"), row.style.colour)
@@ -225,30 +212,30 @@ def _group(rows: Sequence[Row], pen: Pen) -> Iterator[str]:
         verb = f", {row.verb}" if row.verb else ""
         yield f"  {sign} {pen.bold(row.title)}{label}{verb}"
         for text in row.remarks:
-            yield from _remark(text, pen)
+            yield from _remark_lines(text, pen)
     if len(shown) < len(rows):
         kinds = {row.kind.replace("_", " ") for row in rows}
         noun = kinds.pop() if len(kinds) == 1 else "resource"
         more = plural(len(rows) - _SHOWN, f"more {noun}")
         yield f"  and {more}; the other formats list all"
-    yield from _remark(rows[0].reason, pen)
+    yield from _remark_lines(rows[0].reason, pen)
     for line in rows[0].diff:
         painted = SIGN_COLOURS.get(line.sign)
         yield pen.paint(line.plain, painted) if painted else line.plain
 
 
-def _remark(text: str, pen: Pen) -> Iterator[str]:
+def _remark_lines(text: str, pen: Pen) -> Iterator[str]:
     return (pen.paint(line, "dim") for line in pen.wrap(f"      {text}" if text else ""))
 
 
-def _end(view: View, pen: Pen) -> Iterator[str]:
+def _end_lines(view: View, pen: Pen) -> Iterator[str]:
     headline = f"{view.headline}."
     first, *rest = pen.wrap(f"{headline} {view.lede}")
     yield pen.paint(headline, "bold", view.style.colour) + first.removeprefix(headline)
     yield from rest
     # The verdict has the number of accepted resources, and of all resources that are in sync.
     sections = [section for section in view.sections if section.style.name != "accepted"]
-    if any(not section.quiet for section in sections):
+    if any(not section.is_quiet for section in sections):
         counts = (f"{len(section.rows):,} {section.title.lower()}" for section in sections)
         yield from pen.wrap(f"{', '.join(counts)}.")
     yield from pen.wrap(" · ".join(f"{name} {value}" for name, value in view.facts))

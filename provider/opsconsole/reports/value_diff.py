@@ -1,7 +1,4 @@
-"""The diff of one resource, value by value, as lines: signs, depth and text, without any markup.
-
-Terminal, Markdown and HTML show these same lines. The functions are pure: values in, lines out.
-"""
+"""The diff of one resource as lines: signs, depth and text, for terminal, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -13,8 +10,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from opsconsole.definition import Kind
-from opsconsole.text import KNOWN_AFTER_APPLY, SENSITIVE, plural, printable, scalar
-from opsconsole.values import UNKNOWN, Value, Values, same
+from opsconsole.text import KNOWN_AFTER_APPLY, SENSITIVE, format_scalar, plural, printable
+from opsconsole.values import UNKNOWN, Value, Values, is_same
 
 TO_NULL: Final = " -> null"
 
@@ -23,9 +20,8 @@ class Line(NamedTuple):
     """One line of a diff.
 
     Attributes:
-        depth: How deep it is nested: 1 for an attribute, more within collections.
-        sign: `+`, `-`, `~`, or empty where nothing changes.
-        text: The text after the sign.
+        depth: 1 for an attribute, more within collections.
+        sign: `+`, `-`, `~`, or empty if nothing changes.
         remark: A comment at the end of the line.
         mark: The sign of the lines that this line closes, such as the end of an added list; the
             sign is not shown.
@@ -43,13 +39,12 @@ class Line(NamedTuple):
         return self.laid_out(self.sign, self.remark)
 
     def laid_out(self, sign: str, remark: str) -> str:
-        """Return the line with its sign and its remark as they are given, painted or plain."""
+        """Return the line with this sign and remark, painted or plain."""
         rest = f"{self.text} {remark}" if self.text and remark else self.text + remark
         return f"{'    ' * self.depth}  {sign or ' '} {rest}".rstrip()
 
 
 def hidden_line(depth: int, count: int, noun: str) -> Line:
-    """Return the line that counts what does not change."""
     return Line(depth, "", "", f"# ({plural(count, f'unchanged {noun}')} hidden)")
 
 
@@ -75,26 +70,27 @@ def lines_of_value(
         lines += [Line(depth + 1, "", printable(text), mark=inner) for text in value.split("\n")]
         lines.append(Line(depth, "", f"EOT{tail}", mark=sign))
     else:
-        lines = [Line(depth, sign, f"{head}{_on_one_line(value)}{tail}")]
+        shown = "[]" if value == [] else "{}" if value == {} else format_scalar(value)
+        lines = [Line(depth, sign, f"{head}{shown}{tail}")]
     return lines
 
 
 def fold_unknown(lines: Iterable[Line]) -> list[Line]:
     """Return the lines of a diff; added attributes that are known after apply are only counted."""
-    found = list(lines)
+    all_lines = list(lines)
     known = [
-        line for line in found if line.sign != "+" or not line.text.endswith(KNOWN_AFTER_APPLY)
+        line for line in all_lines if line.sign != "+" or not line.text.endswith(KNOWN_AFTER_APPLY)
     ]
-    unknown = len(found) - len(known)
+    unknown = len(all_lines) - len(known)
     if not unknown:
-        return found
+        return all_lines
     if all(line.sign in ("+", "") for line in known):
         known = _align(known)
     return [*known, Line(1, "", "", f"# ({plural(unknown, 'attribute')} known after apply)")]
 
 
 def _align(lines: Sequence[Line]) -> list[Line]:
-    """Return the lines of an added object without the room for names that are not shown."""
+    """Align the values of an added object once some names are not shown."""
     aligned = []
     names = [line.text.partition(" ")[0] for line in lines if line.depth == 1 and line.sign]
     width = max(map(len, names), default=0)
@@ -109,8 +105,8 @@ def _align(lines: Sequence[Line]) -> list[Line]:
 def changed_value(
     old: Value, new: Value, depth: int, head: str, kind: Kind | None, tail: str, remark: str = ""
 ) -> Iterator[Line]:
-    """Yield how `old` becomes `new`; equal values are yielded unsigned."""
-    if same(old, new):
+    """Yield the change from `old` to `new`; equal values are yielded unsigned."""
+    if is_same(old, new):
         yield from lines_of_value(old, depth, "", head, tail)
     elif old is None:
         yield from _add_remark(lines_of_value(new, depth, "+", head, tail), remark)
@@ -121,21 +117,21 @@ def changed_value(
         yield from _add_remark(lines_of_value(old, depth, "~", head, arrow, inner="-"), remark)
     elif isinstance(old, list) and isinstance(new, list):
         yield Line(depth, "~", f"{head}[", remark)
-        yield from (_set if kind is Kind.STRING_SET else _list)(old, new, depth + 1)
+        yield from (_diff_sets if kind is Kind.STRING_SET else _diff_lists)(old, new, depth + 1)
         yield Line(depth, "", f"]{tail}")
     elif isinstance(old, dict) and isinstance(new, dict):
         yield Line(depth, "~", f"{head}{{", remark)
-        yield from _object(old, new, depth + 1)
+        yield from _diff_objects(old, new, depth + 1)
         yield Line(depth, "", f"}}{tail}")
-    elif _texts(old, new):
+    elif isinstance(old, str) and isinstance(new, str) and "\n" in old + new:
         yield Line(depth, "~", f"{head}<<-EOT", remark)
-        yield from _text(old, new, depth + 1)
+        yield from _diff_texts(old, new, depth + 1)
         yield Line(depth, "", f"EOT{tail}")
     elif isinstance(old, list | dict) or isinstance(new, list | dict):
         yield from _add_remark(lines_of_value(old, depth, "-", head, tail), remark)
         yield from lines_of_value(new, depth, "+", head, tail)
     else:
-        yield Line(depth, "~", f"{head}{scalar(old)} -> {scalar(new)}{tail}", remark)
+        yield Line(depth, "~", f"{head}{format_scalar(old)} -> {format_scalar(new)}{tail}", remark)
 
 
 def _add_remark(lines: Iterable[Line], remark: str) -> Iterator[Line]:
@@ -144,17 +140,7 @@ def _add_remark(lines: Iterable[Line], remark: str) -> Iterator[Line]:
         remark = ""
 
 
-def _texts(old: Value, new: Value) -> bool:
-    return isinstance(old, str) and isinstance(new, str) and ("\n" in old or "\n" in new)
-
-
-def _on_one_line(value: Value) -> str:
-    if isinstance(value, list):
-        return "[]"
-    return "{}" if isinstance(value, dict) else scalar(value)
-
-
-def _set(old: list[Value], new: list[Value], depth: int) -> Iterator[Line]:
+def _diff_sets(old: list[Value], new: list[Value], depth: int) -> Iterator[Line]:
     old_keys, new_keys = {*map(_key, old)}, {*map(_key, new)}
     gone = [item for item in old if _key(item) not in new_keys]
     come = [item for item in new if _key(item) not in old_keys]
@@ -166,7 +152,7 @@ def _set(old: list[Value], new: list[Value], depth: int) -> Iterator[Line]:
         yield hidden_line(depth, len(old) - len(gone), "element")
 
 
-def _list(old: list[Value], new: list[Value], depth: int) -> Iterator[Line]:
+def _diff_lists(old: list[Value], new: list[Value], depth: int) -> Iterator[Line]:
     hidden = 0
     for step, left, left_end, right, right_end in edit_script([*map(_key, old)], [*map(_key, new)]):
         if step == "equal":
@@ -197,12 +183,12 @@ def edit_script(
     start = next((at for at in range(shorter) if left[at] != right[at]), shorter)
     rest = range(1, shorter - start + 1)
     end = next((at - 1 for at in rest if left[-at] != right[-at]), shorter - start)
-    found = [
+    steps = [
         ("equal", 0, start, 0, start),
         ("replace", start, len(left) - end, start, len(right) - end),
         ("equal", len(left) - end, len(left), len(right) - end, len(right)),
     ]
-    return [step for step in found if step[1] < step[2] or step[3] < step[4]]
+    return [step for step in steps if step[1] < step[2] or step[3] < step[4]]
 
 
 _COMPARABLE: Final = 1_000_000
@@ -214,9 +200,9 @@ def _key(value: Value) -> str:
     return json.dumps(value, sort_keys=True, default=lambda unknown: {"": repr(unknown)})
 
 
-def _object(old: dict[str, Value], new: dict[str, Value], depth: int) -> Iterator[Line]:
+def _diff_objects(old: dict[str, Value], new: dict[str, Value], depth: int) -> Iterator[Line]:
     names = [*old, *(name for name in new if name not in old)]
-    changed = [name for name in names if not same(old.get(name), new.get(name))]
+    changed = [name for name in names if not is_same(old.get(name), new.get(name))]
     width = max(map(len, changed), default=0)
     for name in changed:
         head = f"{printable(name):{width}} = "
@@ -226,7 +212,7 @@ def _object(old: dict[str, Value], new: dict[str, Value], depth: int) -> Iterato
         yield hidden_line(depth, hidden, "attribute")
 
 
-def _text(old: str, new: str, depth: int) -> Iterator[Line]:
+def _diff_texts(old: str, new: str, depth: int) -> Iterator[Line]:
     left, right = old.split("\n"), new.split("\n")
     for step, start, end, other, other_end in edit_script(left, right):
         if step == "equal":
@@ -242,7 +228,7 @@ _CONTEXT: Final = 3
 
 
 def _context(texts: list[str], depth: int) -> Iterator[Line]:
-    """Yield a few unchanged lines at each end of a text, and only count the others."""
+    """Yield a few unchanged lines at each end of a text, and count the others."""
     if len(texts) <= 2 * _CONTEXT + 1:
         for text in texts:
             yield Line(depth, "", printable(text))
@@ -256,7 +242,6 @@ def _context(texts: list[str], depth: int) -> Iterator[Line]:
 
 @lru_cache(maxsize=1024)
 def _known_later(head: str) -> tuple[Line]:
-    """Return the line of an added value that is known only after apply, as in most creations."""
     return (Line(1, "+", f"{head}{KNOWN_AFTER_APPLY}"),)
 
 
@@ -277,36 +262,36 @@ def diff_lines(
     Args:
         before, after: The values; None if there is no object.
         kinds: Kinds of the attributes by name; sets are compared without regard to order.
-        sensitive: Names of attributes that are masked.
-        forcing: Names of attributes whose change forces replacement.
-        shown: Names of attributes that are shown even if unchanged.
+        sensitive: Attributes that are masked.
+        forcing: Attributes whose change forces replacement.
+        shown: Attributes that are shown even if unchanged.
     """
     left, right = before or {}, after or {}
     still: set[str] = set()
     if left and right:
         names = sorted(left.keys() | right.keys())
-        changed = {name for name in names if not same(left.get(name), right.get(name))}
+        changed = {name for name in names if not is_same(left.get(name), right.get(name))}
         still = {name for name in names if left.get(name) is not None} - changed
         visible = [name for name in names if name in changed or (name in shown and name in still)]
     else:
         visible = [name for name, value in sorted((left or right).items()) if value is not None]
     width = max(map(len, visible), default=0)
-    found: list[Line] = []
+    lines: list[Line] = []
     for name in visible:
         old, new = left.get(name), right.get(name)
         head = f"{name:{width}} = "
         remark = FORCES if name in forcing else ""
         if name in sensitive:
-            sign = "" if same(old, new) else "+" if old is None else "-" if new is None else "~"
+            sign = "" if is_same(old, new) else "+" if old is None else "-" if new is None else "~"
             tail = TO_NULL if sign == "-" else ""
-            found.append(Line(1, sign, f"{head}{SENSITIVE}{tail}", remark if sign else ""))
+            lines.append(Line(1, sign, f"{head}{SENSITIVE}{tail}", remark if sign else ""))
         elif before is None:
-            found += _known_later(head) if new is UNKNOWN else lines_of_value(new, 1, "+", head)
+            lines += _known_later(head) if new is UNKNOWN else lines_of_value(new, 1, "+", head)
         elif after is None:
-            found += lines_of_value(old, 1, "-", head, TO_NULL)
+            lines += lines_of_value(old, 1, "-", head, TO_NULL)
         else:
-            found += changed_value(old, new, 1, head, kinds.get(name), "", remark)
+            lines += changed_value(old, new, 1, head, kinds.get(name), "", remark)
     hidden = len(still.difference(visible))
     if hidden:
-        found.append(hidden_line(1, hidden, "attribute"))
-    return found
+        lines.append(hidden_line(1, hidden, "attribute"))
+    return lines

@@ -1,4 +1,4 @@
-"""A plan or a drift report as readers see it: the values that terminal, Markdown and HTML show.
+"""The content of a plan or a drift report, for terminal, Markdown and HTML.
 
 Nothing is shown by colour alone: each style has a sign and a word.
 """
@@ -19,11 +19,10 @@ from opsconsole.values import Values
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """One meaning.
+    """The look and the words of one kind of rows.
 
     Attributes:
         name: Its name in style sheets and scripts.
-        sign: The sign beside it.
         word: The word for a resource in this style.
         rank: The order of attention: the lowest first.
         colour: Its colour on a terminal, if shown there.
@@ -38,13 +37,12 @@ class Style:
     meaning: str = ""
 
     @property
-    def quiet(self) -> bool:
+    def is_quiet(self) -> bool:
         """Whether a resource of this style needs no attention."""
         return self.name in ("same", "elsewhere")
 
     @property
     def title(self) -> str:
-        """The word as a heading."""
         return self.word[0].upper() + self.word[1:]
 
 
@@ -115,13 +113,11 @@ class Row:
         title: Its address.
         label: Its name for readers.
         verb: The action on the resource.
-        reason: The reason.
         remarks: Further facts, one line each.
-        id: The console's id.
         diff: The attributes that differ, as lines.
-        differences: The same attributes in a drift report, with state and console side by side.
+        differences: The same attributes in a drift report, state and console side by side.
         children: Address and label of the resources that go with it.
-        fate: The words for what becomes of the children, such as `archived`.
+        fate: The words for the fate of the children, such as `archived`.
         alike: Rows with an equal value share a reason, which is shown once; None for a single row.
     """
 
@@ -141,8 +137,7 @@ class Row:
     alike: Hashable = None
 
     @property
-    def bare(self) -> bool:
-        """Whether there is nothing to unfold."""
+    def is_bare(self) -> bool:
         return not (self.reason or self.remarks or self.id or self.diff or self.children)
 
 
@@ -157,17 +152,17 @@ class Section:
     rows: tuple[Row, ...]
 
     @property
-    def quiet(self) -> bool:
+    def is_quiet(self) -> bool:
         """Whether its rows need no attention."""
-        return self.style.quiet
+        return self.style.is_quiet
 
     @property
     def groups(self) -> Sequence[Sequence[Row]]:
         """The rows in groups: single rows first, then rows that are alike together."""
-        found: dict[Hashable, list[Row]] = {}
+        groups: dict[Hashable, list[Row]] = {}
         for row in self.rows:
-            found.setdefault(row.anchor if row.alike is None else row.alike, []).append(row)
-        return sorted(found.values(), key=lambda rows: len(rows) > 1)
+            groups.setdefault(row.anchor if row.alike is None else row.alike, []).append(row)
+        return sorted(groups.values(), key=lambda rows: len(rows) > 1)
 
 
 def group_rows(rows: Iterable[Row]) -> list[Section]:
@@ -183,7 +178,7 @@ def group_rows(rows: Iterable[Row]) -> list[Section]:
 
 @dataclass(frozen=True, slots=True)
 class GraphItem:
-    """One resource, as far as the graph needs it."""
+    """The facts about one resource that the graph needs."""
 
     stack: str
     address: str
@@ -197,7 +192,6 @@ class GraphItem:
 
     @property
     def key(self) -> str:
-        """What distinguishes it in a graph."""
         return f"{self.stack}\0{self.address}"
 
 
@@ -209,7 +203,6 @@ class View:
         kind: `Plan` or `Drift report`.
         headline: The most important fact.
         lede: A sentence or two beneath it.
-        style: The style of the headline.
         mark: The sign before the headline in formats without styles.
         facts: Names and values.
         extra: Titled diffs beside the sections, such as outputs.
@@ -239,13 +232,12 @@ class View:
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
         return sum(len(section.rows) for section in self.sections)
 
     @property
-    def few(self) -> bool:
+    def is_short(self) -> bool:
         """Whether the report is so short that it starts unfolded."""
-        return sum(len(section.rows) for section in self.sections if not section.quiet) <= 5
+        return sum(len(section.rows) for section in self.sections if not section.is_quiet) <= 5
 
 
 def moment(text: str) -> str:

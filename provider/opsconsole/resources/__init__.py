@@ -1,11 +1,12 @@
-"""The definitions of everything that can be declared or read, and their registry.
+"""The registry of all definitions.
 
-The order is that of reports: a resource comes after its references. The steps of each resource are
-beside its definition, and are imported on first use (`lifecycles`).
+In the order of reports: a resource comes after its references. The lifecycle of each resource is
+beside its definition, and is imported on first use (`lifecycles`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Final
@@ -25,6 +26,9 @@ RESOURCES: Final[Mapping[str, ResourceDefinition]] = {
 }
 """The resources by Terraform type name."""
 
+_PREFIX: Final = re.compile(r"(\w+_)…|(\w+=)[A-Z]+")
+"""The prefix of an import id, as its example in the definition shows it."""
+
 
 @cache
 def referred_to(attribute: Attribute) -> ResourceDefinition:
@@ -40,7 +44,7 @@ def owner_of(definition: ResourceDefinition) -> ResourceDefinition | None:
 
 @cache
 def owners_above(definition: ResourceDefinition) -> tuple[ResourceDefinition, ...]:
-    """Return the owner of a resource, the owner of that, and so on."""
+    """Return the owner of a resource, its owner, and so on."""
     above = owner_of(definition)
     return () if above is None else (above, *owners_above(above))
 
@@ -57,8 +61,18 @@ def owning_types() -> frozenset[str]:
     return frozenset(owners[-1].type_name for owners in above if owners)
 
 
+def resource_of_id(text: str) -> ResourceDefinition | None:
+    """Return the resource of an import id with a prefix of the document's examples, or None."""
+    for definition in RESOURCES.values():
+        prefixes = ("".join(found) for found in _PREFIX.findall(definition.import_id))
+        if text.startswith(tuple(prefixes)):
+            # The id of an attachment begins with the id of its agent.
+            return AGENT_PLUGIN if definition is AGENT and "/" in text else definition
+    return None
+
+
 def blockers_of(definition: ResourceDefinition) -> list[tuple[ResourceDefinition, str]]:
-    """Return the resources that block a resource's deletion, each with the attribute that does."""
+    """Return the resources that block a resource's deletion, each with the attribute."""
     return [
         (other, attribute.name)
         for other in RESOURCES.values()
@@ -82,4 +96,5 @@ __all__ = [
     "owners_above",
     "owning_types",
     "referred_to",
+    "resource_of_id",
 ]

@@ -1,7 +1,4 @@
-"""The steps that each resource allows under given settings, and what would lift each limit. Pure.
-
-Everything about one resource is read from its definition.
-"""
+"""The steps that each resource allows under given settings, and the settings that lift limits."""
 
 from __future__ import annotations
 
@@ -24,16 +21,14 @@ class Reach(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """How far one step of one resource can be taken.
+    """One step of one resource.
 
     Attributes:
-        type_name: Terraform type name.
         step: `create`, `read`, `update`, `delete` or `list`.
-        reach: How far it goes under the settings.
-        operation: `METHOD /path` that it rests on, or empty.
+        operation: Its `METHOD /path`, or empty.
         documented: Whether the document shows this operation.
         note: Its effect, or the substitute.
-        lifted_by: The settings that would lift its limit; empty: there is none to lift.
+        lifted_by: The settings that would lift its limit, if any.
     """
 
     type_name: str
@@ -46,7 +41,6 @@ class Capability:
 
 
 def capabilities(settings: Settings) -> list[Capability]:
-    """Return what can be done, resource by resource, step by step."""
     return [
         _capability(definition, step, settings)
         for definition in RESOURCES.values()
@@ -64,7 +58,7 @@ def _capability(definition: ResourceDefinition, step: str, settings: Settings) -
             note = f"extra_endpoints.{way.operation}"
             return Capability(name, step, Reach.FULL, named, False, note)
         if not way.operation:
-            # A creation without an operation adopts what is there.
+            # A creation without an operation adopts an existing object.
             reach = Reach.PARTIAL if step == "create" else Reach.NONE
             return Capability(name, step, reach, "", True, way.note, tuple(lifts))
         operation = OPERATIONS[way.operation]

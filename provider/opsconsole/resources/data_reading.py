@@ -1,4 +1,4 @@
-"""Reading data sources, from the lists and rows that the resources of the run read too."""
+"""Reads data sources, from the lists and rows that the resources of the run read too."""
 
 from __future__ import annotations
 
@@ -27,25 +27,21 @@ _Reader = Callable[[BaseLifecycle, DataSourceDefinition, Values], Awaitable[Outc
 async def read_data(
     lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values
 ) -> Outcome:
-    """Return the value of one data source, or why it has none.
-
-    Args:
-        lifecycle: That of the resource that it shows.
-    """
+    """Return the value of one data source, or why it has none, by the resource's lifecycle."""
     try:
-        return await _READERS.get(source.name, _all)(lifecycle, source, config)
+        return await _READERS.get(source.name, _read_list)(lifecycle, source, config)
     except Stopped:
         return Outcome(None, begun=False)
     except Exception as problem:
         return Outcome(None, diagnostics=diagnose(problem, f"read {source.type_name}"))
 
 
-async def _specialty(
+async def _read_specialty(
     lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values
 ) -> Outcome:
     selectors = {name: config[name] for name in SELECTORS if config.get(name) is not None}
     if len(selectors) != 1:
-        return _nothing(
+        return _refuse(
             "A specialty is found by exactly one of id, key or name",
             f"The declaration sets {', '.join(selectors) or 'none of them'}.",
         )
@@ -56,39 +52,45 @@ async def _specialty(
     return Outcome(source.empty() | specialty)
 
 
-async def _specialties(
+async def _read_specialties(
     lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values
 ) -> Outcome:
-    return _list(source, "specialties", await lifecycle.session.list_once("specialty_search"))
+    return _outcome_of_list(
+        source, "specialties", await lifecycle.session.list_once("specialty_search")
+    )
 
 
-async def _agent_plugins(
+async def _read_agent_plugins(
     lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values
 ) -> Outcome:
     agent_id = config["agent_id"]
     try:
-        listing = await lifecycle.session.learned(KnownAgents).plugins(agent_id)
+        listing = await lifecycle.session.singleton(KnownAgents).plugins(agent_id)
     except NotFound as problem:
-        return _nothing(
+        return _refuse(
             f"There is no agent {agent_id} that this key can see", str(problem), ("agent_id",)
         )
-    return _list(source, "the agent's plugins", listing, agent_id=agent_id)
+    return _outcome_of_list(source, "the agent's plugins", listing, agent_id=agent_id)
 
 
-async def _host(lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values) -> Outcome:
-    if not lifecycle.session.learned(HostReader).operation:
-        return _nothing(
+async def _read_host(
+    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values
+) -> Outcome:
+    if not lifecycle.session.singleton(HostReader).operation:
+        return _refuse(
             "Hosts cannot be read under these settings",
             f'host_read = "empty_update" reads one by an update without a field.{HOST_GET_HINT}',
         )
-    return await _one(lifecycle, source, config)
+    return await _read_object(lifecycle, source, config)
 
 
-async def _one(lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values) -> Outcome:
+async def _read_object(
+    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values
+) -> Outcome:
     try:
         answer = await lifecycle.fetch(config["id"])
     except NotFound as problem:
-        return _nothing(
+        return _refuse(
             f"There is no {lifecycle.definition.title} {config['id']} that this key can see",
             path=("id",),
             cause=problem.cause,
@@ -96,41 +98,43 @@ async def _one(lifecycle: BaseLifecycle, source: DataSourceDefinition, config: V
     return Outcome(source.empty() | values_shown(source, _with_scope(answer)))
 
 
-async def _all(lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values) -> Outcome:
+async def _read_list(
+    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values
+) -> Outcome:
     listing = await lifecycle.session.console.list_all(source.operations[0])
-    return _list(source, lifecycle.definition.plural, listing)
+    return _outcome_of_list(source, lifecycle.definition.plural, listing)
 
 
 _READERS: Mapping[str, _Reader] = {
-    "specialty": _specialty,
-    "specialties": _specialties,
-    "agent_plugins": _agent_plugins,
-    "host": _host,
-    "agent": _one,
-    "blacklisted_command": _one,
+    "specialty": _read_specialty,
+    "specialties": _read_specialties,
+    "agent_plugins": _read_agent_plugins,
+    "host": _read_host,
+    "agent": _read_object,
+    "blacklisted_command": _read_object,
 }
 
 
-def _list(source: DataSourceDefinition, listed: str, listing: Listing, **more: Any) -> Outcome:
+def _outcome_of_list(
+    source: DataSourceDefinition, listed: str, listing: Listing, **more: Any
+) -> Outcome:
     attribute = next(item for item in source if item.attributes)
     # A console that lists in another order must not make a difference in a plan.
     entries = sorted(listing.entries, key=itemgetter("id"))
     values = values_shown((attribute,), {attribute.name: [*map(_with_scope, entries)]}) | more
     diagnostics: tuple[Diagnostic, ...] = ()
     if not listing.complete:
-        diagnostics = (
-            warning("The list may not be complete", explain_gap(listed, listing).detail),
-        )
+        diagnostics = (warning("The list may not be complete", explain_gap(listed, listing)),)
     whole = {"complete": listing.complete, "total_count": listing.total_count}
     return Outcome(values | whole, diagnostics=diagnostics)
 
 
 def _with_scope(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an entry with the scope of a blacklisted command in the other of its words too."""
+    """Add the other word for the scope of a blacklisted command, `tenant_wide`."""
     return {**entry, "tenant_wide": entry["org_id"] is None} if "org_id" in entry else entry
 
 
-def _nothing(
+def _refuse(
     summary: str, detail: str = "", path: AttributePath = (), cause: Cause | None = None
 ) -> Outcome:
     return Outcome(None, diagnostics=(error(summary, detail, path, cause),))

@@ -23,7 +23,7 @@ SELECTORS = ("id", "key", "name")
 """The attributes of which one selects a specialty."""
 
 
-def _show(attribute: Attribute) -> Attribute:
+def _as_shown(attribute: Attribute) -> Attribute:
     return replace(
         attribute,
         description=attribute.shown_description or attribute.description,
@@ -31,7 +31,7 @@ def _show(attribute: Attribute) -> Attribute:
         needed_to_create=False,
         optional=False,
         computed=True,
-        attributes=tuple(map(_show, attribute.attributes)),
+        attributes=tuple(map(_as_shown, attribute.attributes)),
     )
 
 
@@ -52,9 +52,9 @@ _ABOUT_THE_LIST = (
 )
 
 
-def _list_of(name: str, what: str, fields: Iterable[Attribute]) -> tuple[Attribute, ...]:
-    """Return the attributes that show a list, in the order of ids."""
-    parts = tuple(map(_show, fields))
+def _list_attributes(name: str, what: str, fields: Iterable[Attribute]) -> tuple[Attribute, ...]:
+    """Return the attributes that show a list, ordered by id."""
+    parts = tuple(map(_as_shown, fields))
     description = f"The {what}, ordered by id."
     entries = Attribute(name, description, Kind.OBJECT_LIST, computed=True, attributes=parts)
     return (entries, *_ABOUT_THE_LIST)
@@ -71,7 +71,7 @@ def _by_id(what: str, attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
             change=ChangeRule.UPDATE,
         )
         if attribute.name == "id"
-        else _show(attribute)
+        else _as_shown(attribute)
         for attribute in attributes
     )
 
@@ -99,7 +99,7 @@ def _define_list(
         f"Every {resource.title} that the console lists. The API document shows no such list: name "
         f"the console's operation in `extra_endpoints` as `{endpoint}`."
     )
-    attributes = _list_of(name, resource.plural, fields)
+    attributes = _list_attributes(name, resource.plural, fields)
     return _define(name, resource, (endpoint,), description, attributes)
 
 
@@ -120,9 +120,9 @@ DATA_SOURCES: Final[Mapping[str, DataSourceDefinition]] = {
             ("specialty_search",),
             "One specialty, found by exactly one of `id`, `key` or `name`.",
             tuple(
-                replace(_show(attribute), optional=True, change=ChangeRule.UPDATE)
+                replace(_as_shown(attribute), optional=True, change=ChangeRule.UPDATE)
                 if attribute.name in SELECTORS
-                else _show(attribute)
+                else _as_shown(attribute)
                 for attribute in SPECIALTY.answer_fields
             ),
         ),
@@ -131,7 +131,7 @@ DATA_SOURCES: Final[Mapping[str, DataSourceDefinition]] = {
             SPECIALTY,
             ("specialty_search",),
             "Every specialty that the console shows.",
-            _list_of("specialties", "specialties", SPECIALTY.answer_fields),
+            _list_attributes("specialties", "specialties", SPECIALTY.answer_fields),
         ),
         _define(
             "host",
@@ -157,7 +157,7 @@ DATA_SOURCES: Final[Mapping[str, DataSourceDefinition]] = {
             "The plugins attached to one agent.",
             (
                 Attribute("agent_id", "Id of the agent.", required=True, refers_to="agent"),
-                *_list_of("plugins", "plugins", (_PLUGIN_ID, *PLUGIN_FIELDS)),
+                *_list_attributes("plugins", "plugins", (_PLUGIN_ID, *PLUGIN_FIELDS)),
             ),
         ),
         _define(

@@ -1,4 +1,4 @@
-"""Everything an engine needs for one run, put together."""
+"""The client, the session and the lifecycles of one provider configuration."""
 
 from __future__ import annotations
 
@@ -36,13 +36,11 @@ class ConfiguredProvider:
     """The client, the session and the lifecycles of one provider configuration, for one run.
 
     Attributes:
-        client: Makes its calls, and counts them.
-        session: The session with the console; to read again, make a new provider.
         resources: The lifecycle of each resource by Terraform type name.
     """
 
     def __init__(self, settings: Settings, *, read_only: bool = False) -> None:
-        """Make no connection yet; `read_only` lets nothing but GET leave this process."""
+        """Make no connection yet; `read_only` forbids any call but GET."""
         self.client = Client(settings, read_only=read_only)
         self.session = ConsoleSession(Console(self.client, settings), settings, owned_by)
         self.resources: Mapping[str, BaseLifecycle] = _Lifecycles(self.session)
@@ -56,14 +54,11 @@ class ConfiguredProvider:
         return await read_data(lifecycle, definition, config)
 
     def stop(self) -> None:
-        """Begin no further request; those in flight are finished."""
+        """Send no further request; those in flight are finished."""
         self.session.note_stop()
         self.client.stop()
 
     async def close(self) -> None:
-        """Cancel pending reads, and release connections.
-
-        No call is made afterwards.
-        """
+        """Cancel pending reads, and close all connections."""
         await self.session.cancel_reads()
         await self.client.aclose()

@@ -1,6 +1,6 @@
 """The backend that `init` notes for a directory, in `.terraform/terraform.tfstate`.
 
-The file has Terraform's format, so that both programs find the directory initialised.
+The file has Terraform's format: both programs find the directory initialised.
 """
 
 from __future__ import annotations
@@ -39,11 +39,7 @@ class DeclaredBackend(ConfiguredBackend):
 
 
 def declared_backend(program: Program) -> DeclaredBackend | None:
-    """Return the backend that a program declares, or None for the default.
-
-    Raises:
-        UserError: The backend has a setting that does not exist.
-    """
+    """Return the backend that a program declares, or None; raise UserError for a wrong setting."""
     block = program.backend
     if block is None:
         return None
@@ -75,11 +71,7 @@ def _hash_text(value: Any) -> str:
 
 
 def note_backend(directory: Path, backend: ConfiguredBackend | None) -> None:
-    """Note a backend, or that the default is used.
-
-    Raises:
-        UserError: The file cannot be written.
-    """
+    """Note a backend, or the default; raise UserError if the file cannot be written."""
     # Terraform still writes this note in version 3 of the state format.
     content: dict[str, Any] = {"version": 3, "terraform_version": TERRAFORM_VERSION}
     file = data_directory(directory) / "terraform.tfstate"
@@ -100,42 +92,38 @@ def note_backend(directory: Path, backend: ConfiguredBackend | None) -> None:
     replace_durably(file, json.dumps(content, indent=2).encode())
 
 
-def same_backend(wanted: DeclaredBackend | None, noted: ConfiguredBackend | None) -> bool:
+def is_same_backend(wanted: DeclaredBackend | None, noted: ConfiguredBackend | None) -> bool:
     """Return whether a directory was initialised for the backend of a program."""
     if wanted is None or noted is None:
         return wanted is noted
     if wanted.kind != noted.kind:
         return False
     same_hash = hash_as_noted(wanted, noted) == noted.block_hash
-    return same_hash or same_settings(wanted, noted)
+    return same_hash or has_same_settings(wanted, noted)
 
 
-def same_settings(one: ConfiguredBackend, other: ConfiguredBackend) -> bool:
+def has_same_settings(one: ConfiguredBackend, other: ConfiguredBackend) -> bool:
     """Return whether two backends have the same settings; unset ones may be null or absent."""
-    return _set_in(one.settings) == _set_in(other.settings)
+    return _set_settings(one.settings) == _set_settings(other.settings)
 
 
 def hash_as_noted(wanted: DeclaredBackend, noted: ConfiguredBackend) -> int:
     """Return Terraform's hash of a block as the engine that wrote a note computes it."""
-    said = _set_in(wanted.block)
+    said = _set_settings(wanted.block)
     if not said.keys() <= noted.settings.keys():
         return wanted.block_hash
     # The hash includes every setting that an engine knows, set or not, and its note lists them all.
     return _hash_block(wanted.kind, {name: said.get(name) for name in noted.settings})
 
 
-def _set_in(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _set_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
 def check_initialised(program: Program) -> None:
-    """Refuse to continue if the state would be read from another place than before.
-
-    Raises:
-        UserError: The directory is not initialised for the backend of the program.
-    """
+    """Raise UserError if the directory is not initialised for the backend of the program."""
     wanted, noted = declared_backend(program), noted_backend(program.root)
-    if same_backend(wanted, noted):
+    if is_same_backend(wanted, noted):
         return
     if noted is None:
         raise UserError(

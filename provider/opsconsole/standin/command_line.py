@@ -1,7 +1,4 @@
-"""A command line as Terraform reads it: global options, verb, TF_CLI_ARGS, flags, operands.
-
-The verbs and their flags are in `verbs`.
-"""
+"""A command line as Terraform reads it: global options, verb, TF_CLI_ARGS, flags, operands."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from opsconsole.errors import UserError
 from opsconsole.standin.verbs import VERBS, Flag, Verb
-from opsconsole.text import read_switch
+from opsconsole.text import parse_bool
 
 GROUPS = frozenset(("state", "providers", "workspace", "metadata"))
 """The first words of two-word verbs."""
@@ -31,10 +28,9 @@ class ProgramCall:
         words: The words as they were given.
         directory: The directory of `-chdir`, or empty.
         flags: The flags in their order. A switch is `true` or `false`.
-        foreign: What only Terraform or OpenTofu knows: the first unknown global option, verb or
-            flag; otherwise empty.
-        mistake: The mistake in the flags, unless Terraform accepts them. There are no flags and
-            operands then.
+        foreign: The first global option, verb or flag that only the real Terraform knows, or empty.
+        mistake: The mistake in the flags, which the real Terraform may accept. There are no flags
+            and operands then.
     """
 
     name: str
@@ -52,24 +48,17 @@ class ProgramCall:
         return VERBS.get(self.name)
 
     def text(self, name: str, default: str = "") -> str:
-        """Return the last value of a flag."""
         return dict(self.flags).get(name, default)
 
-    def on(self, name: str, default: bool = False) -> bool:
-        """Return whether a flag is on."""
+    def is_on(self, name: str, default: bool = False) -> bool:
         return self.text(name, "true" if default else "false") == "true"
 
     def every(self, name: str) -> tuple[str, ...]:
-        """Return all values of a flag."""
         return tuple(value for key, value in self.flags if key == name)
 
 
 def read_call(given: Sequence[str], environ: Mapping[str, str]) -> ProgramCall:
-    """Read the words after the program's name.
-
-    Raises:
-        UserError: The words in a variable cannot be split by a shell's rules.
-    """
+    """Read the words after the program's name, and the words of the environment's variables."""
     words = list(given)
     directory, foreign, wants_help, version = "", "", False, False
     while words and words[0].startswith("-"):
@@ -90,7 +79,7 @@ def read_call(given: Sequence[str], environ: Mapping[str, str]) -> ProgramCall:
             name = f"{name} {words.pop(0)}"
         if name:
             # Terraform inserts the words of each variable right after the verb.
-            inserted = [_split(variable, environ) for variable in _variables(name)]
+            inserted = [_split_variable(variable, environ) for variable in _word_variables(name)]
             words = [*inserted[0], *inserted[1], *words]
         wants_help = wants_help or any(word in _HELP for word in words)
     call = ProgramCall(name, tuple(given), directory, wants_help, foreign=foreign)
@@ -114,8 +103,8 @@ def for_terraform(
     start = next(i for i, word in enumerate(call.words) if not word.startswith("-"))
     words = [*call.words[:start], *_without_native(call.words[start:], flags)]
     variables = {
-        name: shlex.join(_without_native(_split(name, environ), flags))
-        for name in _variables(call.name)
+        name: shlex.join(_without_native(_split_variable(name, environ), flags))
+        for name in _word_variables(call.name)
         if name in environ
     }
     return words, {**environ, **variables}
@@ -138,13 +127,13 @@ def _without_native(words: Sequence[str], flags: Mapping[str, Flag]) -> list[str
     return kept
 
 
-def _variables(name: str) -> tuple[str, str]:
+def _word_variables(name: str) -> tuple[str, str]:
     """Return the variables with more words for a verb, in the order of those words."""
-    # Terraform inserts those of the variable for this verb last, so they come first.
+    # Terraform inserts the words of the verb's own variable last, so they come first.
     return "TF_CLI_ARGS_" + re.sub("[ -]", "_", name), "TF_CLI_ARGS"
 
 
-def _split(name: str, environ: Mapping[str, str]) -> list[str]:
+def _split_variable(name: str, environ: Mapping[str, str]) -> list[str]:
     try:
         return shlex.split(environ.get(name, ""))
     except ValueError as error:
@@ -154,11 +143,7 @@ def _split(name: str, environ: Mapping[str, str]) -> list[str]:
 def _read_flags(
     words: Sequence[str], flags: Mapping[str, Flag]
 ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], str]:
-    """Return the flags and operands among the words after a verb, and the first foreign flag.
-
-    Raises:
-        UserError: A flag lacks its value, or is neither on nor off.
-    """
+    """Return the flags and operands among the words after a verb, and the first foreign flag."""
     flag_values: list[tuple[str, str]] = []
     operands: list[str] = []
     foreign = ""
@@ -182,14 +167,14 @@ def _read_flags(
             if not waiting:
                 raise UserError(f"-{name} needs a value.", f"Write -{name}=VALUE.")
             value = waiting.pop(0)
-        flag_values.append((name, value if flag.valued else _switch(name, value)))
+        flag_values.append((name, value if flag.valued else _read_switch(name, value)))
         if flag.use == "foreign":
             foreign = foreign or f"the flag -{name} ({flag.reason})"
     return tuple(flag_values), tuple(operands), foreign
 
 
-def _switch(name: str, value: str | None) -> str:
-    on = True if value is None else read_switch(value)
+def _read_switch(name: str, value: str | None) -> str:
+    on = True if value is None else parse_bool(value)
     if on is None:
         raise UserError(f"-{name} is on or off, not {value!r}.", f"Write -{name} or -{name}=false.")
     return "true" if on else "false"

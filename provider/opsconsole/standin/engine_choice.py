@@ -1,8 +1,8 @@
 """Decides whether the native engine or the real Terraform or OpenTofu carries out a call.
 
-The decision comes before any effect. The first of these decides: OPSCONSOLE_ENGINE, if set; the
-engine that made the plan file; a verb or a flag that the engine lacks; the program alone, in the
-same way for every verb.
+The decision comes before any effect, by the first of these: OPSCONSOLE_ENGINE; the engine that
+made the plan file; a verb or a flag that the native engine lacks; the program, whose part does not
+depend on the verb.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def reason_for_terraform(call: ProgramCall, environ: Mapping[str, str], director
         return ""
     if call.verb is None or not call.verb.reads_program:
         return foreign
-    return only_terraform(directory) or foreign
+    return find_terraform_only(directory) or foreign
 
 
 def _maker_of_plan(call: ProgramCall, directory: Path) -> str:
@@ -96,14 +96,14 @@ def _maker_of_plan(call: ProgramCall, directory: Path) -> str:
     return ""
 
 
-def only_terraform(directory: Path) -> str:
+def find_terraform_only(directory: Path) -> str:
     """Name the part of a directory's program that only Terraform can run, or return empty."""
     from opsconsole.language import OnlyTerraform, UnreadProgram, check_support, load_directory
-    from opsconsole.state import encrypts_states, expression_in, supports_backend
+    from opsconsole.state import expression_in, is_native_backend, must_encrypt_states
 
     if not any(path.name.endswith(_PROGRAM) for path in directory.iterdir()):
         return ""
-    if encrypts_states(os.environ):
+    if must_encrypt_states(os.environ):
         return "TF_ENCRYPTION, which has states encrypted"
     try:
         try:
@@ -125,7 +125,7 @@ def only_terraform(directory: Path) -> str:
             "opsconsole"
         ):
             return f"the provider {key}"
-    if program.backend is not None and not supports_backend(program.backend.kind):
+    if program.backend is not None and not is_native_backend(program.backend.kind):
         return f"the backend {program.backend.kind}"
     if program.backend is not None and (text := expression_in(program.backend.settings)):
         return f"an expression in the backend {program.backend.kind} ({text})"
@@ -157,7 +157,7 @@ def hand_over(call: ProgramCall, reason: str, directory: Path) -> NoReturn:
             f"{binary} is not {engine.name}: it runs {STANDIN} again.",
             f"Name the real one in {FALLBACK}.",
         )
-    remark = _remark(call, binary, directory)
+    remark = _provider_remark(call, binary, directory)
     sys.stderr.write(f"{STANDIN}: handed over to {binary}, because of {reason}{remark}\n")
     # `exec` would lose the buffers of Python's streams.
     sys.stderr.flush()
@@ -171,7 +171,7 @@ def hand_over(call: ProgramCall, reason: str, directory: Path) -> NoReturn:
         ) from error
 
 
-def _remark(call: ProgramCall, binary: str, directory: Path) -> str:
+def _provider_remark(call: ProgramCall, binary: str, directory: Path) -> str:
     notes = data_directory(directory)
     if call.name in _NEED_PROVIDERS and notes.is_dir() and not (notes / "providers").exists():
         return f" (this directory was initialised without plugins: run `{binary} init` first)"

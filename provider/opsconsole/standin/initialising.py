@@ -1,4 +1,4 @@
-"""`init`: notes the backend of the program, and copies the state where the backend has changed."""
+"""`init`: notes the backend of the program, and copies the state of a former backend."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from opsconsole import resources
+from opsconsole.cli.standard_streams import ask
 from opsconsole.errors import UserError
 from opsconsole.language import load_directory, read_backend_options
 from opsconsole.standin.backend_note import (
     SETTINGS,
     DeclaredBackend,
     declared_backend,
+    has_same_settings,
     hash_as_noted,
+    is_same_backend,
     note_backend,
-    same_backend,
-    same_settings,
 )
 from opsconsole.standin.command_line import ProgramCall
 from opsconsole.state import (
@@ -28,13 +29,13 @@ from opsconsole.state import (
     RunOptions,
     State,
     backend_for,
+    is_native_backend,
     open_state,
     read_state,
-    supports_backend,
     workspace_of,
 )
 from opsconsole.terraform_binary import engine_of
-from opsconsole.text import plural
+from opsconsole.text import join_words, plural
 from opsconsole.working_directory import WORKSPACES_FOLDER, ConfiguredBackend, noted_backend
 
 _QUESTION = """\
@@ -50,8 +51,8 @@ or empty."""
 
 
 def run(call: ProgramCall) -> int:
-    if not call.on("json"):
-        return _prepare(Path.cwd(), call, _print)
+    if not call.is_on("json"):
+        return _prepare(Path.cwd(), call, _print_sentence)
     from opsconsole.cli import events
     from opsconsole.reports import messages
 
@@ -61,21 +62,20 @@ def run(call: ProgramCall) -> int:
     return events.run_with_messages(lambda: _prepare(Path.cwd(), call, say))
 
 
-def _print(text: str, code: str) -> None:
+def _print_sentence(text: str, code: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
 def _prepare(directory: Path, call: ProgramCall, say: Say) -> int:
-    """Note the backend; return the exit code."""
     engine = engine_of(directory).name
     if not any(directory.glob("*.tf.json")):
         say(f"{engine} initialized in an empty directory!", "output_init_empty_message")
         return 0
     program = load_directory(directory, resources)
-    if call.on("backend", True):
+    if call.is_on("backend", True):
         say("Initializing the backend...", "initializing_backend_message")
-        wanted = _with_options(declared_backend(program), call.every("backend-config"))
+        wanted = _add_options(declared_backend(program), call.every("backend-config"))
         _set_backend(directory, wanted, call, say)
     say("Initializing provider plugins...", "initializing_provider_plugin_message")
     say("- the native engine needs none", "provider_already_installed_message")
@@ -84,10 +84,10 @@ def _prepare(directory: Path, call: ProgramCall, say: Say) -> int:
     return 0
 
 
-def _with_options(
+def _add_options(
     wanted: DeclaredBackend | None, options: tuple[str, ...]
 ) -> DeclaredBackend | None:
-    """Return a backend with the settings of `-backend-config`: `NAME=VALUE`, or a file of them."""
+    """Add the settings of `-backend-config`: `NAME=VALUE`, or a file of them."""
     if not options:
         return wanted
     if wanted is None:
@@ -109,10 +109,10 @@ def _set_backend(
     directory: Path, wanted: DeclaredBackend | None, call: ProgramCall, say: Say
 ) -> None:
     noted = noted_backend(directory)
-    unchanged = same_backend(wanted, noted)
+    unchanged = is_same_backend(wanted, noted)
     # The hash of a block, by which backends may be equal, does not include `-backend-config`.
     if unchanged and wanted and noted and call.every("backend-config"):
-        unchanged = same_settings(wanted, noted)
+        unchanged = has_same_settings(wanted, noted)
     if unchanged:
         if wanted and noted:
             block_hash = hash_as_noted(wanted, noted)
@@ -122,15 +122,15 @@ def _set_backend(
                 note_backend(directory, replace(noted, block_hash=block_hash))
         return
     choices = ("reconfigure", "migrate-state", "force-copy")
-    if noted is not None and not any(map(call.on, choices)):
+    if noted is not None and not any(map(call.is_on, choices)):
         raise UserError(
             "Backend configuration changed\n\nThe program names another backend than the "
             "one that this directory was initialised with. The state may have to be copied.",
             "`init -migrate-state` copies the state, `init -reconfigure` leaves it where it is.",
         )
     # The state is copied before the backend is noted, so the old note stays valid after a failure.
-    if not call.on("reconfigure"):
-        _migrate(directory, noted, wanted, call, say)
+    if not call.is_on("reconfigure"):
+        _copy_state(directory, noted, wanted, call, say)
     note_backend(directory, wanted)
     if wanted is None:
         kind = noted.kind if noted else "local"
@@ -139,14 +139,16 @@ def _set_backend(
     say(f'\nSuccessfully configured the backend "{wanted.kind}"!', "")
 
 
-def _migrate(
+def _copy_state(
     directory: Path,
     source: ConfiguredBackend | None,
     target: ConfiguredBackend | None,
     call: ProgramCall,
     say: Say,
 ) -> None:
-    """Copy the state of `source` to `target`, if there is one and the user agrees; None: default.
+    """Copy the state of `source`, if it has one, to `target`, if the user agrees.
+
+    None is the default backend.
 
     Raises:
         UserError: The state cannot be copied, or the user cannot be asked. Nothing was changed.
@@ -155,17 +157,29 @@ def _migrate(
     from opsconsole.cli.options import seconds  # loads the definitions
 
     _check_source(directory, source)
-    locking = Locking(call.on("lock", True), seconds(call.text("lock-timeout", "0")))
+    locking = Locking(call.is_on("lock", True), seconds(call.text("lock-timeout", "0")))
     options = RunOptions(directory, "init", locking)
     old, new = (backend_for(backend, options) for backend in (source, target))
     if isinstance(old, LocalBackend) and isinstance(new, LocalBackend) and old.path == new.path:
         return
-    if read_state(old).empty:
+    stored = read_state(old)
+    # A call of unknown outcome may be all that an interrupted run left.
+    if stored.empty and not stored.serial and not old.journal.exists():
         return
     # Read the state again under the lock, because it may have changed since the first read.
     with open_state(old) as session:
         opening.report_folded(session)
+        if session.open_intents:
+            calls = [f"{call.address} ({call.operation})" for call in session.open_intents]
+            raise UserError(
+                "The state cannot be copied: an interrupted run did not learn the outcome of "
+                f"{join_words(calls)}, and no run on the new backend would ask for it.",
+                f"Name the backend of the state {old.name} in the program again and run `plan`, "
+                "which asks the console. Then change the backend.",
+            )
         state = session.state
+        if state.empty:
+            return
         there = read_state(new)
         if there.lineage == state.lineage and there.digest() == state.digest():
             return
@@ -182,7 +196,7 @@ def _migrate(
 
 def _check_source(directory: Path, source: ConfiguredBackend | None) -> None:
     engine = engine_of(directory).name
-    if source is not None and not supports_backend(source.kind):
+    if source is not None and not is_native_backend(source.kind):
         raise UserError(
             f"The state is in the backend {source.kind}, which only {engine} supports.",
             f"Set OPSCONSOLE_ENGINE=terraform to let {engine} copy it.",
@@ -197,19 +211,16 @@ def _check_source(directory: Path, source: ConfiguredBackend | None) -> None:
 
 
 def _ask_to_copy(call: ProgramCall, old: Backend, state: State, there: State) -> bool:
-    if call.on("force-copy"):
+    if call.is_on("force-copy"):
         return True
     other = "There is none in the new one." if there.empty else "It would replace another one."
-    if not call.on("input", True):
+    if not call.is_on("input", True):
         raise UserError(
             "The state is to be copied to another backend, and -input=false forbids the question.",
             "Add -force-copy to copy it, or -reconfigure to leave it where it is.",
         )
     held = plural(len(state), "instance")
-    sys.stdout.write(_QUESTION.format(source=old.name, count=held, other=other))
-    # The question has no line break at its end, so it would stay in the buffer.
-    sys.stdout.flush()
-    answer = sys.stdin.readline().strip()
+    answer = ask(_QUESTION.format(source=old.name, count=held, other=other))
     sys.stdout.write("\n")
     if answer not in ("yes", "no"):
         raise UserError("The answer is neither yes nor no.", "Nothing was changed.")

@@ -1,7 +1,6 @@
 """The program `opsconsole-terraform`: reads the command line, and chooses the engine.
 
-Only the modules that a verb needs are imported, because clients call `version` several times at
-each start.
+Each verb imports what it needs: clients call `version` several times at each start.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from opsconsole.cli.standard_streams import OutputStream, open_descriptors, text
 from opsconsole.errors import TRY_LATER, UserError
 from opsconsole.standin.command_line import GROUPS, ProgramCall, read_call
 from opsconsole.standin.verbs import VERBS, Verb
-from opsconsole.text import plural, read_switch
+from opsconsole.text import parse_bool, plural
 
 if TYPE_CHECKING:
     import argparse
@@ -37,11 +36,7 @@ _VARIABLES = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit code.
-
-    Args:
-        arguments: The words after the program's name; by default those of this process.
-    """
+    """Run the command line, by default of this process; return the exit code."""
     # The terminal of the calling program may go away while changes are in progress. Output is then
     # dropped, and the changes are completed. stderr is only for errors, so no bar and no spinner is
     # drawn.
@@ -53,20 +48,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # start. An error occurs again below, and is reported there.
     if words[:1] and words[0].lstrip("-") in ("v", "version"):
         with contextlib.suppress(UserError):
-            code = _run(words)
+            code = _run_call(words)
             sys.stdout.flush()
             return code
-    from opsconsole.cli.main import debugging, run_and_report
+    from opsconsole.cli.main import is_debugging, run_and_report
     from opsconsole.cli.table import FAILED
 
     again = "OPSCONSOLE_DEBUG=1 opsconsole-terraform …"
-    code = run_and_report(lambda: _run(words), debug=debugging(), again=again)
+    code = run_and_report(lambda: _run_call(words), debug=is_debugging(), again=again)
     sys.stdout.flush()
     # Clients only know Terraform's exit codes.
     return FAILED if code == TRY_LATER else code
 
 
-def _run(words: list[str]) -> int:
+def _run_call(words: list[str]) -> int:
     call = read_call(words, os.environ)
     verb = call.verb
     known = verb is not None or call.name in GROUPS
@@ -74,7 +69,7 @@ def _run(words: list[str]) -> int:
         sys.stdout.write(help_text(call.name))
         # Terraform exits with 127 if no verb is given.
         return 0 if call.help or call.name else 127
-    directory = _directory(call)
+    directory = _directory_of(call)
     if verb is None or verb.reads_program or call.foreign:
         from opsconsole.standin.engine_choice import hand_over, reason_for_terraform
 
@@ -86,7 +81,7 @@ def _run(words: list[str]) -> int:
     if call.mistake is not None:
         raise call.mistake
 
-    if call.on("json") and call.name in ("plan", "apply", "destroy", "refresh"):
+    if call.is_on("json") and call.name in ("plan", "apply", "destroy", "refresh"):
         from opsconsole.cli.events import run_with_messages
 
         return run_with_messages(lambda: _run_verb(call, verb, directory))
@@ -94,7 +89,7 @@ def _run(words: list[str]) -> int:
 
 
 def _run_verb(call: ProgramCall, verb: Verb, directory: Path) -> int:
-    """Carry a verb out; hand it over if only the program's values show that Terraform is needed."""
+    """Carry a verb out; hand it over if the program's values show that Terraform is needed."""
     start = Path.cwd()
     try:
         os.chdir(directory)
@@ -124,11 +119,7 @@ def _run_verb(call: ProgramCall, verb: Verb, directory: Path) -> int:
 
 
 def _read_arguments(call: ProgramCall, verb: Verb) -> argparse.Namespace:
-    """Read a call as one of the verb's command of `opsconsole`, and check the backend for it.
-
-    Raises:
-        UserError: The directory is not initialised for the backend of its program.
-    """
+    """Read a call as a call of the verb's command of `opsconsole`, and check the backend for it."""
     from opsconsole.cli.parser import build_parser
 
     here = Path.cwd()
@@ -136,7 +127,7 @@ def _read_arguments(call: ProgramCall, verb: Verb) -> argparse.Namespace:
     passed = [f"-{name}={value}" for name, value in call.flags if verb.flags[name].use == "pass"]
     args = build_parser(command[0]).parse_args([*command, *passed, *call.operands])
     args.standin = True
-    if hasattr(args, "input") and read_switch(os.environ.get("TF_INPUT", "")) is False:
+    if hasattr(args, "input") and parse_bool(os.environ.get("TF_INPUT", "")) is False:
         args.input = False
     saved = getattr(args, "planfile", None)
     if saved is None and any(here.glob("*.tf.json")):
@@ -150,7 +141,7 @@ def _read_arguments(call: ProgramCall, verb: Verb) -> argparse.Namespace:
     return args
 
 
-def _directory(call: ProgramCall) -> Path:
+def _directory_of(call: ProgramCall) -> Path:
     directory = Path.cwd() / call.directory
     if not directory.is_dir():
         raise UserError(f"-chdir: there is no directory {call.directory}.", "Check the path.")

@@ -1,7 +1,6 @@
-"""Verbs that do little: `version`, in the words that clients look for, `get`, and `providers`.
+"""Small verbs: `version`, in the words that clients look for, `get`, and `providers`.
 
-Nothing heavy is imported until `providers schema` needs it, because clients call `version` several
-times at each start.
+Clients call `version` several times at each start, so this module imports little.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def version(call: ProgramCall) -> int:
     selections = dict.fromkeys(_required_providers(Path.cwd()), __version__)
     machine = platform.machine().lower()
     system = f"{platform.system().lower()}_{_MACHINES.get(machine, machine)}"
-    if call.on("json"):
+    if call.is_on("json"):
         document = {
             "terraform_version": TERRAFORM_VERSION,
             "platform": system,
@@ -66,63 +65,68 @@ def _required_providers(directory: Path) -> Iterator[str]:
 
 
 def get(call: ProgramCall) -> int:
-    """Install modules, of which there are none; a program with modules is for Terraform."""
+    """Install modules; a program with modules is for Terraform."""
     return 0
 
 
 def lock(call: ProgramCall) -> int:
-    """Lock providers; the native engine starts no provider and leaves the lock file unchanged."""
+    """Lock providers; the native engine needs none, so the lock file stays."""
     sys.stdout.write("The native engine needs no provider: .terraform.lock.hcl is unchanged.\n")
     return 0
 
 
 def providers(call: ProgramCall) -> int:
-    """Print the providers of the program, which is this provider alone."""
-    sys.stdout.write(f"\nProviders required by configuration:\n.\n└── provider[{_address()}]\n\n")
+    sys.stdout.write(
+        f"\nProviders required by configuration:\n.\n└── provider[{_provider_address()}]\n\n"
+    )
     return 0
 
 
 def schema(call: ProgramCall) -> int:
-    if not call.on("json"):
+    if not call.is_on("json"):
         raise UserError("`providers schema` prints JSON only.", "Add -json.")
     from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 
     schemas = {
-        "provider": _schema(PROVIDER),
-        "resource_schemas": {name: _schema(item) for name, item in sorted(RESOURCES.items())},
-        "data_source_schemas": {name: _schema(item) for name, item in sorted(DATA_SOURCES.items())},
+        "provider": _schema_json(PROVIDER),
+        "resource_schemas": {name: _schema_json(item) for name, item in sorted(RESOURCES.items())},
+        "data_source_schemas": {
+            name: _schema_json(item) for name, item in sorted(DATA_SOURCES.items())
+        },
     }
-    document = {"format_version": "1.0", "provider_schemas": {_address(): schemas}}
+    document = {"format_version": "1.0", "provider_schemas": {_provider_address(): schemas}}
     sys.stdout.write(json.dumps(document, separators=(",", ":")) + "\n")
     return 0
 
 
-def _address() -> str:
+def _provider_address() -> str:
     return f"{engine_of().host}/{SOURCE}"
 
 
-def _schema(
+def _schema_json(
     definition: ResourceDefinition | DataSourceDefinition | ProviderDefinition,
 ) -> dict[str, Any]:
     return {
         "version": 0,
         "block": {
-            "attributes": _attributes(definition.attributes),
+            "attributes": _attributes_json(definition.attributes),
             "description": definition.description,
             "description_kind": "markdown",
         },
     }
 
 
-def _attributes(attributes: Iterable[Attribute]) -> dict[str, Any]:
-    return {item.name: _attribute(item) for item in sorted(attributes, key=lambda item: item.name)}
+def _attributes_json(attributes: Iterable[Attribute]) -> dict[str, Any]:
+    return {
+        item.name: _attribute_json(item) for item in sorted(attributes, key=lambda item: item.name)
+    }
 
 
-def _attribute(attribute: Attribute) -> dict[str, Any]:
+def _attribute_json(attribute: Attribute) -> dict[str, Any]:
     described: dict[str, Any] = {}
     if attribute.kind.is_nested:
         described["nested_type"] = {
-            "attributes": _attributes(attribute.attributes),
+            "attributes": _attributes_json(attribute.attributes),
             "nesting_mode": attribute.kind.terraform_type,
         }
     else:

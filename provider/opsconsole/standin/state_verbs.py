@@ -1,4 +1,4 @@
-"""`taint` and `untaint`, which `opsconsole` itself does not have."""
+"""`taint` and `untaint`, which `opsconsole` itself lacks."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from opsconsole.state import Address, State, open_state
 def run(call: ProgramCall, args: argparse.Namespace) -> int:
     """Mark an instance, which the next apply then replaces, or remove the mark."""
     address, tainted = Address.parse(call.operands[0]), call.name == "taint"
-    with open_state(opening.state_backend(args, call.name)) as session:
+    with open_state(opening.open_state_backend(args, call.name)) as session:
         opening.report_folded(session)
-        said = _set_mark(session.state, address, tainted, missing_allowed=call.on("allow-missing"))
+        said = _set_mark(
+            session.state, address, tainted, missing_allowed=call.is_on("allow-missing")
+        )
         session.record()
         asyncio.run(session.checkpoint())
     sys.stdout.write(f"{said}\n")
@@ -25,7 +27,6 @@ def run(call: ProgramCall, args: argparse.Namespace) -> int:
 
 
 def _set_mark(state: State, address: Address, tainted: bool, *, missing_allowed: bool) -> str:
-    """Set or remove the mark, and return the message about it."""
     if address not in state:
         if missing_allowed:
             return f"{address} is not in the state: nothing to do."

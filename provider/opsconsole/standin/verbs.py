@@ -1,7 +1,4 @@
-"""The table of Terraform's verbs, their flags, and the functions that carry them out.
-
-A verb that is not in the table goes to the real Terraform. Nothing heavy is imported.
-"""
+"""The table of Terraform's verbs and flags. A verb outside it goes to the real Terraform."""
 
 from __future__ import annotations
 
@@ -15,11 +12,11 @@ class Flag:
     """A flag of a verb.
 
     Attributes:
-        valued: Whether the flag takes a value; otherwise it is on or off.
-        use: `pass` if the engine's command has the same flag; `own` if the verb itself reads the
-            flag; `ignore` if the flag has no effect here; `foreign` if only Terraform supports it.
-        reason: Why only Terraform supports the flag.
-        native: Whether Terraform lacks the flag.
+        valued: Whether it takes a value; otherwise it is on or off.
+        use: `pass` if the engine's command has the same flag; `own` if the verb itself reads it;
+            `ignore` if it has no effect here; `foreign` if only Terraform supports it.
+        reason: Why only Terraform supports it.
+        native: Whether Terraform lacks it.
     """
 
     valued: bool
@@ -30,18 +27,18 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """The flags of a verb, and what carries it out.
+    """A verb with its flags, and the function or command that carries it out.
 
     Attributes:
         line: What it does, in a line.
-        operands: How many operands there may be, at least and at most; -1: any number.
+        operands: The least and the largest number of operands; -1: any number.
         run: `module:function` of this package, which takes the call and returns the exit code;
             empty if a command of `opsconsole` carries the verb out.
-        command: The words of that command, if they are not those of the verb. With `run`, the
-            command only reads the options, and the function also takes its arguments.
+        command: The words of that command, if they differ from the verb's. With `run`, the command
+            only reads the options, and the function also takes its arguments.
         reads_program: Whether the choice of the engine depends on the program.
         plan_file: Whether an operand may name a plan file, which then decides on the engine.
-        needs_backend: Whether that command needs the backend initialised as the program says.
+        needs_backend: Whether that command needs the backend initialised.
     """
 
     line: str
@@ -55,7 +52,7 @@ class Verb:
 
 
 def _flags(use: Literal["pass", "own", "ignore"], names: str) -> dict[str, Flag]:
-    """Return flags of one use; those that take a value end with `=`."""
+    """Return flags of one use; a name that ends with `=` takes a value."""
     return {name.rstrip("="): Flag(name.endswith("="), use) for name in names.split()}
 
 

@@ -1,11 +1,11 @@
 """Terraform's state files, version 4: model, locks, backends, and the journal beside them.
 
 Every recorded change is in the state or in its journal, however the run ends. Nothing is written
-without the lock, and what others wrote is never overwritten. A state that is damaged, newer, locked
-or moved away is refused with one `UserError`. Resources are known by their addresses only.
+without the lock, and the writes of others are never overwritten. A state that is damaged, newer,
+locked or moved away is refused with one `UserError`. Resources are known by their addresses only.
 
-Start with `backend_for`, then `open_state` for a session or `read_state`. Other packages import the
-names of this package, not its modules.
+Start with `backend_for`, then `open_state` for a session or `read_state`. Other packages import
+the names of this package, not its modules.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput, paths_to_state
 from opsconsole.state.opening import (
     backend_for,
-    encrypts_states,
     is_as_stored,
+    must_encrypt_states,
     open_state,
     read_foreign,
     read_state,
@@ -44,7 +44,7 @@ from opsconsole.state.opening import (
 from opsconsole.state.place import (
     check_workspace_name,
     expression_in,
-    supports_backend,
+    is_native_backend,
     workspace_of,
 )
 from opsconsole.state.session import StateSession
@@ -74,13 +74,14 @@ __all__ = [
     "decode",
     "deposed_name",
     "encode",
-    "encrypts_states",
     "expression_in",
     "info_file",
     "instance_and_key",
     "instance_of",
     "is_as_stored",
+    "is_native_backend",
     "lay_out",
+    "must_encrypt_states",
     "noted_backend",
     "open_state",
     "paths_to_state",
@@ -89,6 +90,5 @@ __all__ = [
     "read_state",
     "read_stored",
     "replace_durably",
-    "supports_backend",
     "workspace_of",
 ]

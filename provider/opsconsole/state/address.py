@@ -31,8 +31,7 @@ class Address:
 
     Attributes:
         module: The module's path with its keys (`module.a["x"].module.b`), or empty for the root.
-        mode: `managed`, or `data`.
-        key: The instance key.
+        mode: `managed` or `data`.
     """
 
     type: str
@@ -44,7 +43,7 @@ class Address:
     @classmethod
     @lru_cache(maxsize=4096)
     def parse(cls, text: str) -> Address:
-        """Parse `text`, such as `module.m.opsconsole_host.a["k"]` or `data.opsconsole_specialty.s`.
+        """Parse an address, such as `module.m.opsconsole_host.a["k"]` or `data.opsconsole_host.h`.
 
         Raises:
             UserError: `text` is not the address of a resource or of an instance.
@@ -54,7 +53,7 @@ class Address:
 
     @property
     def resource(self) -> Address:
-        """The resource's address, without the instance key."""
+        """The address of the resource, without the instance key."""
         return self if self.key is None else replace(self, key=None)
 
     @property
@@ -69,7 +68,7 @@ class Address:
 
 
 def print_key(key: InstanceKey) -> str:
-    """Print an instance key with its brackets; nothing for None."""
+    """Return an instance key in brackets; empty for None."""
     if key is None:
         return ""
     return f"[{key}]" if isinstance(key, int) else f"[{quote(key)}]"
@@ -88,8 +87,6 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 class _Reader:
-    """Reads one address from left to right."""
-
     def __init__(self, text: str) -> None:
         self._text = text
         self._place = 0
@@ -153,12 +150,12 @@ _DEPOSED = re.compile(r"(.+) \(deposed ([0-9a-f]{8})\)", re.DOTALL)
 
 
 def deposed_name(address: str, key: str) -> str:
-    """Return what plans call an object: its address, and the deposed key if it has one."""
+    """Return the name of an object in plans: its address, and the deposed key if it has one."""
     return f"{address} (deposed {key})" if key else address
 
 
 def instance_and_key(address: str) -> tuple[str, str]:
-    """Return an instance's address, and the deposed key if `address` names a deposed object."""
+    """Split the name of an object into the instance's address and the deposed key, if any."""
     if address.endswith(")"):
         match = _DEPOSED.fullmatch(address)
         if match is not None:
@@ -167,15 +164,11 @@ def instance_and_key(address: str) -> tuple[str, str]:
 
 
 def instance_of(address: str) -> Address:
-    """Parse an instance's address; for a deposed object, return the address of its instance.
-
-    Raises:
-        UserError: `address` is not an address.
-    """
+    """Parse an instance's address, also from a deposed object's name; raises as `Address.parse`."""
     return Address.parse(instance_and_key(address)[0])
 
 
 def config_address(address: str) -> str:
-    """Return the address without the instance key. A deposed object has its instance's address."""
+    """Return the address without the instance key; for a deposed object, of its instance."""
     address, _ = instance_and_key(address)
     return Address.parse(address).config if address.endswith("]") else address

@@ -1,8 +1,8 @@
 """The interface of a backend, and the local backend.
 
-The local backend is one state file. The file is locked, read and rewritten in place through one
-descriptor. It is never replaced by rename: a Terraform that waits for the lock holds the old file
-open and would write to that file.
+The local backend is one state file, locked, read and rewritten in place through one descriptor. It
+is never replaced by rename: a Terraform that waits for the lock holds the old file open and would
+write to that file.
 """
 
 from __future__ import annotations
@@ -46,10 +46,9 @@ class RunOptions(NamedTuple):
 
     Attributes:
         directory: The working directory, in which Terraform would run.
-        operation: The operation, such as `plan` or `apply`. Other runs that wait for the lock see
-            it.
+        operation: Such as `plan` or `apply`, shown to other runs that wait for the lock.
         journals: The folder for the journal of a remote state; None is the working directory.
-        journal: The journal that the user named (`--journal`), wherever the state is.
+        journal: The journal that the user named (`--journal`), for local and remote states.
         checks_place: Whether the state must be where the last run in `directory` wrote it.
     """
 
@@ -65,16 +64,16 @@ DEFAULT_OPTIONS: Final = RunOptions()
 
 
 class Backend:
-    """A place for one state, from `open` to `close`.
+    """The storage of one state, from `open` to `close`.
 
     By default, nobody can take the lock away, a write replaces the state completely or not at all,
     and the journal is on this machine only. Subclasses may differ. Every method raises a
-    `UserError` if the place cannot be reached or refuses the operation.
+    `UserError` if the storage cannot be reached or refuses the operation.
 
     Attributes:
         journal: The path of the run's journal.
-        backup: Where `back_up` copies the state; None if the place keeps earlier versions itself.
-        name: The name of the place in messages.
+        backup: Where `back_up` copies the state; None if the storage keeps earlier versions itself.
+        name: The name in messages.
         keeps_journal: Whether a copy of the journal is stored beside the state.
         embeds_journal: Whether each write stores the rest of the journal within the state's own
             document, because nothing can be stored beside the state.
@@ -97,7 +96,7 @@ class Backend:
         check_regular(self.journal, "journal", "Name a file with --journal=FILE.")
 
     def open(self) -> None:
-        """Take the lock, so that other runs are excluded."""
+        """Take the lock."""
         raise NotImplementedError
 
     def read(self) -> bytes:
@@ -105,7 +104,7 @@ class Backend:
         raise NotImplementedError
 
     def back_up(self) -> None:
-        """Copy the state to `backup`, durably, if the backend has a backup."""
+        """Copy the state durably to `backup`, if there is one."""
 
     def write(self, data: bytes, journal: bytes = b"") -> tuple[str, int] | None:
         """Replace the state durably.
@@ -114,19 +113,18 @@ class Backend:
             journal: The rest of the journal, if the document embeds it.
 
         Returns:
-            The lineage and the serial that were stored, or None if they are those of `data`.
+            The lineage and the serial that were stored, or None if `data` has the same.
         """
         raise NotImplementedError
 
     def check_name(self) -> None:
-        """Raise a UserError if the state's file no longer has its name. Sends no request."""
+        """Raise UserError if the state's file no longer has its name. Sends no request."""
 
     def is_gone(self) -> bool:
-        """Return whether the state's file no longer exists."""
         return False
 
-    def way_back(self, rescued: Path) -> str:
-        """Say how to put a state that was saved to another file back in its place."""
+    def restore_hint(self, rescued: Path) -> str:
+        """Return the instruction to put a state back that was saved to another file."""
         return f"Before the next run, put it back: `opsconsole state push {rescued}`."
 
     def read_with_journal(self) -> tuple[bytes, bytes]:
@@ -151,12 +149,12 @@ class Backend:
         """Release the lock."""
         raise NotImplementedError
 
-    def why_unlocked(self) -> str:
+    def unlocked_reason(self) -> str:
         """Return why the lock cannot be held for a whole run; empty if it can."""
         return ""
 
     def check_force_unlock(self, lock_id: str) -> None:
-        """Raise a UserError if the backend's locks cannot be released by force."""
+        """Raise UserError if the backend's locks cannot be released by force."""
 
     def force_unlock(self, lock_id: str) -> None:
         """Release the lock with this ID, whoever holds it."""
@@ -172,14 +170,13 @@ class Backend:
 
 
 class UnreadableBackend(Backend):
-    """Stands in for a backend that cannot be set up; `open` and `read` raise the reason."""
+    """Replaces a backend that cannot be set up; `open` and `read` raise the reason."""
 
     def __init__(self, name: str, problem: UserError) -> None:
         super().__init__(name, Path(".unreadable"), DEFAULT_OPTIONS)
         self._problem = problem
 
     def open(self) -> Never:
-        """Raise the problem."""
         raise self._problem
 
     read = open
@@ -194,12 +191,11 @@ Stamp = tuple[int, int, int]
 
 
 def not_locked_error(name: str) -> UserError:
-    """Make the error for the release of a lock that nobody holds."""
     return UserError(f"The state {name} is not locked.", "There is nothing to release.")
 
 
 class LocalBackend(Backend):
-    """A state file on this machine, from `open` to `close`."""
+    """A state file on this machine."""
 
     def __init__(self, path: Path, options: RunOptions = DEFAULT_OPTIONS) -> None:
         # The journal lies beside the real file, even if the state is reached through a link.
@@ -243,11 +239,7 @@ class LocalBackend(Backend):
                 return b""
 
     def back_up(self) -> None:
-        """Copy the state file durably to its backup, as Terraform does before the first change.
-
-        Raises:
-            UserError: The backup cannot be written. The state and the earlier backup are unchanged.
-        """
+        """Copy the state file durably to its backup, as Terraform does before the first change."""
         with file_errors("read", self.path, _AS_IT_WAS):
             self._check_untouched()
             before = read_all(self._descriptor)
@@ -265,13 +257,11 @@ class LocalBackend(Backend):
             self._check_untouched()
             size = os.fstat(self._descriptor).st_size
         with file_errors("write", self.path, _AS_IT_WAS):
-            # The copy is durable before the state is touched, so a crash leaves one of the two
-            # intact.
+            # The copy is durable first, so a crash leaves one of the two intact.
             os.close(put_in_place(self._copy, data))
             sync_directory(self.path.parent)
             try:
-                # Reserve room before the first byte is overwritten, so a full disk leaves the state
-                # unchanged.
+                # Reserve room first, so a full disk leaves the state unchanged.
                 if len(data) > size:
                     reserve_room(self._descriptor, size, len(data) - size)
             except OSError:
@@ -293,11 +283,6 @@ class LocalBackend(Backend):
         return read_file(self._copy)
 
     def finish_write(self) -> None:
-        """Make the state durable and remove the copy. A run that died may have done neither.
-
-        Raises:
-            OSError: The disk failed.
-        """
         if self._descriptor != NOT_OPEN:
             os.fsync(self._descriptor)
         self._remove_copy()
@@ -315,7 +300,7 @@ class LocalBackend(Backend):
     def is_gone(self) -> bool:
         return not self._is_named() and not os.path.lexists(self.path)
 
-    def way_back(self, rescued: Path) -> str:
+    def restore_hint(self, rescued: Path) -> str:
         if self._is_named() or self.is_gone():
             return f"Before the next run, put it back: `mv {rescued} {self.path}`."
         return f"Compare it with {self.path}, which is another file now, and keep one of them."
@@ -367,11 +352,7 @@ class LocalBackend(Backend):
                 os.close(descriptor)
 
     def _check_place(self) -> None:
-        """Check that the state is a file with one name, unless its journal has a fixed place.
-
-        Raises:
-            UserError: The state is not a regular file, or it can be reached by another path.
-        """
+        """Raise UserError if another path leads to the state, and so to another journal."""
         remedy = "Name a file with --state=PATH, or as the `path` of the backend."
         status = check_regular(self.path, "state", remedy)
         if status is None or self._has_own_journal:
@@ -411,8 +392,7 @@ class LocalBackend(Backend):
             self._descriptor = self._open_for_writing()
         self.check_name()
         now = _stamp(self._descriptor)
-        # Without a stamp, `read` found no state: the file, created by this run, must still be
-        # empty.
+        # Without a stamp, `read` found no state: this run's new file must still be empty.
         if now != (self._seen or (0, *now[1:])):
             raise self._written_by_other()
 

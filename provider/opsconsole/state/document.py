@@ -17,7 +17,7 @@ _INVALID = (DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class WrittenNumber(float):
-    """A number with a fraction or an exponent, which remembers its original text."""
+    """A number with a fraction or an exponent, with its original text."""
 
     text: str
 
@@ -38,7 +38,7 @@ _GO_ESCAPES = tuple((c.encode(), f"\\u{ord(c):04x}".encode()) for c in "<>&\u202
 
 
 def decode(text: bytes | str) -> Any:
-    """Decode JSON. A number with a fraction keeps its original form.
+    """Decode JSON. A number with a fraction keeps its original text.
 
     Raises:
         ValueError: The text is not JSON, or is nested too deeply.
@@ -46,8 +46,7 @@ def decode(text: bytes | str) -> Any:
     try:
         return _VALUES.decode(text)
     except _INVALID:
-        # The standard library reports the position of an error. Like Go, it accepts a lone
-        # surrogate.
+        # The standard library gives the position, and accepts lone surrogates, like Go.
         return _decode_slowly(text)
 
 

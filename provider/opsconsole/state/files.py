@@ -45,7 +45,7 @@ _MOUNTS: Final = Path("/proc/self/mountinfo")
 
 
 def is_mount_point(path: Path) -> bool:
-    """Return whether something is mounted on exactly this path, as far as the system tells."""
+    """Return whether a mount is at exactly this path; False if the system does not tell."""
     try:
         lines = _MOUNTS.read_bytes().splitlines()
     except OSError:
@@ -60,7 +60,7 @@ def _unescape(name: bytes) -> bytes:
 
 
 def removed_error(what: str, path: Path) -> UserError:
-    """Say that a file of this run lost its name, so that no further request may be sent."""
+    """Return the error of a run whose file lost its name: it may send no further request."""
     return UserError(
         f"The {what} {path} was removed or moved while this run used it. No further request is"
         " sent.",
@@ -69,7 +69,6 @@ def removed_error(what: str, path: Path) -> UserError:
 
 
 def read_all(descriptor: int) -> bytes:
-    """Read a whole file through its open descriptor, from the beginning."""
     # A second descriptor would not do: closing it would drop a POSIX lock on the file.
     pieces = []
     at = 0
@@ -102,11 +101,7 @@ def write_at(descriptor: int, data: bytes, at: int) -> int:
 
 
 def reserve_room(descriptor: int, start: int, length: int) -> None:
-    """Reserve room in a file, so that a full disk is met before anything is written.
-
-    Raises:
-        OSError: There is no room.
-    """
+    """Reserve room in a file, so that a full disk raises OSError before anything is written."""
     # macOS has no such call: there, the write itself meets the full disk.
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(descriptor, start, length)
@@ -115,7 +110,7 @@ def reserve_room(descriptor: int, start: int, length: int) -> None:
 def replace_durably(path: Path, content: bytes) -> None:
     """Replace a file by rename, so that a crash leaves either the old file or the new one.
 
-    Not for state files; the docstring of `backend` gives the reason.
+    Not for state files (see `backend`).
 
     Raises:
         UserError: The file cannot be written. The old file is unchanged.
@@ -130,7 +125,7 @@ def put_in_place(
 ) -> int:
     """Replace a file by rename; return the descriptor of the new file.
 
-    The content is durable. The name is durable only after the directory is synced.
+    The content is durable; the name is durable once the directory is synced.
 
     Args:
         prepare: Called with the descriptor before anything is written.
@@ -169,13 +164,10 @@ _NAMES: Final = ("errored.tfstate", *(f"errored.{number}.tfstate" for number in 
 
 
 def rescue(state: bytes, beside: Path) -> Path | None:
-    """Write a state durably into the first directory that accepts the file.
+    """Write a state durably to a new file; return its path, or None if no directory accepts it.
 
-    The directories are tried in this order: the working directory, as in Terraform, then `beside`,
-    then the directory for temporary files.
-
-    Returns:
-        The new file, or None if no directory accepted it.
+    The working directory is tried first, as in Terraform, then `beside`, then the directory for
+    temporary files.
     """
     for directory in _directories(beside):
         for name in _NAMES:

@@ -1,9 +1,8 @@
 """The journal: its records, their lines, and the file that they are appended to.
 
-The journal holds only the changes since the last write of the state, so it does not outgrow the
-state. It is removed once the state holds everything. Intents whose outcome is unknown stay in it
-for the next run. If the state's backend can keep it, a copy of the same bytes is stored beside the
-state.
+The journal holds the changes since the last write of the state, so it does not outgrow the state.
+It is removed once the state holds everything. Intents whose outcome is unknown stay in it for the
+next run. If the state's backend can keep it, a copy of the same bytes is stored beside the state.
 
 A line is `CRC LENGTH DURABLE JSON`: the checksum and length of the rest, and how many bytes of the
 journal were durable when the line was written. DURABLE distinguishes a damaged line from a torn
@@ -47,7 +46,7 @@ class Base(msgspec.Struct, frozen=True, array_like=True, tag="base"):
 
     Attributes:
         run: The run that writes the journal.
-        digest: The digest of the state's content.
+        digest: Of the state's content.
         empty: Whether the state holds nothing, so that nothing is lost if it is missing.
     """
 
@@ -59,10 +58,9 @@ class Base(msgspec.Struct, frozen=True, array_like=True, tag="base"):
 
 
 class Intent(msgspec.Struct, frozen=True, array_like=True, tag="intent"):
-    """A call is about to be made that cannot safely be repeated; open while nothing settles it.
+    """A call that is about to be made and cannot safely be repeated; open until it is settled.
 
     Attributes:
-        address: The resource that the call is for.
         operation: The request, in the API's words, such as `POST /api/v1/agents`.
         details: Information that helps to determine the outcome later; nothing secret.
     """
@@ -75,7 +73,7 @@ class Intent(msgspec.Struct, frozen=True, array_like=True, tag="intent"):
 
     @property
     def verb(self) -> str:
-        """The kind of the call: `create`, `update` or `delete`."""
+        """`create`, `update` or `delete`."""
         return str(self.details.get("verb", "create"))
 
 
@@ -99,7 +97,6 @@ _DECODER = msgspec.json.Decoder(Record, float_hook=WrittenNumber)
 
 
 def encode_line(record: Record, durable: int) -> bytes:
-    """Write a record as one line of a journal."""
     body = b"%d %b" % (durable, encode(record))
     return b"%08x %d %b\n" % (zlib.crc32(body), len(body), body)
 
@@ -125,9 +122,7 @@ def _decode_line(line: bytes) -> tuple[int, bytes] | None:
 
 
 def decode_lines(data: bytes, source: str) -> tuple[list[Record], int]:
-    """Read a journal; return its records and how many bytes they take up.
-
-    A torn end is left out.
+    """Return the records of a journal, and how many bytes they take up without a torn end.
 
     Raises:
         UserError: The journal is damaged before its end, or of an unknown version.
@@ -166,14 +161,13 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def changes_of(records: Iterable[Record]) -> list[StateChange]:
-    """Return all changes, in the order in which they were made."""
     return [
         change for record in records if isinstance(record, Changes) for change in record.changes
     ]
 
 
 def open_intents(records: Sequence[Record]) -> list[Intent]:
-    """Return the intents without a recorded outcome, in the order in which they were written."""
+    """Return the intents without a recorded outcome, in order."""
     waiting: dict[str, Intent] = {}
     for record in records:
         if isinstance(record, Intent):
@@ -197,9 +191,6 @@ class Journal:
 
     Room is reserved ahead. On a full disk an intent therefore fails before its call, but the record
     of a call that was made can still be written.
-
-    Attributes:
-        size: How many bytes of records the file holds.
     """
 
     def __init__(
@@ -231,7 +222,7 @@ class Journal:
         """Create a journal.
 
         Args:
-            copy_to: The backend that keeps the copy. With one, a record is durable only once
+            copy_to: The backend that keeps the copy. With one, a record is durable once it is
                 copied.
             copied: The current bytes of the copy.
 
@@ -276,8 +267,7 @@ class Journal:
                         f"{path} is not a journal. Nothing was changed.",
                         "Name another file with --journal=FILE, or move this one away.",
                     )
-                # Blank the torn end instead of cutting it off: on a full disk no other room is
-                # left.
+                # Blanked, not cut off: on a full disk, no other room is left.
                 write_at(descriptor, bytes(len(data[size:])), size)
         except UserError:
             os.close(descriptor)
@@ -286,12 +276,11 @@ class Journal:
 
     @property
     def appended_count(self) -> int:
-        """How many records were appended so far, including dropped ones."""
+        """The number of records appended so far, including dropped ones."""
         with self._list_lock:
             return self._dropped + len(self._records)
 
     def append(self, record: Record) -> None:
-        """Add a record; the next flush writes it."""
         with self._list_lock:
             self._records.append(record)
 
@@ -304,11 +293,7 @@ class Journal:
         return changes_of(self._records)
 
     def check_name(self) -> None:
-        """Check that the next run will find the journal.
-
-        Raises:
-            UserError: The next run will not find it, so no call may be made that relies on it.
-        """
+        """Raise UserError if the next run will not find the journal: no call may rely on it."""
         if not is_file(self._descriptor, self.path):
             # A restart under way gives the name to the next file, so wait for it.
             with self._file_lock:
@@ -357,7 +342,7 @@ class Journal:
         write_at(self._descriptor, lines, self.size)
         # macOS has no fdatasync.
         getattr(os, "fdatasync", os.fsync)(self._descriptor)
-        # Raise the size only now: the next write overwrites what a failed write left.
+        # Raise the size only now: the next write overwrites the bytes of a failed one.
         self.size += len(lines)
         with self._list_lock:
             self._written += len(batch)
@@ -404,21 +389,15 @@ class Journal:
             self._replace([base, *open_intents(before), *behind], len(before) + len(after))
 
     def replace(self, records: Sequence[Record]) -> None:
-        """Replace all records with these, by one rename.
-
-        Raises:
-            UserError: The journal cannot be written. It is unchanged.
-        """
+        """Replace all records by one rename; raises as `restart`."""
         with self._file_lock:
             self._replace(records, len(self._records))
 
     def _replace(self, records: Sequence[Record], count: int) -> None:
-        """Replace the first `count` records held with these."""
         data = encode_records(records)
 
         def prepare(descriptor: int) -> None:
-            # Lock the file before it has the name, so that nobody else can claim the journal of
-            # this run.
+            # Lock the file before it has the name, so that no other run can claim it.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             reserve_room(descriptor, 0, len(data) + _ROOM_AHEAD)
 
@@ -435,10 +414,8 @@ class Journal:
             self._written = len(records)
 
     def close(self) -> None:
-        """Close the journal and keep its file."""
         with self._file_lock:
-            # Another file may get this descriptor next, and a late caller must not write to that
-            # file.
+            # Another file may get this descriptor, and no late caller may write to it.
             descriptor, self._descriptor = self._descriptor, NOT_OPEN
             if descriptor != NOT_OPEN:
                 os.close(descriptor)
@@ -488,7 +465,7 @@ def _claim(path: Path, descriptor: int) -> None:
 
 
 def in_use(path: Path) -> TryLater:
-    """Return the error that another run of this program is writing the journal."""
+    """Return the error that another run is writing the journal."""
     return TryLater(
         f"Another run of opsconsole is in progress and writes the journal {path}.",
         "Wait for it to end.",

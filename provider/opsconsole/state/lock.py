@@ -31,8 +31,7 @@ from opsconsole.state.files import is_file
 _POLL = (0.1, 0.2, 0.4, 0.8, 1.0)
 # POSIX allows either error for a lock that another process holds.
 _HELD = (errno.EACCES, errno.EAGAIN)
-# The process ID, last, must be 0 for a lock of an open file description. `0q` pads the structure as
-# C does.
+# The process ID, last, must be 0 for an open file description. `0q` pads as C does.
 _OFD_REQUEST = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 
 
@@ -49,7 +48,7 @@ class LockInfo(NamedTuple):
 
     @classmethod
     def own(cls, operation: str, path: Path | str) -> LockInfo:
-        """Describe this process; `operation` is its operation, such as `apply`."""
+        """Describe this process; `operation` is such as `apply`."""
         try:
             user = getpass.getuser()
         except (OSError, KeyError):
@@ -74,7 +73,7 @@ class LockInfo(NamedTuple):
 
     @classmethod
     def parse(cls, data: bytes | str) -> LockInfo | None:
-        """Read the JSON of a lock; None if `data` is not the JSON of a lock."""
+        """Read the JSON of a lock; None if `data` is anything else."""
         try:
             fields = json.loads(data)
             return cls(*[str(fields.get(name, "")) for name in _NAMES])
@@ -82,7 +81,6 @@ class LockInfo(NamedTuple):
             return None
 
     def to_json(self) -> bytes:
-        """Write the file's content with Terraform's field names."""
         return json.dumps(dict(zip(_NAMES, self, strict=True))).encode()
 
     def __str__(self) -> str:
@@ -97,13 +95,13 @@ _NAMES = ("ID", "Operation", "Who", "Version", "Created", "Path", "Info")
 
 
 def info_file(path: Path) -> Path:
-    """Return where the holder of a state's lock is noted."""
+    """Return the path of the file that names the holder of a state's lock."""
     # Terraform's name for the file, which gives a hidden state file no second dot.
     return path.with_name(f".{path.name.removeprefix('.')}.lock.info")
 
 
 class Locking(NamedTuple):
-    """How a state is locked: Terraform's `-lock` and `-lock-timeout`.
+    """Terraform's `-lock` and `-lock-timeout`.
 
     Attributes:
         lock: False takes no lock. A state that another process wrote meanwhile is still never
@@ -133,10 +131,9 @@ _Taken = TypeVar("_Taken")
 
 
 def take_lock(take: Callable[[], _Taken], locking: Locking, pauses: Sequence[float]) -> _Taken:
-    """Call `take` until it does not raise LockHeld, waiting as long as the user allows.
+    """Call `take` until it does not raise LockHeld, for as long as the user allows.
 
-    Args:
-        pauses: Seconds between the first calls; the last pause is repeated.
+    The last of `pauses`, in seconds, is repeated.
 
     Raises:
         LockHeld: Another process still holds the lock.
@@ -161,10 +158,7 @@ _UNKNOWN = LockInfo(who="a process that left no note of itself")
 
 
 def lock_file(path: Path, operation: str, reopen: Callable[[], int], locking: Locking) -> int:
-    """Lock a state file, waiting as long as the user allows, and return the locked descriptor.
-
-    Args:
-        reopen: Opens the file for reading and writing, creating it.
+    """Lock a state file that `reopen` opens or creates, and return the locked descriptor.
 
     Raises:
         UserError: Another process holds the lock (the error names the holder), or the file cannot
@@ -191,7 +185,6 @@ def _lock_now(path: Path, operation: str, reopen: Callable[[], int]) -> int:
 
 
 def release_file(path: Path, descriptor: int) -> None:
-    """Release the lock of a file, and close the descriptor."""
     try:
         # Remove the note before the lock is released: afterwards it may be the next holder's note.
         with contextlib.suppress(OSError):
@@ -201,12 +194,9 @@ def release_file(path: Path, descriptor: int) -> None:
 
 
 def remove_unwritten(path: Path, descriptor: int) -> None:
-    """Remove a locked file that is still empty, unless another process has it open.
-
-    Without support for leases, the file stays.
-    """
+    """Remove a locked file that is still empty, if no other process has it open (needs leases)."""
     # Only a lease tells whether another process has the file open. A Terraform that waits for the
-    # lock does, and what it writes to a removed file would be lost.
+    # lock does, and its writes to a removed file would be lost.
     if os.fstat(descriptor).st_size or not hasattr(fcntl, "F_SETLEASE"):
         return
     with contextlib.suppress(OSError):
@@ -230,11 +220,7 @@ def _note(path: Path, operation: str) -> None:
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether another process holds the lock of a state.
-
-    Raises:
-        OSError: The file cannot be opened.
-    """
+    """Return whether another process holds the lock of a state; OSError if it cannot be opened."""
     try:
         descriptor = os.open(path, os.O_RDWR)
     except FileNotFoundError:
@@ -243,14 +229,13 @@ def is_locked(path: Path) -> bool:
         if not hasattr(fcntl, "F_OFD_GETLK"):
             return not _try_lock(descriptor)
         # This only asks: a run that begins meanwhile finds the lock free.
-        found = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _OFD_REQUEST)
-        return bool(struct.unpack_from("h", found)[0] != fcntl.F_UNLCK)
+        reply = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _OFD_REQUEST)
+        return bool(struct.unpack_from("h", reply)[0] != fcntl.F_UNLCK)
     finally:
         os.close(descriptor)
 
 
 def _try_lock(descriptor: int) -> bool:
-    """Take an exclusive lock without waiting."""
     try:
         # A lock of the open file description conflicts with Terraform's fcntl lock just as another
         # fcntl lock does, but is kept when this process closes another descriptor of the file.

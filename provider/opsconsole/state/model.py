@@ -1,7 +1,7 @@
 """A state (Terraform's state version 4), indexed by address and edited in memory.
 
 Each object is kept as JSON and decoded when it is needed. So fields that this program does not know
-survive in place, and 50,000 resources stay small. Files, locks and journals are in other modules.
+survive in place, and 50,000 resources stay small.
 """
 
 from __future__ import annotations
@@ -53,18 +53,22 @@ _ObjectKey = tuple[InstanceKey, str]
 
 @dataclass(slots=True)
 class _Resource:
-    """A resource: its fields, including the place of `instances`, and its objects as JSON."""
+    """A resource: its fields, including the place of `instances`, and its objects as JSON.
+
+    `deposed` has the keys of its deposed objects, so that no caller searches all objects for them.
+    """
 
     provider: str
     fields: dict[str, Any]
     objects: dict[_ObjectKey, bytes] = field(default_factory=dict)
+    deposed: frozenset[_ObjectKey] = frozenset()
 
 
 class State:
     """One snapshot of a state.
 
     `changed` says whether the content differs since `serial` was last raised. `on_change`, if set,
-    is called with every change, in the order of the changes.
+    is called with every change, in order.
     """
 
     def __init__(
@@ -83,7 +87,7 @@ class State:
 
     @classmethod
     def new(cls, lineage: str = "") -> State:
-        """Make an empty state of serial 0, with `lineage` or, by default, a lineage of its own."""
+        """Make an empty state of serial 0, by default with a lineage of its own."""
         # No release of Terraform wrote this state. Terraform and OpenTofu read an empty version as
         # unknown and do not compare it.
         fields = fields_of(b'{"version":4,"terraform_version":"","check_results":null}')
@@ -115,13 +119,12 @@ class State:
 
     @property
     def terraform_version(self) -> str:
-        """The Terraform or OpenTofu release that wrote the state; empty if no release has."""
+        """The Terraform or OpenTofu release that wrote the state; empty if none has."""
         written = decode(self._fields.get("terraform_version", b'""'))
         return written if isinstance(written, str) else ""
 
     @property
     def empty(self) -> bool:
-        """Whether the state has neither resources nor outputs."""
         return not self._resources and not self._outputs
 
     def __len__(self) -> int:
@@ -139,8 +142,9 @@ class State:
     def deposed_keys(self, address: Address | str) -> tuple[str, ...]:
         """Return the deposed keys of an instance, sorted."""
         address = _address(address)
-        keys = self._objects(address)
-        return tuple(sorted(deposed for key, deposed in keys if deposed and key == address.key))
+        resource = self._resources.get(_resource_key(address))
+        keys = resource.deposed if resource else ()
+        return tuple(sorted(deposed for key, deposed in keys if key == address.key))
 
     def addresses(self) -> Iterator[Address]:
         """Yield the address of every instance once, in core's order."""
@@ -154,7 +158,6 @@ class State:
                 yield Address(type_name, name, key, module, mode), deposed
 
     def image(self, address: Address | str, deposed: str = "") -> str | None:
-        """Return the JSON of an object, or None."""
         text = self._text(_address(address), deposed)
         return None if text is None else text.decode()
 
@@ -169,25 +172,16 @@ class State:
         self._set(address, deposed, instance.provider, text)
 
     def remove(self, address: Address | str, deposed: str = "") -> None:
-        """Remove the object at `address`, if there is one."""
         self._set(_address(address), deposed, "", None)
 
     def taint(self, address: Address | str, tainted: bool = True) -> None:
-        """Mark the current object as tainted, or as not tainted.
-
-        Raises:
-            UserError: There is no such object.
-        """
+        """Mark the current object as tainted, or as not tainted."""
         address = _address(address)
         text = with_fields(self._image_at(address), status="tainted" if tainted else None)
         self._set(address, "", self._provider(address), text)
 
     def depose(self, address: Address | str) -> str:
-        """Set the current object aside under a new deposed key, and return the key.
-
-        Raises:
-            UserError: There is no such object.
-        """
+        """Set the current object aside under a new deposed key, and return the key."""
         address = _address(address)
         deposed = secrets.token_hex(4)
         text = with_fields(self._image_at(address), deposed=deposed)
@@ -204,10 +198,10 @@ class State:
         source, target = _address(source), _address(target)
         if target in self:
             raise UserError(f"{target} is in the state already, so {source} cannot move there.")
-        objects = [deposed for key, deposed in self._objects(source) if key == source.key]
+        objects = [*([""] if source in self else []), *self.deposed_keys(source)]
         if not objects:
             raise UserError(f"{source} is not in the state.")
-        for deposed in sorted(objects):
+        for deposed in objects:
             text = with_fields(self._image_at(source, deposed), index_key=target.key)
             self._set(target, deposed, self._provider(source), text)
             self.remove(source, deposed)
@@ -260,7 +254,9 @@ class State:
     def copy(self) -> State:
         """Return an unchanged copy; edits to it affect neither this state nor its listener."""
         resources = {
-            key: _Resource(resource.provider, resource.fields, dict(resource.objects))
+            key: _Resource(
+                resource.provider, resource.fields, dict(resource.objects), resource.deposed
+            )
             for key, resource in self._resources.items()
         }
         # Objects and outputs are copied because `put` and `remove` change them. Fields are never
@@ -268,7 +264,6 @@ class State:
         return State(self._fields, dict(self._outputs), resources, self.lineage, self.serial)
 
     def to_bytes(self) -> bytes:
-        """Return the text of the file."""
         document = self._fields
         for name, value in (
             ("serial", self.serial),
@@ -297,12 +292,9 @@ class State:
             resources.append({**resource.fields, "instances": instances})
         return resources
 
-    def _objects(self, address: Address) -> dict[_ObjectKey, bytes]:
-        resource = self._resources.get(_resource_key(address))
-        return resource.objects if resource else {}
-
     def _text(self, address: Address, deposed: str = "") -> bytes | None:
-        return self._objects(address).get((address.key, deposed))
+        resource = self._resources.get(_resource_key(address))
+        return resource.objects.get((address.key, deposed)) if resource else None
 
     def _image_at(self, address: Address, deposed: str = "") -> bytes:
         text = self._text(address, deposed)
@@ -314,7 +306,6 @@ class State:
         return self._resources[_resource_key(address)].provider
 
     def _set(self, address: Address, deposed: str, provider: str, text: bytes | None) -> None:
-        """Set an object, or remove it if `text` is None."""
         key, object_key = _resource_key(address), (address.key, deposed)
         old = self._text(address, deposed)
         resource = self._resources.get(key)
@@ -322,19 +313,21 @@ class State:
             if resource is None or old is None:
                 return
             del resource.objects[object_key]
+            resource.deposed -= {object_key}
             if not resource.objects:
                 del self._resources[key]
         else:
             if resource is None:
                 resource = self._resources[key] = _new_resource(key, provider)
             elif resource.provider != provider:
-                # Replaced, not changed in place, because a copy of this state shares the old
-                # fields.
+                # Not changed in place, because a copy of this state shares the old fields.
                 resource.provider, fields = provider, {**resource.fields, "provider": provider}
                 resource.fields = fields
             elif old == text:
                 return
             resource.objects[object_key] = text
+            if deposed:
+                resource.deposed |= {object_key}
         image = None if text is None else text.decode()
         self._tell(
             StateChange(
@@ -363,7 +356,7 @@ def _resource_key(address: Address) -> _ResourceKey:
 
 
 def _rank(key: _ObjectKey) -> tuple[bool, bool, Any, str]:
-    """Sort objects as core does: no key, numbers, strings; the current object first."""
+    """Return a sort key for core's order: no key, numbers, strings; the current object first."""
     index, deposed = key
     return isinstance(index, str), isinstance(index, int), index, deposed
 
@@ -382,7 +375,7 @@ def _write_output(output: StateOutput) -> bytes:
 
 
 class _Damaged(Exception):
-    """The reason why a state of version 4 cannot be one that Terraform wrote."""
+    """The reason why Terraform cannot have written a state of version 4."""
 
 
 def _unreadable(source: str, why: str) -> UserError:
@@ -458,6 +451,8 @@ def _resource(fields: dict[str, Any]) -> tuple[_ResourceKey, _Resource]:
         if object_key in resource.objects:
             raise _Damaged(f"an instance of {_resource_name(key)} appears twice")
         resource.objects[object_key] = text
+        if object_key[1]:
+            resource.deposed |= {object_key}
     return key, resource
 
 

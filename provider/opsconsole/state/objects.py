@@ -1,4 +1,4 @@
-"""The content of a state: instance objects, outputs, and changes to them."""
+"""The parts of a state: instance objects, outputs, and changes to them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class InstanceObject(NamedTuple):
         sensitive_attributes: Paths as state writes them. None leaves the stored paths unchanged.
         create_before_destroy: None leaves the stored value unchanged.
         skip_destroy: Whether OpenTofu noted that the object must never be destroyed, only
-            forgotten. The value is read and never changed.
+            forgotten. Read, never changed.
     """
 
     provider: str
@@ -74,14 +74,13 @@ class StateChange(NamedTuple):
     """One change of a state, described by its result.
 
     Attributes:
-        kind: `instance`, or `output`.
         address: The instance's address, or the output's name.
         deposed: The deposed key, or empty for the current object.
         image: The object's JSON, or None if the object was removed.
         previous_id: The `id` of the object before the change. Empty if that object has no `id`,
             None if there was no object.
-        previous_mark: The `short_digest` of the object's JSON before the change; empty if there was
-            no object.
+        previous_digest: The `short_digest` of the object's JSON before the change; empty without
+            an object.
     """
 
     kind: Literal["instance", "output"]
@@ -90,7 +89,7 @@ class StateChange(NamedTuple):
     provider: str = ""
     deposed: str = ""
     previous_id: str | None = None
-    previous_mark: str = ""
+    previous_digest: str = ""
 
 
 def read_instance(text: bytes, provider: str) -> InstanceObject:
@@ -121,7 +120,7 @@ def read_instance(text: bytes, provider: str) -> InstanceObject:
 def write_instance(
     instance: InstanceObject, key: InstanceKey, deposed: str, old: bytes | None
 ) -> bytes:
-    """Encode an instance; unknown fields of `old` stay where they are."""
+    """Encode an instance; unknown fields of `old` keep their place."""
     fields = {
         "index_key": key,
         "status": "tainted" if instance.tainted else None,
@@ -212,6 +211,6 @@ def object_id(text: bytes | str | None) -> str | None:
 
 
 def short_digest(text: bytes | str | None) -> str:
-    """Return a short digest that identifies an object's JSON; empty if there is no object."""
+    """Return a short digest of an object's JSON; empty if there is no object."""
     text = text.encode() if isinstance(text, str) else text
     return hashlib.blake2b(text, digest_size=8).hexdigest() if text else ""

@@ -1,4 +1,4 @@
-"""Opening a state: choosing its backend, recovering a crashed run's journal, and unlocked reads."""
+"""Opening a state: choice of its backend, recovery of a crashed run's journal, unlocked reads."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from opsconsole.state.model import State
 from opsconsole.state.place import (
     LastPlace,
     expression_in,
+    is_native_backend,
     local_path,
     merge_settings,
-    supports_backend,
     workspace_of,
 )
 from opsconsole.state.recovery import Recovered, base_of, recover
@@ -44,7 +44,7 @@ _LIBRARIES: Final = {
 }
 
 
-def encrypts_states(environ: Mapping[str, str]) -> bool:
+def must_encrypt_states(environ: Mapping[str, str]) -> bool:
     """Return whether the environment asks OpenTofu to encrypt states."""
     return re.search(r'\bstate"?\s*[:={]', environ.get("TF_ENCRYPTION", "")) is not None
 
@@ -55,10 +55,7 @@ def native_backend(
     workspace: str = DEFAULT_WORKSPACE,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> Backend:
-    """Return a backend of a kind that needs no Terraform; its libraries are imported only now.
-
-    Args:
-        block: The backend's merged settings.
+    """Return a backend that needs no Terraform; its libraries are imported only now.
 
     Raises:
         UserError: A setting or a library is missing.
@@ -112,7 +109,7 @@ def backend_for(
                 "Run it with `tofu`, or write the value itself.",
             )
         settings = merge_settings(directory, kind, settings, given)
-    if kind != "local" and supports_backend(kind):
+    if kind != "local" and is_native_backend(kind):
         options = options._replace(checks_place=checks_last_place)
         return native_backend(kind, settings, workspace, options)
     if checks_last_place:
@@ -131,7 +128,7 @@ def open_state(backend: Backend) -> StateSession:
         UserError: The state is locked (the error names the holder), unreadable or of a newer
             version, or a journal beside it does not belong to it.
     """
-    if encrypts_states(os.environ):
+    if must_encrypt_states(os.environ):
         raise UserError(
             "TF_ENCRYPTION asks for an encrypted state, and the native engine would write the state"
             f" {backend.name} in clear.",
@@ -149,7 +146,6 @@ def open_state(backend: Backend) -> StateSession:
 
 
 def _open_session(backend: Backend) -> StateSession:
-    """Return a session on a locked state, with the journals' changes added."""
     run = secrets.token_hex(6)
     data, stored = backend.read_with_journal()
     remote = decode_lines(stored, backend.name)[0]
@@ -192,8 +188,8 @@ _REREADS = 9
 def read_state(backend: Backend) -> State:
     """Read a state without locking it, for commands that only show the state.
 
-    The result includes the changes in a journal, whether a crashed run left the journal or a run is
-    writing it. Nothing is written, and no other run is kept from starting.
+    The result includes the changes in the journal of a crashed run or of a run in progress. Nothing
+    is written, and no other run is kept from starting.
 
     Raises:
         UserError: The state is unreadable, even after waiting for a write under way.
@@ -202,11 +198,7 @@ def read_state(backend: Backend) -> State:
 
 
 def read_stored(backend: Backend) -> tuple[State, bytes]:
-    """Read a state as `read_state` does; return the state and a digest of the bytes that were read.
-
-    Raises:
-        UserError: As `read_state`.
-    """
+    """Return a state, and a digest of the bytes that were read; otherwise as `read_state`."""
     for _ in range(_REREADS):
         contents = _read_all(backend)
         try:
@@ -219,11 +211,7 @@ def read_stored(backend: Backend) -> tuple[State, bytes]:
 
 
 def is_as_stored(backend: Backend, digest: bytes) -> bool:
-    """Return whether a state and its journals still have the digest that `read_stored` returned.
-
-    Raises:
-        UserError: The state or a journal cannot be read.
-    """
+    """Return whether a state and its journals still have a digest that `read_stored` returned."""
     return _digest(_read_all(backend)) == digest
 
 
@@ -243,7 +231,7 @@ def read_foreign(
         UserError: The state is unreadable.
     """
     # Only Terraform accesses the other kinds; it reads the state in a folder made for that.
-    if not supports_backend(kind):
+    if not is_native_backend(kind):
         from opsconsole.state.terraform_backend import read_with_terraform
 
         return read_with_terraform(kind, config, workspace)

@@ -1,4 +1,4 @@
-"""Where a program keeps its state, and whether that place has changed since the last run.
+"""The place of a program's state, and whether it has changed since the last run.
 
 A backend's settings come from the program's block, from `-backend-config`, and from the note that
 `terraform init` keeps of all settings in `.terraform/terraform.tfstate`. If that note and the block
@@ -46,18 +46,18 @@ name in `backends`, with a class such as `GcsBackend`.
 """
 
 _WORKSPACE: Final = re.compile(r"[A-Za-z0-9_.~$&+=:@-]+")
-"""As in Terraform: what a path of a URL holds without an escape."""
+"""As in Terraform: the characters that a URL's path holds without an escape."""
 
 _NOTE_FILE: Final = "opsconsole-backend.json"
 
 
-def supports_backend(kind: str) -> bool:
+def is_native_backend(kind: str) -> bool:
     """Return whether this program accesses a kind of backend without Terraform."""
     return kind in _PLACE
 
 
 def workspace_of(directory: Path) -> str:
-    """Return the selected workspace of a working directory, determined as Terraform does.
+    """Return the selected workspace of a working directory, as Terraform determines it.
 
     Raises:
         UserError: TF_WORKSPACE, or the file that notes the selection, holds no name of a workspace.
@@ -71,11 +71,7 @@ def workspace_of(directory: Path) -> str:
 
 
 def check_workspace_name(name: str, where: str = "") -> str:
-    """Return `name`, which is to be the name of a workspace.
-
-    Raises:
-        UserError: It cannot be one.
-    """
+    """Return `name`; UserError if it cannot be the name of a workspace."""
     # These two would lead to the state of another workspace.
     if name in (".", "..") or not _WORKSPACE.fullmatch(name):
         raise UserError(
@@ -88,11 +84,8 @@ def check_workspace_name(name: str, where: str = "") -> str:
 def local_path(directory: Path, settings: Mapping[str, Any], workspace: str) -> Path:
     """Return the path at which a local backend keeps its state.
 
-    Args:
-        settings: The backend's block, with the optional `path` and `workspace_dir`.
-
     Raises:
-        UserError: One of the two is not a path.
+        UserError: `path` or `workspace_dir` in the settings is not a path.
     """
     name = "path" if workspace == DEFAULT_WORKSPACE else "workspace_dir"
     value = settings.get(name) or _PLACE["local"][name]
@@ -125,8 +118,7 @@ def merge_settings(
         raise _moved_error(directory, noted.kind, kind, "")
     for name, default in _PLACE.get(kind, {}).items():
         before, now = noted.settings.get(name) or default, wanted.get(name)
-        # A setting that only `terraform init` was given is in the note alone, so it has not
-        # changed.
+        # A setting given to `terraform init` alone is only in the note, and unchanged.
         if before and now is not None and before != now:
             raise _moved_error(directory, kind, kind, f": `{name}` was {before!r}, and is {now!r}")
     kept = {name: value for name, value in noted.settings.items() if value is not None}
@@ -155,7 +147,7 @@ def expression_in(settings: Any) -> str:
 
 
 class LastPlace:
-    """The record, in the working directory, of where a workspace's state was last written.
+    """The record, in the working directory, of the place of a workspace's state at the last write.
 
     Args:
         name: The name of the place in messages.
@@ -173,11 +165,7 @@ class LastPlace:
         self._noted = False
 
     def check(self) -> None:
-        """Check that the state is where the last run wrote it, if a place is noted.
-
-        Raises:
-            UserError: The last run wrote the state elsewhere.
-        """
+        """Raise UserError if the last run wrote the state elsewhere."""
         before = self._places().get(self._workspace)
         if not before or all(before.get(key) == self._here[key] for key in ("type", "digest")):
             return

@@ -40,9 +40,8 @@ class Recovered:
         base: The state before any change was added, for the journal of the run that continues.
         was_torn: Whether the copy replaced the state.
         changes: The changes that were added to the state.
-        intents: The open intents.
         change_count: How many changes the journals hold.
-        warnings: Warnings for the user about objects that the state and a journal dispute.
+        warnings: For the user, about objects that the state and a journal dispute.
     """
 
     state: State
@@ -55,7 +54,7 @@ class Recovered:
 
     @property
     def records(self) -> list[Record]:
-        """The records of a single journal that replaces all journals that were read."""
+        """The records of the one journal that replaces all journals read."""
         writing = [Writing(self.base.serial, self.base.digest)] * self.was_torn
         changes = [Changes(tuple(self.changes))] if self.changes else []
         return [self.base, *writing, *changes, *self.intents]
@@ -186,7 +185,7 @@ def _is_torn(text: str, whole: str) -> bool:
 
 
 def is_other_state(state: State, base: Base) -> bool:
-    """Return whether a state's lineage differs from the one that the run found or stored."""
+    """Return whether a state's lineage differs from the lineage that the run found or stored."""
     # A run that found no state made up a lineage, which counts only once the run stored the state.
     return bool(not base.empty and state.lineage and base.lineage not in ("", state.lineage))
 
@@ -201,11 +200,7 @@ def _check_lineage(state: State, base: Base, source: str) -> None:
 
 
 def _merge(state: State, records: Sequence[Record], warnings: list[str]) -> list[StateChange]:
-    """Apply the changes that are missing from a state written since; return them.
-
-    Args:
-        warnings: Takes warnings for the user.
-    """
+    """Apply the changes that a state written since lacks; return them, and add to `warnings`."""
     first: dict[tuple[str, str], StateChange] = {}
     last: dict[tuple[str, str], StateChange] = {}
     for change in changes_of(records):
@@ -216,7 +211,7 @@ def _merge(state: State, records: Sequence[Record], warnings: list[str]) -> list
     settled = {call for record in records if isinstance(record, Changes) for call in record.settles}
     applies = {place: _must_apply(state, first[place], last[place], settled) for place in last}
     disputed = [change for place, change in last.items() if applies[place] is None]
-    # An object that the run moved to an address that is taken now stays where it is.
+    # An object that the run moved to an address that is taken now keeps its old address.
     staying = {object_id(change.image) for change in disputed}
     applied = []
     for place, change in last.items():
@@ -237,14 +232,14 @@ def _depose_created(
         disputed: The changes that made the objects.
         created: The addresses at which the run created objects. An object that it moved, adopted or
             imported existed before, so no plan may delete it.
-        warnings: Takes warnings for the user.
+        warnings: Receives warnings for the user.
 
     Returns:
         The changes of the state.
     """
     applied = []
     for change in disputed:
-        if _holds(state, change):
+        if _object_of(change) in _objects_in(state):
             continue
         now = object_id(state.image(change.address, change.deposed))
         after = object_id(change.image)
@@ -273,7 +268,7 @@ def _must_apply(
     """
     text = state.image(last.address, last.deposed)
     now, before, after = object_id(text), first.previous_id, object_id(last.image)
-    if short_digest(text) == first.previous_mark or (now and now.rpartition("/")[2] in settled):
+    if short_digest(text) == first.previous_digest or (now and now.rpartition("/")[2] in settled):
         return True
     if now == after or after is None:
         # The state has the object already; or the run removed it, and someone made another since.
@@ -282,19 +277,15 @@ def _must_apply(
         # The run changed an object that someone removed or replaced since.
         return False
     if now is None or now == before:
-        # Someone removed or changed the predecessor, but this is another object that must not be
-        # forgotten.
+        # The predecessor is removed or changed, but this object must not be forgotten.
         return True
     # Every plan reads a data source again.
     return False if Address.parse(last.address).mode == "data" else None
 
 
 def changes_missing_from(state: State, changes: Sequence[StateChange]) -> list[StateChange]:
-    """Return the last change of each object, as far as a state does not hold the result."""
-    held = {
-        (address.mode, address.type, object_id(state.image(address, deposed)))
-        for address, deposed in state.objects()
-    }
+    """Return the last change of each object whose result a state does not hold."""
+    held = _objects_in(state)
     missing = []
     last = {(each.address, each.deposed): each for each in changes if each.kind == "instance"}
     for change in last.values():
@@ -306,26 +297,29 @@ def changes_missing_from(state: State, changes: Sequence[StateChange]) -> list[S
             now = object_id(state.image(address, change.deposed))
             is_held = now is None or now != change.previous_id
         else:
-            is_held = (address.mode, address.type, object_id(change.image)) in held
+            is_held = _object_of(change) in held
         if not is_held:
             missing.append(change)
     return missing
 
 
-def _holds(state: State, change: StateChange) -> bool:
-    """Return whether a state holds the object of a change, at any address."""
-    own, made = Address.parse(change.address), object_id(change.image)
-    return any(
-        (address.mode, address.type) == (own.mode, own.type)
-        and object_id(state.image(address, deposed)) == made
+def _objects_in(state: State) -> set[tuple[str, str, str | None]]:
+    """Return mode, type and id of the objects in a state."""
+    return {
+        (address.mode, address.type, object_id(state.image(address, deposed)))
         for address, deposed in state.objects()
-    )
+    }
+
+
+def _object_of(change: StateChange) -> tuple[str, str, str | None]:
+    address = Address.parse(change.address)
+    return address.mode, address.type, object_id(change.image)
 
 
 def _depose(state: State, change: StateChange) -> StateChange | None:
     """Return the change that makes the object of a change a deposed object of its address.
 
-    None: the address has another provider configuration, and a deposed object would get that one.
+    None: the address has another provider configuration, which a deposed object would get.
     """
     current = state.get(change.address, change.deposed)
     if current is None or current.provider != change.provider or change.image is None:

@@ -1,4 +1,4 @@
-"""A session on a state: runs changes, journal, writes and closing in the right order.
+"""A session on a state: changes, journal, writes and closing in the right order.
 
 An intent is durable before its call, and a completed change before the next step that depends on
 it. The backup is made before the first write of the state. The journal is removed only after the
@@ -13,7 +13,7 @@ import itertools
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -46,20 +46,19 @@ _SMALL: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Cadence:
-    """When to write the state during a run: after `seconds` or `changes`, whichever comes first.
+    """The times of writes during a run: after `seconds` or `changes`, if either is reached.
 
-    The cost of a write grows with the size of the state, so with a fixed interval a run's cost
-    would grow with the square of its length. A write therefore waits until the previous write makes
-    up less than `share` of the time since. All writes together then cost at most that share of the
-    run plus one write, which is linear. Changes that are not in the state yet are durable in the
-    journal.
+    A write costs as much as the state is large, so with a fixed interval a run's cost would grow
+    with the square of its length. A write therefore waits until the previous write makes up less
+    than `share` of the time since. All writes together then cost at most that share of the run plus
+    one write, which is linear. Changes that are not in the state yet are durable in the journal.
     """
 
     seconds: float = 5.0
     changes: int = 500
     share: float = 0.1
 
-    def due(self, changes: int, since: float, last_cost: float) -> bool:
+    def is_due(self, changes: int, since: float, last_cost: float) -> bool:
         """Return whether to write the state now.
 
         Args:
@@ -79,7 +78,6 @@ class StateSession:
     changes are then in the state.
 
     Attributes:
-        state: The state to read and change. Every change is noticed here.
         open_intents: The open intents of earlier runs.
         folded: How many changes of a crashed run were added when this session was opened.
         warnings: Warnings for the user about these changes.
@@ -130,33 +128,21 @@ class StateSession:
         self.close()
 
     def begin(self) -> None:
-        """Make sure that changes can be written, before the run sends its first request.
-
-        Raises:
-            UserError: The journal cannot be written.
-        """
+        """Make sure that changes can be written, before the run sends its first request."""
         with held_signals():
             self._open_journal().flush_now()
 
     def replace(self, data: bytes) -> None:
-        """Replace the whole stored state, after a backup; nothing else is done in this session.
-
-        Raises:
-            UserError: The state cannot be written.
-        """
+        """Replace the whole stored state, after a backup; UserError if it cannot be written."""
         self._backend.back_up()
         self._backend.write(data)
 
     def name_lost_changes(self, state: State) -> str:
-        """Name what an interrupted run changed and another state does not hold; empty if none."""
+        """Name the changes of an interrupted run that another state does not hold."""
         return _name_changes(changes_missing_from(state, self._recovered))
 
     def leave_recovered(self) -> None:
-        """Stop now: leave what an interrupted run changed in the journal, as that run left it.
-
-        Raises:
-            UserError: The journal cannot be written.
-        """
+        """Stop now, and leave the changes of an interrupted run in the journal."""
         self._open_journal().append(Changes(tuple(self._recovered)))
         self.abandon()
 
@@ -174,11 +160,7 @@ class StateSession:
         return _name_calls(dropped)
 
     def finish_recovery(self) -> None:
-        """Write recovered changes, and make earlier writes durable.
-
-        Raises:
-            UserError: The state or the journal cannot be written.
-        """
+        """Write recovered changes, and make earlier writes durable; UserError if that fails."""
         assert self._journal is not None
         if self._backend.embeds_journal:
             # Another run embedded its journal, or Terraform dropped it: embed the journal of this
@@ -195,7 +177,6 @@ class StateSession:
 
     @property
     def place(self) -> str:
-        """The name of the place of the state."""
         return self._backend.name
 
     @property
@@ -206,7 +187,7 @@ class StateSession:
 
     @property
     def unrecorded_changes(self) -> int:
-        """How many changes of `state` are not in the journal yet."""
+        """The number of changes of `state` that are not in the journal yet."""
         return len(self._pending)
 
     @property
@@ -269,7 +250,10 @@ class StateSession:
                 self._journal.check_name()
             self._backend.check_name()
             if noted and self._backend.embeds_journal:
-                await self._embed(noted)
+                async with self._writing:
+                    # The write that held the lock may have embedded the intents.
+                    if noted & (self._intents.keys() - self._embedded):
+                        await self._write_now()
         except Exception as error:
             # The calls wait for this flush, so they are not made, and their outcome is known.
             refusal = self._to_user_error(error)
@@ -282,13 +266,6 @@ class StateSession:
             raise self._refused[refused.pop()]
         self._unsent -= noted
 
-    async def _embed(self, noted: Set[str]) -> None:
-        """Return once the stored state embeds these intents. Callers share a write."""
-        async with self._writing:
-            # The write that held the lock may have embedded the intents.
-            if noted & (self._intents.keys() - self._embedded):
-                await self._write_now()
-
     @property
     def has_unwritten_changes(self) -> bool:
         """Whether the journal holds changes that are not in the state."""
@@ -298,8 +275,8 @@ class StateSession:
         """Return whether a write is due (`Cadence`), or the journal grows too large."""
         since = time.monotonic() - self._wrote_at
         changes = self._since_write + len(self._pending)
-        due = self._cadence.due(changes, since, self._last_cost)
-        return (due or self._is_outgrown()) and not self._writing.locked()
+        is_due = self._cadence.is_due(changes, since, self._last_cost)
+        return (is_due or self._is_outgrown()) and not self._writing.locked()
 
     def _is_outgrown(self) -> bool:
         """Return whether the journal is half as large as it may become."""
@@ -309,11 +286,7 @@ class StateSession:
         return journal is not None and journal.size > self._state_size // 2
 
     async def checkpoint(self) -> None:
-        """Write the state now, in a thread, while changes continue.
-
-        Raises:
-            UserError: The state cannot be written. Everything is in the journal.
-        """
+        """Write the state now, in a thread, while changes continue."""
         async with self._writing:
             await self._write_now()
 
@@ -330,11 +303,7 @@ class StateSession:
             raise
 
     def mark_settled(self, intents: Iterable[str]) -> None:
-        """Note that the outcomes of these calls of earlier runs are now known.
-
-        Raises:
-            UserError: The note cannot be made durable.
-        """
+        """Note the outcomes of calls of earlier runs durably; UserError if that fails."""
         done = set(intents)
         settled = tuple(call.id for call in self.open_intents if call.id in done)
         if settled:
@@ -364,11 +333,7 @@ class StateSession:
             self._finish_journal(self._journal)
 
     def abandon(self) -> None:
-        """Stop now: make the journal durable and leave it for the next run.
-
-        Raises:
-            UserError: The journal cannot be written.
-        """
+        """Stop now: make the journal durable, and leave it for the next run."""
         self._finish(self._keep_journal)
 
     def _keep_journal(self) -> None:
@@ -377,11 +342,7 @@ class StateSession:
             self._journal.flush_now()
 
     def _finish(self, save: Callable[[], None]) -> None:
-        """Save all changes once, and release the lock even if saving fails.
-
-        Raises:
-            UserError: Saving failed. The error names the changes that are saved nowhere else.
-        """
+        """Save all changes once, and release the lock even if saving fails."""
         if self._closed:
             return
         self._closed = True
@@ -416,11 +377,9 @@ class StateSession:
         self.record()
         kept = (*self.open_intents, *self._intents.values()) if self._backend.embeds_journal else ()
         embedded = frozenset(intent.id for intent in kept)
-        # The document embeds the open intents too. If they changed, the document is written even if
-        # no object changed.
+        # The document embeds the open intents, so it is written if they changed.
         self.state.changed |= embedded != self._embedded
-        # A first run that made nothing stores no state, because a state would show that it was
-        # applied.
+        # A state would show that it was applied: a first run that made nothing stores none.
         was_stored = self.state.serial or not self._base.empty
         shows_nothing = self.state.empty and not kept
         if not self.state.changed or (shows_nothing and not was_stored):
@@ -443,8 +402,7 @@ class StateSession:
                 return
             journal, state = self._open_journal(), snapshot.state
             begun = time.monotonic()
-            # A stored state counts even without objects: its lineage is settled, and a missing file
-            # is noticed.
+            # Not empty even without objects: its lineage counts, and a lost file is noticed.
             base = msgspec.structs.replace(base_of(self._base.run, state), empty=False)
             embedded = encode_records((base, *snapshot.intents)) if snapshot.intents else b""
             try:
@@ -452,8 +410,7 @@ class StateSession:
                 if not self._backed_up:
                     self._backend.back_up()
                     self._backed_up = True
-                # Announce the write before the state is touched: after a crash, only an announced
-                # copy may replace the state.
+                # Announced first: after a crash, only an announced copy may replace the state.
                 journal.append(Writing(state.serial, base.digest))
                 journal.flush_now()
                 data = state.to_bytes()
@@ -462,8 +419,7 @@ class StateSession:
                 self._embedded = frozenset(intent.id for intent in snapshot.intents)
                 self._state_size = max(_SMALL, len(data))
             except Exception:
-                # Nothing was stored under the raised serial, so the next write uses that serial
-                # again.
+                # Nothing was stored under the raised serial, so the next write uses it again.
                 self.state.serial, self.state.changed = snapshot.before, True
                 self._since_write += snapshot.count
                 raise
@@ -485,7 +441,6 @@ class StateSession:
             journal.remove()
 
     def _to_user_error(self, error: Exception) -> UserError:
-        """Turn any failure to save the state or its journal into an error for the user."""
         if isinstance(error, UserError):
             return error
         if isinstance(error, (OSError, MemoryError)):
@@ -512,7 +467,7 @@ class StateSession:
             sentences.append(f"It is not known whether these took place: {_name_calls(intents)}.")
         if (lost or is_gone) and (rescued := self._rescue()) is not None:
             sentences.append(f"The whole state is in {rescued}.")
-            remedies.append(self._backend.way_back(rescued))
+            remedies.append(self._backend.restore_hint(rescued))
         error.message = " ".join([error.message, *sentences])
         error.remedy = " ".join(filter(None, [error.remedy, *remedies]))
         return error
@@ -520,8 +475,7 @@ class StateSession:
     def _rescue(self) -> Path | None:
         with contextlib.suppress(Exception):
             twin = self.state.copy()
-            # Above every serial that the journal notes, so that the file is never taken for a torn
-            # state.
+            # Above every serial in the journal, so the file never counts as a torn state.
             twin.serial = self.state.serial + 2
             return rescue(twin.to_bytes(), self._backend.journal.parent)
         return None
@@ -539,13 +493,13 @@ class StateSession:
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
-    """The data for one write of the state, fixed when the write begins.
+    """The data for one write of the state.
 
     Attributes:
         before: The serial before it was raised.
         count: How many changes were made since the last write.
         position: How many records of the journal the state includes.
-        intents: The open intents, which are embedded in the document.
+        intents: The open intents, to embed in the document.
     """
 
     state: State
@@ -565,7 +519,7 @@ def _name_calls(intents: Iterable[Intent]) -> str:
 
 
 def _passes(check: Callable[[], None]) -> bool:
-    """Return whether a check raises no error."""
+    """Return whether a check raises no UserError."""
     try:
         check()
     except UserError:

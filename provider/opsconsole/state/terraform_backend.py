@@ -37,9 +37,7 @@ _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 
 
 def find_binary(directory: Path) -> str:
-    """Return the command that accesses the backend of a directory.
-
-    The command is TERRAFORM_BINARY_NAME, or the engine of the directory.
+    """Return the command that accesses a directory's backend: TERRAFORM_BINARY_NAME, or its engine.
 
     Raises:
         UserError: No such command is installed.
@@ -120,12 +118,11 @@ class TerraformBackend(Backend):
         return self._stored
 
     def close(self) -> None:
-        """Release the lock file, so that other native runs in this directory can continue."""
         if self._descriptor != NOT_OPEN:
             release_file(self._marker, self._descriptor)
             self._descriptor = NOT_OPEN
 
-    def why_unlocked(self) -> str:
+    def unlocked_reason(self) -> str:
         return f"{self.name} is reached through Terraform, which cannot hold its lock for a run."
 
     def check_force_unlock(self, lock_id: str) -> None:
@@ -147,8 +144,7 @@ class TerraformBackend(Backend):
 
     def _run(self, verb: str, stdin: bytes, *arguments: str) -> bytes:
         command = [self._binary, "state", verb, *arguments]
-        # Terraform adds TF_CLI_ARGS to every command, but not every command accepts those
-        # arguments.
+        # Terraform adds TF_CLI_ARGS to every command, also where it does not fit.
         environment = {**os.environ, "TF_IN_AUTOMATION": "1", "TF_INPUT": "0", "TF_CLI_ARGS": ""}
         try:
             done = subprocess.run(
@@ -185,7 +181,7 @@ class TerraformBackend(Backend):
 
 
 def read_with_terraform(kind: str, config: Mapping[str, Any], workspace: str) -> tuple[str, State]:
-    """Read the state of another program, by running Terraform in a folder made for that.
+    """Read the state of another program with Terraform, in a temporary folder.
 
     Raises:
         UserError: Terraform is not installed, or cannot read the state.
@@ -196,8 +192,7 @@ def read_with_terraform(kind: str, config: Mapping[str, Any], workspace: str) ->
         program = {"terraform": {"backend": {kind: block}}}
         (Path(folder) / "main.tf.json").write_text(json.dumps(program))
         environment = {**os.environ, "TF_WORKSPACE": workspace, "TF_IN_AUTOMATION": "1"}
-        # These variables are for another program: its backend would be read, or the note of its
-        # backend replaced.
+        # These variables are for another program, whose backend they would lead to.
         for name in os.environ:
             if name.startswith(("TF_CLI_ARGS", "TF_DATA_DIR")):
                 del environment[name]

@@ -1,6 +1,6 @@
-"""Collects creations that arrive one by one at about the same time into one request.
+"""Collects creations that arrive at about the same time into one request.
 
-Terraform sends one call for each resource. The console takes many hosts in one import.
+Terraform sends one call for each resource; the console takes many hosts in one import.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _LONGEST_WAIT = 0.003
 class Batcher:
     """Group commit: a few requests run at a time, and later creations go with the next one.
 
-    The first creation waits while others keep coming, for at most three milliseconds. A creation
-    that stays alone waits for half a millisecond.
+    The first creation waits while others keep coming, for at most three milliseconds; a creation
+    that stays alone, for half a millisecond.
     """
 
     def __init__(self, lifecycle: BaseLifecycle, at_once: int = 4) -> None:
@@ -33,12 +33,9 @@ class Batcher:
         self._collecting = False
 
     async def create(self, request: CreateRequest) -> Outcome:
-        """Return the outcome of a creation, as soon as it is known.
+        """Return the outcome of a creation, as soon as it is known, or raise the batch's exception.
 
         A caller that is cancelled leaves its request in a batch: it may have been sent.
-
-        Raises:
-            Exception: The exception of the call for the whole batch.
         """
         result: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         if self._lifecycle.creates_together == 1:

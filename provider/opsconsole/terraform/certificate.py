@@ -1,8 +1,7 @@
-"""TLS as in go-plugin's AutoMTLS: each side shows a certificate that the other side expects.
+"""TLS as in go-plugin's AutoMTLS: each side shows the certificate that the other side expects.
 
 The provider's certificate is made for one process: EC P-256, self-signed, never written to disk.
-The client trusts exactly the certificate in the handshake line, and asks for the name `localhost`
-in it.
+The client trusts exactly the certificate in the handshake line, by the name `localhost`.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def make_certificate() -> Certificate:
         .not_valid_before(now - datetime.timedelta(hours=1))
         .not_valid_after(now + _LIFETIME)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .add_extension(_usage(), critical=True)
+        .add_extension(_key_usage(), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
         .sign(key, SHA256())
@@ -58,7 +57,7 @@ def make_certificate() -> Certificate:
     )
 
 
-def _usage() -> x509.KeyUsage:
+def _key_usage() -> x509.KeyUsage:
     """Return the key usage of go-plugin's own certificates, which includes signing certificates."""
     others = dict.fromkeys(
         (
@@ -74,11 +73,7 @@ ALPN = "h2"
 
 
 def server_context(own_pem: bytes, client_pem: str) -> ssl.SSLContext:
-    """Return a context that shows `own_pem` and accepts only the owner of `client_pem`.
-
-    Raises:
-        ssl.SSLError: One of them is not a certificate.
-    """
+    """Return a context that shows `own_pem` and accepts only the owner of `client_pem`."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.verify_mode = ssl.CERT_REQUIRED

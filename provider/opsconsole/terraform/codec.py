@@ -1,8 +1,7 @@
-"""Converts DynamicValue to wire value and back, and diagnostics to messages.
+"""Converts DynamicValue to values and back by a definition's attributes, and diagnostics too.
 
-The conversion follows the attributes of a definition. The format is the object wire format of
-Terraform's protocol documents: MessagePack with an extension for unknown values, or JSON. This
-module does not interpret values.
+The format is the object wire format of Terraform's protocol documents: MessagePack with an
+extension for unknown values, or JSON.
 """
 
 from __future__ import annotations
@@ -42,15 +41,11 @@ class ObjectCodec:
         self._write = _object(self.attributes.values(), _WRITERS)
 
     def decode(self, value: pb.DynamicValue) -> Values | None:
-        """Return the wire value, or None if the whole object is null.
-
-        Raises:
-            CodecError: It is not an object of this type.
-        """
+        """Return the values, or None for a null object; raise CodecError for another type."""
         try:
             raw = json.loads(value.json or b"null")
             if value.msgpack:
-                raw = msgpack.unpackb(value.msgpack, ext_hook=_unknown)
+                raw = msgpack.unpackb(value.msgpack, ext_hook=_read_extension)
             return None if raw is None else self._read(raw)
         except (
             TypeError,
@@ -62,12 +57,9 @@ class ObjectCodec:
             raise CodecError(f"unreadable value: {problem}") from problem
 
     def decode_state(self, body: bytes) -> Values | None:
-        """Return the wire value of a stored state's JSON.
+        """Return the values of a stored state's JSON; raise CodecError for another type.
 
         Missing attributes are null, and attributes unknown to this version are dropped.
-
-        Raises:
-            CodecError: It is not a JSON object with values of these types.
         """
         try:
             raw = json.loads(body)
@@ -79,39 +71,35 @@ class ObjectCodec:
             raise CodecError(f"unreadable state: {problem}") from problem
 
     def encode(self, value: Values | None) -> pb.DynamicValue:
-        """Return `value` as Terraform reads it; attributes that it lacks are null.
-
-        Raises:
-            CodecError: An attribute or a value does not belong to the type.
-        """
+        """Return `value` for Terraform, missing attributes as null; CodecError for wrong ones."""
         if value is None:
             return pb.DynamicValue(msgpack=_NULL)
         try:
-            return pb.DynamicValue(msgpack=msgpack.packb(self._write(value), default=_unpackable))
+            return pb.DynamicValue(msgpack=msgpack.packb(self._write(value), default=_pack_unknown))
         except (TypeError, ValueError, AttributeError) as problem:
             raise CodecError(f"no value of this type: {problem}") from problem
 
 
-def _unknown(code: int, data: bytes) -> Value:
-    """Treat every extension as unknown, because the wire format allows ignoring refinements."""
+def _read_extension(code: int, data: bytes) -> Value:
+    """Treat every extension as unknown: the wire format allows ignoring refinements."""
     return UNKNOWN
 
 
-def _unpackable(value: Any) -> Any:
+def _pack_unknown(value: Any) -> Any:
     if value is UNKNOWN:
         return _UNKNOWN_EXTENSION
     raise TypeError(f"{type(value).__name__} is not a wire value")
 
 
-def _demand(value: Any, kind: type, words: str) -> Any:
-    """Return `value` if it is of a kind, which an error calls `words`."""
+def _check_kind(value: Any, kind: type, words: str) -> Any:
+    """Return `value` if it is of a kind; `words` name the kind in an error."""
     if isinstance(value, kind):
         return value
     raise TypeError(f"{words} was expected, not {type(value).__name__}")
 
 
-_text = partial(_demand, kind=str, words="a string")
-_flag = partial(_demand, kind=bool, words="true or false")
+_text = partial(_check_kind, kind=str, words="a string")
+_flag = partial(_check_kind, kind=bool, words="true or false")
 
 
 def _object(attributes: Iterable[Attribute], scalars: _Scalars) -> Callable[[Values], Values]:
@@ -123,7 +111,7 @@ def _object(attributes: Iterable[Attribute], scalars: _Scalars) -> Callable[[Val
     ]
 
     def convert_object(value: Values) -> Values:
-        _demand(value, dict, "an object")
+        _check_kind(value, dict, "an object")
         converted = {**nothing, **value}
         if len(converted) != len(nothing):
             raise ValueError(f"unexpected attributes {sorted(converted.keys() - nothing.keys())}")
@@ -146,14 +134,14 @@ def _at(name: str, convert: _Convert, value: Any) -> Any:
 
 def _each(convert: _Convert) -> _Convert:
     def convert_list(value: list[Any]) -> list[Any]:
-        _demand(value, list, "a list")
+        _check_kind(value, list, "a list")
         return [item if item is None or item is UNKNOWN else convert(item) for item in value]
 
     return convert_list
 
 
 def _text_map(value: dict[str, Any]) -> dict[str, Any]:
-    _demand(value, dict, "a map")
+    _check_kind(value, dict, "a map")
     return {
         _text(key): item if item is None or item is UNKNOWN else _text(item)
         for key, item in value.items()
@@ -207,7 +195,6 @@ def _parse_number(text: str) -> int | float:
 
 
 def _write_number(value: Any) -> str:
-    """Return the number as decimal text, which Terraform reads exactly as its own numbers."""
     # Terraform's numbers are decimal fractions of high precision. As a binary float, 0.1 would
     # differ from the 0.1 of a configuration. Terraform reads a MessagePack integer with a different
     # precision than the same number in state. Terraform 1.11 compares the precisions too, so a
@@ -234,10 +221,7 @@ _Step = pb.AttributePath.Step
 
 
 def attribute_path(path: AttributePath, attributes: Mapping[str, Attribute]) -> pb.AttributePath:
-    """Return `path` in Terraform's form, as far as it leads through `attributes`.
-
-    The path ends at a set, and before a name that does not exist.
-    """
+    """Return `path` in Terraform's form, up to a set or a name that does not exist."""
     steps: list[_Step] = []
     kind: Kind | None = None
     for step in path:
@@ -262,7 +246,6 @@ def render_diagnostics(
     attributes: Mapping[str, Attribute],
     redaction: Redaction,
 ) -> list[pb.Diagnostic]:
-    """Return `diagnostics` about an object of `attributes` as Terraform's messages."""
     return [
         pb.Diagnostic(
             severity=_SEVERITIES[diagnostic.severity],

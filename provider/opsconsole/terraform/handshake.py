@@ -1,8 +1,7 @@
-"""go-plugin's handshake: checks the client and its request, and makes the line of the answer.
+"""go-plugin's handshake: checks the client, and makes the line of the answer.
 
-This module does everything up to that line, and imports as little as possible, because Terraform
-waits for the line three or four times in each run. The server is made afterwards, while Terraform
-connects.
+Terraform waits for the line three or four times in each run, so this module imports little, and
+the server is made while Terraform connects.
 """
 
 from __future__ import annotations
@@ -65,15 +64,11 @@ def client_certificate(environment: Mapping[str, str]) -> str:
 class SocketListener:
     """A unix socket in a folder that only this user can enter.
 
-    The socket listens from the start, so a client may connect before the server exists.
+    It listens from the start, so a client may connect before the server exists.
     """
 
     def __init__(self, parents: list[Path]) -> None:
-        """Make the folder in the first of `parents` that can hold it.
-
-        Raises:
-            OSError: None of them can.
-        """
+        """Make the folder in the first of `parents` that can hold it; raise OSError if none can."""
         self.folder = _private_folder(parents)
         self.path = self.folder / "provider.sock"
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -94,7 +89,6 @@ class SocketListener:
 
 
 def socket_parents(environment: Mapping[str, str]) -> list[Path]:
-    """Return the folders for the socket, in order of preference."""
     named = (environment.get(SOCKET_FOLDER), environment.get("TMPDIR"), "/tmp")
     return [Path(folder) for folder in named if folder]
 
@@ -115,10 +109,7 @@ def _private_folder(parents: list[Path]) -> Path:
 
 
 def handshake_line(path: Path, certificate: bytes) -> str:
-    """Return the line that tells the client where to connect and whom to trust.
-
-    `certificate` is DER.
-    """
+    """Return the line with the address and the DER certificate of this provider."""
     # go-plugin reads base64 without padding.
     encoded = base64.b64encode(certificate).decode("ascii").rstrip("=")
     return f"{CORE_PROTOCOL}|{PROVIDER_PROTOCOL}|unix|{path}|grpc|{encoded}\n"

@@ -32,24 +32,22 @@ _WORDY: Final = ("hpack", "h2", "asyncio", "httpcore", "aiohttp")
 
 
 def wanted_level(environment: Mapping[str, str]) -> int | None:
-    """Return the level that Terraform's variables request, or None for no log.
+    """Return the level of the log, or None for no log.
 
-    TF_LOG_PROVIDER concerns only providers and overrides TF_LOG. As in Terraform, a word that is
-    not a level requests everything.
+    TF_LOG_PROVIDER overrides TF_LOG. As in Terraform, a word that is not a level means TRACE.
     """
     word = environment.get("TF_LOG_PROVIDER") or environment.get("TF_LOG") or "OFF"
     return None if word.upper() == "OFF" else _LEVELS.get(word.upper(), _TRACE)
 
 
 class HclogFormatter(logging.Formatter):
-    """Formats a record as go-plugin's client reads it; multi-line text stays one line of JSON."""
+    """Formats a record as go-plugin's client reads it: one line of JSON."""
 
     def __init__(self, redaction: Redaction) -> None:
         super().__init__()
         self._redaction = redaction
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record as one line without any secret."""
         message = record.getMessage()
         if record.exc_info:
             message = f"{message}\n{self.formatException(record.exc_info)}"
@@ -66,7 +64,7 @@ class HclogFormatter(logging.Formatter):
 
 
 def set_up_logging(environment: Mapping[str, str], redaction: Redaction) -> None:
-    """Send every record to stderr, or nowhere, as the environment asks."""
+    """Send every record to stderr, or nowhere, as the environment demands."""
     level = wanted_level(environment)
     if level is None:
         logging.disable(logging.CRITICAL)

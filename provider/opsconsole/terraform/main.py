@@ -1,6 +1,6 @@
-"""The console script `terraform-provider-opsconsole`: only Terraform starts it.
+"""The console script `terraform-provider-opsconsole`, which Terraform starts.
 
-The script answers the handshake first, and imports the server while Terraform connects.
+It answers the handshake first, and imports the server while Terraform connects.
 """
 
 from __future__ import annotations
@@ -35,11 +35,7 @@ _STARTED = 19
 
 
 async def connect(config: Values) -> ConfiguredProvider:
-    """Return the provider for `config`, completed from the environment, without any request yet.
-
-    Raises:
-        ConfigurationError: A setting is missing or wrong.
-    """
+    """Return the provider for `config` and the environment, without any request yet."""
     # The HTTP libraries take longer to import than all the rest, and only a configured provider
     # needs them. Of the three providers that Terraform starts for a plan, it configures one.
     from opsconsole.v1.settings import Settings
@@ -55,7 +51,7 @@ async def connect(config: Values) -> ConfiguredProvider:
 
 
 def _command_run() -> str:
-    """Return an identifier of the Terraform run that started this process; empty if not known."""
+    """Return an identifier of the Terraform run that started this process, or empty."""
     if COOKIE_NAME not in os.environ:
         return ""
     # `terraform apply` starts one process to plan and another to apply, and shows the warnings of
@@ -91,13 +87,13 @@ def main(make: Callable[[Redaction], Service] = make_service) -> int:
     except RefusedError as refused:
         sys.stderr.write(f"{refused}\n")
         return 1
-    _outlive_the_terminal()
+    _ignore_terminal_signals()
     listener = SocketListener(socket_parents(os.environ))
     try:
         from opsconsole.terraform.certificate import make_certificate
 
         certificate = make_certificate()
-        _announce(handshake_line(listener.path, certificate.der))
+        _write_handshake(handshake_line(listener.path, certificate.der))
         from opsconsole.terraform.serving import serve_process
 
         serve_process(make, listener, certificate, client_pem, parent)
@@ -108,11 +104,8 @@ def main(make: Callable[[Redaction], Service] = make_service) -> int:
     return 0
 
 
-def _outlive_the_terminal() -> None:
-    """Leave Ctrl-C and a closed terminal to Terraform, which stops its plugins cleanly.
-
-    SIGTERM ends the process cleanly.
-    """
+def _ignore_terminal_signals() -> None:
+    """Leave Ctrl-C and a closed terminal to Terraform, which stops its plugins; obey SIGTERM."""
 
     def leave(number: int, frame: FrameType | None) -> None:
         # An exception lets the socket and its folder be removed on the way out.
@@ -124,7 +117,7 @@ def _outlive_the_terminal() -> None:
     signal.signal(signal.SIGTERM, leave)
 
 
-def _announce(line: str) -> None:
+def _write_handshake(line: str) -> None:
     """Write the handshake, and send all later output to the log, in order."""
     os.write(1, line.encode("ascii"))
     os.dup2(2, 1)

@@ -1,4 +1,4 @@
-"""Definitions as Terraform's schema messages, the only source of what Terraform is shown."""
+"""Definitions as Terraform's schema messages."""
 
 from __future__ import annotations
 
@@ -60,7 +60,6 @@ def _attribute(attribute: Attribute) -> pb.Schema.Attribute:
 
 
 def provider_schema() -> pb.GetProviderSchema.Response:
-    """Return the whole schema of the provider."""
     return pb.GetProviderSchema.Response(
         provider=schema(PROVIDER),
         resource_schemas={name: schema(item) for name, item in RESOURCES.items()},

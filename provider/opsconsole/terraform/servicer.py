@@ -1,7 +1,6 @@
 """The provider's service: the calls of Terraform to one process.
 
-Each call has one function: decode, one call into the lifecycle, encode. The lifecycle decides on
-plans and writes, not this module.
+Each call decodes, calls the lifecycle once, and encodes; the lifecycle decides.
 """
 
 from __future__ import annotations
@@ -74,8 +73,7 @@ class Servicer:
     """Serves one Terraform process: the provider, configured or not yet.
 
     Each call of the service has a method of its name: `read_resource` for `ReadResource`. Functions
-    and ephemeral resources are not in the schema, so Terraform never calls them. Such calls would
-    be answered with UNIMPLEMENTED.
+    and ephemeral resources are not in the schema; calls of them are answered with UNIMPLEMENTED.
     """
 
     def __init__(self, connect: Connect, redaction: Redaction) -> None:
@@ -92,21 +90,17 @@ class Servicer:
         self._schema: pb.GetProviderSchema.Response | None = None
 
     def _learn_secrets(self, config: Values) -> None:
-        """Hide the secret settings of `config` from now on."""
         for name in SECRET_SETTINGS:
             value = config.get(name)
             if isinstance(value, str):
                 self.redaction.learn(value)
 
     def _claim(self, doing: str, type_name: str, values: Values) -> None:
-        """Note that an object is read or changed; Terraform does so once in each process.
+        """Note that an object is read or changed, once in each process; else raise NotServedError.
 
         Args:
             doing: `read`, `change` or `delete`.
             values: The object in state.
-
-        Raises:
-            NotServedError: The object was claimed before.
         """
         # The schema does not need this import. Terraform requests the schema first, in several
         # processes of each run.
@@ -133,30 +127,18 @@ class Servicer:
         self._claims.add(claim)
 
     def _require_provider(self) -> ConfiguredProvider:
-        """Return the configured provider.
-
-        Raises:
-            NotServedError: The provider is not configured, or not with known settings.
-        """
+        """Return the configured provider; raise NotServedError if there is none."""
         if self._provider is None:
             raise NotServedError(self._why_not)
         return self._provider
 
     def _lifecycle(self, type_name: str) -> BaseLifecycle:
-        """Return the lifecycle of a resource.
-
-        Raises:
-            NotServedError: There is no such resource, or no configuration.
-        """
+        """Return the lifecycle of a resource; raise NotServedError if there is none."""
         self.codec("resource", type_name)  # refuses a resource that does not exist
         return self._require_provider().resources[type_name]
 
     def codec(self, kind: str, type_name: str = "") -> ObjectCodec:
-        """Return the codec of a `resource`, a `data source` or the `provider`.
-
-        Raises:
-            NotServedError: There is none of that name.
-        """
+        """Return the codec of a `resource`, a `data source` or the `provider`."""
         key = kind, type_name
         if key not in self._codecs:
             definitions: Mapping[str, Iterable[Attribute]] = {
@@ -170,17 +152,14 @@ class Servicer:
         return self._codecs[key]
 
     def _render(self, diagnostics: Iterable[Diagnostic], codec: ObjectCodec) -> list[pb.Diagnostic]:
-        """Return diagnostics about an object of `codec` as messages without secrets."""
         return render_diagnostics(diagnostics, codec.attributes, self.redaction)
 
     async def close(self) -> None:
-        """Let go of the provider, if there is one."""
         provider, self._provider = self._provider, None
         if provider is not None:
             await provider.close()
 
     def handlers(self, activity: Activity) -> dict[str, Handler]:
-        """Return the handlers of the service's calls."""
         own = {
             re.sub(r"(?<=.)(?=[A-Z])", "_", name).lower(): name for name in SERVICE.methods_by_name
         }
@@ -192,10 +171,7 @@ class Servicer:
         return unary_handlers(SERVICE, methods, activity)
 
     def _guard(self, name: str, method: Method) -> Method:
-        """Return `method`, the call `name` of the service, guarded against exceptions.
-
-        An exception becomes a diagnostic, and state stays unchanged.
-        """
+        """Return the method of the call `name`; an exception becomes a diagnostic, state stays."""
         response_type: Any = GetMessageClass(SERVICE.methods_by_name[name].output_type)
 
         async def answer(request: Any) -> Message:
@@ -204,7 +180,7 @@ class Servicer:
             except NotServedError as refused:
                 diagnostics = refused.diagnostics
             except Exception as problem:
-                diagnostics = diagnose(problem, _doing(name, request))
+                diagnostics = diagnose(problem, _describe_call(name, request))
             rendered = self._render(diagnostics, self.codec("provider"))
             response: Message = response_type(diagnostics=rendered)
             _keep_state(request, response)
@@ -254,10 +230,7 @@ class Servicer:
     async def configure_provider(
         self, request: pb.ConfigureProvider.Request
     ) -> pb.ConfigureProvider.Response:
-        """Take the provider's settings, completed from the environment.
-
-        Unknown settings defer the configuration.
-        """
+        """Take the provider's settings, completed from the environment; unknown ones defer it."""
         codec = self.codec("provider")
         config = codec.decode(request.config) or PROVIDER.empty()
         await self.close()
@@ -292,7 +265,6 @@ class Servicer:
     async def validate_resource_config(
         self, request: pb.ValidateResourceConfig.Request
     ) -> pb.ValidateResourceConfig.Response:
-        """Validate one declaration by itself; this needs no configuration."""
         codec = self.codec("resource", request.type_name)
         config = codec.decode(request.config) or {}
         diagnostics = RESOURCES[request.type_name].problems(config)
@@ -319,7 +291,7 @@ class Servicer:
         )
 
     async def stop_provider(self, request: pb.StopProvider.Request) -> pb.StopProvider.Response:
-        """Begin no further request; finish requests in flight, so that state records them."""
+        """Send no further request; finish requests in flight, so that state records them."""
         log.info("asked to stop; what is in flight is finished")
         self._stopped = True
         if self._provider is not None:
@@ -329,7 +301,6 @@ class Servicer:
     async def upgrade_resource_state(
         self, request: pb.UpgradeResourceState.Request
     ) -> pb.UpgradeResourceState.Response:
-        """Convert a stored state to this version; this needs no configuration."""
         codec = self.codec("resource", request.type_name)
         if not request.raw_state.json:
             raise NotServedError(
@@ -406,7 +377,6 @@ class Servicer:
     async def import_resource_state(
         self, request: pb.ImportResourceState.Request
     ) -> pb.ImportResourceState.Response:
-        """Read the resource that an import id names."""
         name = request.type_name
         codec = self.codec("resource", name)
         outcome = await self._lifecycle(name).import_state(request.id)
@@ -421,7 +391,7 @@ class Servicer:
     async def move_resource_state(
         self, request: pb.MoveResourceState.Request
     ) -> pb.MoveResourceState.Response:
-        """Refuse to turn one resource type into another; no two types are alike."""
+        """Refuse to turn one resource type into another."""
         raise NotServedError(
             error(
                 f"A {request.source_type_name} cannot become a {request.target_type_name}",
@@ -432,14 +402,14 @@ class Servicer:
 
 
 def _diagnostics_of(outcome: Outcome | ReadOutcome) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics of an outcome, with an error if the stop of the run prevented it."""
+    """Return the diagnostics of an outcome; a step that was not begun is an error."""
     if outcome.begun:
         return outcome.diagnostics
     not_begun = error("Not begun: the run was told to stop", "Nothing was sent for it; run again.")
     return (*outcome.diagnostics, not_begun)
 
 
-def _doing(name: str, request: Any) -> str:
+def _describe_call(name: str, request: Any) -> str:
     if name == "ConfigureProvider":
         return "configure the provider"
     type_name = getattr(request, "type_name", "")
@@ -447,7 +417,6 @@ def _doing(name: str, request: Any) -> str:
 
 
 def _keep_state(request: Any, response: Any) -> None:
-    """Answer with the state that was sent."""
     # Without a state in the answer, Terraform would assume that the object is gone.
     if isinstance(request, pb.ApplyResourceChange.Request):
         response.new_state.CopyFrom(request.prior_state)

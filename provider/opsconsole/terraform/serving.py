@@ -1,4 +1,4 @@
-"""The provider's process after its handshake: server, go-plugin's services, and when it ends."""
+"""The provider's process after its handshake: server, go-plugin's services, and its end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class Service(Protocol):
-    """The services: the provider's own."""
+    """The provider's own services."""
 
     def handlers(self, activity: Activity) -> dict[str, Handler]:
         """Return the handlers of its calls."""
@@ -48,11 +48,7 @@ def serve_process(
     client_pem: str,
     parent: int,
 ) -> None:
-    """Serve until the client is done.
-
-    Raises:
-        ssl.SSLError: `client_pem` is not a certificate.
-    """
+    """Serve until the client is done; raise ssl.SSLError if `client_pem` is no certificate."""
     redaction = Redaction()
     set_up_logging(os.environ, redaction)
     context = server_context(certificate.pem, client_pem)
@@ -125,7 +121,7 @@ async def wait_for_shutdown(
 ) -> None:
     """Wait for a reason to end, and for the calls in flight whose answers will be received.
 
-    `parent` is the process that started this one. After its end, nobody receives answers.
+    After the end of `parent`, which started this process, nobody receives answers.
     """
     terminated = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminated.set)
@@ -149,7 +145,7 @@ async def wait_for_shutdown(
 async def _shut_down(shutdown: asyncio.Event, activity: Activity) -> None:
     await shutdown.wait()
     try:
-        await asyncio.wait_for(activity.idle(), _LAST_CALLS)
+        await asyncio.wait_for(activity.wait_until_idle(), _LAST_CALLS)
     except TimeoutError:
         log.warning("shut down with calls in flight")
 
@@ -160,7 +156,7 @@ async def _obey_sigterm(
     """Obey SIGTERM once no answer would be lost; a whole process group may get the signal."""
     await terminated.wait()
     while True:
-        await activity.idle()
+        await activity.wait_until_idle()
         # When the process ends, go-plugin cancels its calls, even calls whose answer has arrived
         # but was not passed on yet. So this waits until the client hangs up, or makes no call for a
         # while.
@@ -173,7 +169,6 @@ async def _obey_sigterm(
 
 
 async def _wait_for_parent(parent: int) -> None:
-    """Wait for the end of the process that started this one."""
     if os.getppid() != parent:
         return
     if not hasattr(os, "pidfd_open"):

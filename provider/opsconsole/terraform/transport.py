@@ -1,13 +1,12 @@
 """gRPC over HTTP/2 on one unix socket: grpclib with fixes that Terraform needs.
 
 The fixes concern limits on streams and messages, unknown frames and calls, access control, open
-connections, and calls in flight. This module knows no message of any protocol.
+connections, and calls in flight.
 
-grpclib's own `Server` has no hooks for these fixes, and its public API has nothing below `Server`.
-So this module uses the following private parts, and pyproject.toml allows only the release whose
-code was examined: `grpclib.events._DispatchServerEvents`, `grpclib.protocol` (`H2Protocol`,
-`EventsProcessor`, `Connection._connection`), `grpclib.server.Handler`, and
-`Configuration.__for_server__`.
+grpclib's public API has no hooks for them. So this module uses the following private parts, and
+pyproject.toml allows only the release whose code was examined:
+`grpclib.events._DispatchServerEvents`, `grpclib.protocol` (`H2Protocol`, `EventsProcessor`,
+`Connection._connection`), `grpclib.server.Handler`, and `Configuration.__for_server__`.
 """
 
 from __future__ import annotations
@@ -73,8 +72,7 @@ class Activity:
         if not self._count:
             self._idle.set()
 
-    async def idle(self) -> None:
-        """Wait until nothing is in flight."""
+    async def wait_until_idle(self) -> None:
         await self._idle.wait()
 
 
@@ -84,7 +82,7 @@ def unary_handlers(
     """Return grpclib's handlers for `methods`, each named as in `service`."""
     return {
         f"/{service.full_name}/{name}": Handler(
-            _unary(method, activity),
+            _serve_unary(method, activity),
             Cardinality.UNARY_UNARY,
             GetMessageClass(service.methods_by_name[name].input_type),
             GetMessageClass(service.methods_by_name[name].output_type),
@@ -93,7 +91,7 @@ def unary_handlers(
     }
 
 
-def _unary(method: Method, activity: Activity) -> StreamMethod:
+def _serve_unary(method: Method, activity: Activity) -> StreamMethod:
     async def answer(stream: Stream[Any, Any]) -> None:
         with activity:
             request = await stream.recv_message()
@@ -113,17 +111,13 @@ class Handlers(dict[str, Handler]):
     _OTHER = Handler(_refuse_call, Cardinality.STREAM_STREAM, Message, Message)
 
     def get(self, path: str, default: Any = None) -> Handler:
-        """Return the handler of the call at `path`."""
         # Newer releases of Terraform try calls and rely on that answer. grpclib's own answer lacks
         # a content type, so Terraform treats it as a failure.
         return super().get(path, self._OTHER)
 
 
 class BoundedCodec(ProtoCodec):
-    """Protobuf up to a size in bytes; larger messages are answered with RESOURCE_EXHAUSTED.
-
-    gRPC's own limit gives the same answer. grpclib itself has no limit.
-    """
+    """Protobuf up to a size in bytes; like gRPC's own limit, it answers RESOURCE_EXHAUSTED."""
 
     def __init__(self, largest: int = LARGEST_MESSAGE) -> None:
         self._largest = largest
@@ -154,9 +148,8 @@ class _Corked:
         self._pieces: list[bytes] = []
 
     def write(self, data: bytes) -> None:
-        """Send `data` at the end of this turn."""
         # grpclib writes headers, data and trailers of each answer separately. That would take three
-        # TLS records and three system calls, where one is enough.
+        # TLS records and three system calls instead of one.
         if not self._pieces:
             self._loop.call_soon(self._send)
         self._pieces.append(data)
@@ -167,7 +160,6 @@ class _Corked:
             self._transport.write(b"".join(pieces))
 
     def close(self) -> None:
-        """Send the rest and close."""
         self._send()
         self._transport.close()
 
@@ -231,7 +223,6 @@ class PluginServer:
         self._listening: asyncio.Server | None = None
 
     async def start(self, listening: socket.socket, context: ssl.SSLContext) -> None:
-        """Accept connections on `listening`."""
         loop = asyncio.get_running_loop()
         self._listening = await loop.create_unix_server(
             self._connection, sock=listening, ssl=context
@@ -262,7 +253,6 @@ class PluginServer:
             patience = later
 
     def close(self) -> None:
-        """Stop accepting, cancel calls in flight and close every connection."""
         if self._listening is not None:
             self._listening.close()
         # A copy: closing a connection takes it out of the set.

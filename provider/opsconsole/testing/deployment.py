@@ -33,9 +33,9 @@ class DeploymentError(AssertionError):
 
 
 class Deployment:
-    """One program on one console, with its state; the state is deleted with this object.
+    """One program on one console, with its state, which is deleted with this object.
 
-    Commands print nothing. If a command fails, the error has its output.
+    Commands print nothing; the error of a failed one has its output.
 
     Args:
         program: The synthesised JSON of a stack.
@@ -81,14 +81,14 @@ class Deployment:
         An import without other changes is the single action `import`.
         """
         changes = json.loads(self._run("plan", "-json", expect=(0, 2))).get("resource_changes", [])
-        found: dict[str, list[str]] = {}
+        planned: dict[str, list[str]] = {}
         for item in changes:
             actions = [name for name in item["change"]["actions"] if name != "no-op"]
             if "importing" in item["change"]:
                 actions.insert(0, "import")
             if actions and item["mode"] == "managed":
-                found[item["address"]] = actions
-        return found
+                planned[item["address"]] = actions
+        return planned
 
     def apply(self) -> Deployment:
         """Apply the program; return this deployment."""

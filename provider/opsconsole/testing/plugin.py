@@ -1,7 +1,4 @@
-"""The plugin for pytest: an emulated console as a fixture, loaded on first use.
-
-pytest loads this plugin wherever this package is installed.
-"""
+"""The plugin for pytest: an emulated console as a fixture, loaded on first use."""
 
 from __future__ import annotations
 
@@ -53,7 +50,7 @@ def _opsconsole_running() -> Iterator[Callable[[str], Emulator]]:
 def opsconsole_emulator(
     request: pytest.FixtureRequest, _opsconsole_running: Callable[[str], Emulator]
 ) -> Emulator:
-    """An emulated console that holds its starter rows and nothing else.
+    """An emulated console with its starter rows alone.
 
     `@pytest.mark.opsconsole_profile("strict")` chooses another profile.
     """

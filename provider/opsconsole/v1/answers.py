@@ -1,9 +1,7 @@
-"""The meaning of one HTTP answer of the console.
+"""Decodes one HTTP answer: a JSON object, or an error (the document: Errors).
 
-It is a JSON object, or the error that it means (the document: Errors).
-The document does not bound the depth and the numbers of a body, so they have bounds here; the size
-is bounded where the body is read.
-Bodies of another shape become `UnexpectedAnswer`: status, content type and the first characters.
+The document does not bound the depth and the numbers of a body, so this module does; `transport`
+bounds the size.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from opsconsole.errors import (
     TooManyRequests,
     Unauthorized,
     UnexpectedAnswer,
-    shows_no_effect,
+    has_no_effect,
 )
 from opsconsole.text import LONE_SURROGATE, shorten
 from opsconsole.v1.retry import retry_after
@@ -38,19 +36,15 @@ _MAX_DIGITS = 40
 
 
 class WrongShape(ValueError):
-    """An answer lacks the documented shape; the message says what it holds instead."""
+    """An answer lacks the documented shape; the message names its content."""
 
 
 class NotJson(ValueError):
-    """A body is no usable JSON object; the message says what it is instead."""
+    """A body is no usable JSON object; the message names its content."""
 
 
 def json_object(content: bytes) -> dict[str, Any]:
-    """Return the JSON object of a body (What the service does 4).
-
-    Raises:
-        NotJson: it holds none, or one that exceeds a bound.
-    """
+    """Decode the JSON object of a body (the document's first part, 4); raise NotJson for others."""
     try:
         # Python's own decoding of bytes would let halves of surrogate pairs pass, as three bytes.
         body = _DECODER.decode(content.removeprefix(codecs.BOM_UTF8).decode())
@@ -63,19 +57,18 @@ def json_object(content: bytes) -> dict[str, Any]:
     # Most bodies have fewer brackets than that, and counting takes less than looking through them.
     if content.count(b"[") + content.count(b"{") > _MAX_DEPTH and _is_deep(body):
         raise NotJson(f"values nested more than {_MAX_DEPTH} deep")
-    if (b"\\ud" in content or b"\\uD" in content) and _has_halves(body):
-        # Half a surrogate pair is not text: it could not be written anywhere.
+    if (b"\\ud" in content or b"\\uD" in content) and _has_lone_surrogate(body):
+        # It is not text, and could not be written anywhere.
         raise NotJson("half a character")
     return body
 
 
-def _has_halves(value: Any) -> bool:
-    """Return whether a text of a value, which is not nested deep, holds half a surrogate pair."""
+def _has_lone_surrogate(value: Any) -> bool:
     if isinstance(value, str):
         return not value.isascii() and LONE_SURROGATE.search(value) is not None
     if isinstance(value, dict):
-        return any(map(_has_halves, value)) or any(map(_has_halves, value.values()))
-    return isinstance(value, list) and any(map(_has_halves, value))
+        return any(_has_lone_surrogate(text) for item in value.items() for text in item)
+    return isinstance(value, list) and any(map(_has_lone_surrogate, value))
 
 
 def _is_deep(body: dict[str, Any]) -> bool:
@@ -92,24 +85,26 @@ def _is_deep(body: dict[str, Any]) -> bool:
     return True
 
 
-def _whole(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     if len(digits) > _MAX_DIGITS:
         raise NotJson(f"a number of {len(digits)} digits")
     return int(digits)
 
 
-def _fraction(digits: str) -> float:
+def _parse_fraction(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
         raise NotJson("a number that is too large")
     return number
 
 
-def _constant(name: str) -> Never:
+def _refuse_constant(name: str) -> Never:
     raise NotJson(f"{name}, which is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_fraction, parse_constant=_constant)
+_DECODER = json.JSONDecoder(
+    parse_int=_parse_integer, parse_float=_parse_fraction, parse_constant=_refuse_constant
+)
 
 
 _FIRST_CHARACTERS = 160
@@ -124,7 +119,7 @@ _BY_STATUS: Mapping[int, type[ApiError]] = {
     429: TooManyRequests,
 }
 
-_TELLING_STATUSES = frozenset({401, 408, 413, 429})
+_MEANING_WITHOUT_BODY = frozenset({401, 408, 413, 429})
 """The meaning of these statuses does not depend on the body, as a gateway may send them for the
 console. A 404 without the documented body is different: it says nothing about a row."""
 
@@ -150,7 +145,7 @@ _PAGE_REMEDY = (
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One HTTP answer, whole. `headers` have lower-case names."""
+    """One whole HTTP answer. `headers` have lower-case names."""
 
     status: int
     headers: Mapping[str, str]
@@ -158,14 +153,13 @@ class Reply:
 
     @property
     def content_type(self) -> str:
-        """The content type as sent."""
         return self.headers.get("content-type", "")
 
 
 def decode_object(
     reply: Reply, operation: object, redact: Callable[[bytes], bytes]
 ) -> dict[str, Any]:
-    """Return the JSON object that a 2xx answer holds.
+    """Decode the JSON object of a 2xx answer.
 
     Raises:
         ApiError: the console answered with an error.
@@ -191,7 +185,7 @@ def _error(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) ->
     try:
         problem = ErrorBody.read(json_object(redact(reply.content))).problem(status)
     except (NotJson, WrongShape):
-        if status not in _TELLING_STATUSES and status < 500:
+        if status not in _MEANING_WITHOUT_BODY and status < 500:
             return unexpected_answer(operation, reply, "no documented error", redact)
         problem = Problem(status=status, message=_describe(reply, redact))
     kind = ServerError if status >= 500 else _BY_STATUS.get(status, ApiError)
@@ -212,7 +206,7 @@ def unexpected_answer(
         remedy,
         operation=str(operation),
         status=reply.status,
-        had_no_effect=shows_no_effect(reply.status, documented=False),
+        had_no_effect=has_no_effect(reply.status, documented=False),
         without_body=200 <= reply.status < 300 and not reply.content,
     )
 

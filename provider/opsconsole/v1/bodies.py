@@ -104,11 +104,7 @@ class AnswerBody(BaseModel):
 
     @classmethod
     def read(cls, answer: Mapping[str, Any]) -> Self:
-        """Return an answer as this body.
-
-        Raises:
-            WrongShape: It is another one.
-        """
+        """Return an answer as this body; raise WrongShape if it is another one."""
         try:
             return cls.model_validate(answer)
         except ValidationError as error:
@@ -138,7 +134,6 @@ class ErrorBody(AnswerBody):
     details: Annotated[dict[str, Any], AfterValidator(_short), _lenient({})] = {}
 
     def problem(self, status: int) -> Problem:
-        """Return the error's content, beside its status."""
         errors = tuple((one.field, one.message) for one in self.errors[:_MAX_ENTRIES])
         return Problem(
             status, self.code, self.message, self.request_id, self.field, errors, self.details
@@ -156,7 +151,7 @@ class ListEnvelope(AnswerBody):
 
 
 class RowResult(AnswerBody):
-    """The verdict on one row of an import; None: absent, not as documented, or no usable id."""
+    """The verdict on one row of an import; an absent or unusable member is None."""
 
     title = "verdict"
     index: Annotated[_Integer | None, _OrNone] = None
@@ -171,7 +166,7 @@ class ImportResult(AnswerBody):
     Attributes:
         dry_run: Only `True` means that nothing was imported.
         stopped: Whether the console stopped at a row that failed.
-        counts: `created`, `updated`, `skipped`, `failed`, as far as the answer holds them.
+        counts: `created`, `updated`, `skipped` and `failed`, if the answer has them.
         results: The verdicts in the order of the answer. The base of their `index`, and whether
             rows after a stop are listed, are not shown.
     """

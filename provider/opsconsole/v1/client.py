@@ -1,7 +1,4 @@
-"""The core of every call: authentication, requests in flight, retries, redirects, counting.
-
-`console` knows the operations and the shape of answers. `transport` handles the bytes on the wire.
-"""
+"""Makes calls: authentication, requests in flight, retries, redirects, counting."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from opsconsole import __version__
@@ -38,6 +35,14 @@ if TYPE_CHECKING:
 Shaped = TypeVar("Shaped")
 
 _log = logging.getLogger(__name__)
+
+
+class _Request(NamedTuple):
+    operation: Operation
+    url: str
+    content_type: str
+    content: bytes | None
+    slot: LargeAnswerSlot
 
 
 class Client:
@@ -78,21 +83,18 @@ class Client:
 
     @property
     def waiting(self) -> HeldBack:
-        """How many callers are held back, of all clients of this console, and for how long."""
+        """The callers of all clients of this console that are held back, and for how long."""
         return HeldBack(0, 0.0) if self._limiter is None else self._limiter.waiting
 
     async def aclose(self) -> None:
-        """Close every connection, also of abandoned requests, and let no call begin or go on."""
+        """Close all connections, abandoned requests included; every call that waits fails."""
         self._ended = True
         if self._transport is not None:
             await self._transport.aclose()
         self._wake()
 
     def stop(self) -> None:
-        """Begin no further request; those in flight are finished.
-
-        A call that waits for its turn or for its next try ends at once.
-        """
+        """Send no further request; calls that wait end at once, requests in flight are finished."""
         self._stopped.set()
         self._wake()
 
@@ -117,9 +119,9 @@ class Client:
 
         Raises:
             ApiError: the console answered with an error (Errors).
-            NotSent: nothing was sent, retries included.
+            NotSent: nothing was sent, in no try.
             Stopped: the client was stopped before the call had an effect.
-            AnswerLost: no whole answer came, retries included.
+            AnswerLost: no whole answer came, in no try.
             UnexpectedAnswer: the answer is not a JSON object, or of another shape.
             UserError: an id cannot be part of a path, a text is not Unicode, or the run is read
                 only and the operation is not a GET.
@@ -142,22 +144,19 @@ class Client:
         while True:
             slot = LargeAnswerSlot(self._shared_limiter().large_answers)
             try:
+                request = _Request(operation, url, content_type, content, slot)
                 # Not assigned to a variable, which would keep a large answer in memory.
-                return self.check_shape(
-                    operation,
-                    await self._follow_redirects(operation, url, content_type, content, slot),
-                    shape,
-                )
+                return self.check_shape(operation, await self._follow_redirects(request), shape)
             except ConsoleError as problem:
                 # The traceback would keep the answer too.
                 failed = problem.with_traceback(None)
             finally:
                 slot.end()
             if doubt is not None:
-                # A stop of this try does not show what an earlier try has done.
+                # A stop of this try does not show the effect of an earlier try.
                 if isinstance(failed, Stopped):
                     raise doubt
-                # A refusal of this try does not undo what an earlier try may have done.
+                # A refusal of this try does not undo the effect of an earlier try.
                 failed.had_no_effect = False
             if not failed.had_no_effect:
                 doubt = failed
@@ -170,17 +169,11 @@ class Client:
                 raise failed
 
     async def ask(self, operation: Operation) -> Reply:
-        """Send one request once and return its answer, errors included, without known secrets.
-
-        `check_shape` interprets the answer.
-
-        Raises:
-            ConsoleError: no whole answer came.
-        """
+        """Send a request once; return the answer, also of an error, without known secrets."""
         slot = LargeAnswerSlot(self._shared_limiter().large_answers)
         try:
             url = self._settings.base_url + operation.path
-            reply = await self._follow_redirects(operation, url, "", None, slot)
+            reply = await self._follow_redirects(_Request(operation, url, "", None, slot))
             headers = {
                 name: self._redact(value.encode()).decode() for name, value in reply.headers.items()
             }
@@ -191,7 +184,7 @@ class Client:
     async def _wait_to_repeat(
         self, operation: Operation, failed: ConsoleError, tried: int, *, idempotent: bool
     ) -> None:
-        """Wait until a call is to be tried again; else raise its failure."""
+        """Wait until the next try of a call, or raise its failure if there is none."""
         delay = self._breaker.next_delay(failed, tried, idempotent=idempotent)
         asked = failed.retry_after or 0.0
         if delay is not None and asked > LONGEST_OBEYED:
@@ -206,7 +199,7 @@ class Client:
         await self._pause(delay)
 
     def _is_worth_waiting(self, problem: TooManyRequests) -> bool:
-        """Return whether a call that got a 429 waits for its turn again."""
+        """Return whether a call waits again after a 429; if not, refuse further calls."""
         asked, patience = problem.retry_after or 0.0, self._settings.rate_limit_patience
         refused_for = self._shared_limiter().refused_for
         if asked > patience:
@@ -247,42 +240,29 @@ class Client:
         try:
             return shape(answer)
         except WrongShape as problem:
-            what = str(problem)
-        # Raised outside of `except`: what is wrong may quote an answer that echoes the key.
-        raise unexpected_answer(operation, reply, what, self._redact)
+            reason = str(problem)
+        # Raised outside of `except`: the reason may quote an answer that echoes the key.
+        raise unexpected_answer(operation, reply, reason, self._redact)
 
-    async def _follow_redirects(
-        self,
-        operation: Operation,
-        url: str,
-        content_type: str,
-        content: bytes | None,
-        slot: LargeAnswerSlot,
-    ) -> Reply:
-        """Send a request and follow its redirects, each once its turn has come."""
+    async def _follow_redirects(self, request: _Request) -> Reply:
         for _ in range(MAX_REDIRECTS):
-            reply = await self._send_once(operation, url, content_type, content, slot)
+            reply = await self._send_once(request)
             if not 300 <= reply.status < 400:
                 return reply
-            url = next_url(operation, url, reply, self._redact)
-        what = f"{MAX_REDIRECTS} redirects in a row"
-        raise unexpected_answer(operation, reply, what, self._redact)
+            url = next_url(request.operation, request.url, reply, self._redact)
+            request = request._replace(url=url)
+        problem = f"{MAX_REDIRECTS} redirects in a row"
+        raise unexpected_answer(request.operation, reply, problem, self._redact)
 
-    async def _send_once(
-        self,
-        operation: Operation,
-        url: str,
-        content_type: str,
-        content: bytes | None,
-        slot: LargeAnswerSlot,
-    ) -> Reply:
-        """Send one request, once its turn has come, and return its answer."""
-        limiter = self._shared_limiter()
-        limit = self._settings.request_timeout
+    async def _send_once(self, request: _Request) -> Reply:
+        """Send a request once the limiter admits it, and return its answer."""
+        operation = request.operation
+        settings, limiter = self._settings, self._shared_limiter()
+        limit = settings.request_timeout
         # Loading the HTTP libraries takes time that must not count as the console's.
         transport = self._open_transport()
-        request: asyncio.Task[Reply] | None = None
-        settings, sent = self._settings, None
+        task: asyncio.Task[Reply] | None = None
+        sent = None
         while sent is None:
             self._check(operation)
             sent = await limiter.take(
@@ -293,27 +273,26 @@ class Client:
             # refused every call.
             self._check(operation)
             self.calls[operation.name] += 1
-            sending = transport.send(operation.method, url, content_type, content, slot)
-            request = asyncio.create_task(sending)
+            task = asyncio.create_task(transport.send(operation.method, *request[1:]))
             # `wait_for` would cancel the request, which the console may be carrying out.
-            await asyncio.wait((request,), timeout=limit)
-            if not request.done():
+            await asyncio.wait((task,), timeout=limit)
+            if not task.done():
                 raise OutOfTime(
-                    f"No answer of {self._settings.base_url} within {limit:g} seconds.",
+                    f"No answer of {settings.base_url} within {limit:g} seconds.",
                     "Raise request_timeout if the console is known to be slow.",
                 )
-            reply = request.result()
+            reply = task.result()
             self._breaker.note_answer()
             self._note(operation, reply, sent)
             return reply
         finally:
-            if request is None or request.done():
+            if task is None or task.done():
                 limiter.give_back()
             else:
-                self._abandon(request)
+                self._abandon(task)
 
     def _note(self, operation: Operation, reply: Reply, sent: float) -> None:
-        """Tell the limiter about the console's load, by an answer."""
+        """Tell the limiter the console's load, as an answer shows it."""
         limiter = self._shared_limiter()
         if _log.isEnabledFor(logging.DEBUG):
             spent = 1000 * (limiter.clock() - sent)
@@ -328,10 +307,7 @@ class Client:
             limiter.slow_down(sent, asked)
 
     def _abandon(self, request: asyncio.Task[Reply]) -> None:
-        """Let an abandoned request end; until then it counts as in flight.
-
-        Its connection is closed after a further request timeout.
-        """
+        """Let a request end, in flight until then; cut it after a further request timeout."""
         limiter = self._shared_limiter()
         asyncio.get_running_loop().call_later(self._settings.request_timeout, request.cancel)
 
@@ -345,7 +321,7 @@ class Client:
         request.add_done_callback(end)
 
     def _check(self, operation: Operation) -> None:
-        """Raise if a call must not be made, or is not worth making."""
+        """Raise if a call must not be made, or would only fail."""
         if self._read_only and operation.method != "GET":
             raise UserError(
                 f"{operation} was not sent: this run is read only.",
@@ -358,7 +334,6 @@ class Client:
         self._breaker.check(operation)
 
     def _wake(self) -> None:
-        """Make waiting callers check whether their calls are still to be made."""
         if self._limiter is not None:
             self._limiter.wake(self)
 

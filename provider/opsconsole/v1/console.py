@@ -1,13 +1,12 @@
-"""The operations of the console: what each call sends, and the required shape of its answer.
+"""The operations of the console: the body and query of each call, and the shape of its answer.
 
-Lists also say whether they are complete. Nothing here decides when a call is made. The client
-handles authentication, retries and errors.
+The client handles authentication, retries and errors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -39,23 +38,22 @@ class Console:
         self._client = client
         self.calls: Mapping[str, int] = client.calls
         self._settings = settings
-        self._named = {name: item for name, item in OPERATIONS.items() if item.documented}
+        self._operations = {name: item for name, item in OPERATIONS.items() if item.documented}
         for name, line in settings.extra_endpoints.items():
             method, _, path = line.partition(" ")
-            idempotent = OPERATIONS[name].idempotent
-            self._named[name] = Operation(name, method, path, idempotent)
+            self._operations[name] = replace(OPERATIONS[name], method=method, path=path)
 
     def has(self, name: str) -> bool:
-        """Return whether there is an operation `name`: documented, or named as extra endpoint."""
-        return name in self._named
+        """Return whether the operation `name` is documented, or named as extra endpoint."""
+        return name in self._operations
 
     async def call(
         self, name: str, *ids: str, body: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Call the operation `name`, and return the one resource in its answer.
+        """Call the operation `name`, and return the resource in its answer.
 
         Args:
-            ids: The ids in its path, the id of the resource first; none for a create.
+            ids: The ids in its path, the id of the resource first.
         """
         asked = ids[0] if ids else None
         return await self._client.call(
@@ -63,12 +61,8 @@ class Console:
         )
 
     def operation(self, name: str) -> Operation:
-        """Return the operation `name`.
-
-        Raises:
-            ConfigurationError: no operation of this name is documented or named by the operator.
-        """
-        operation = self._named.get(name)
+        """Return the operation `name`; ConfigurationError if it is not documented or named."""
+        operation = self._operations.get(name)
         if operation is None:
             raise ConfigurationError(
                 f"The document shows no operation for {name}, and none is named.",
@@ -80,7 +74,7 @@ class Console:
     async def import_hosts(
         self, rows: Sequence[Mapping[str, Any]], *, on_error: str, dry_run: bool
     ) -> ImportResult:
-        """Import rows of host fields (POST /api/v1/hosts/batch); in a dry run, only judge them.
+        """Import rows of host fields (POST /api/v1/hosts/batch).
 
         Args:
             on_error: `stop` or `continue`, at a row that fails.
@@ -96,8 +90,8 @@ class Console:
         """Import hosts as CSV, whose column layout the document does not show.
 
         Args:
-            on_error: The query parameter for `stop` or `continue`, with its value, because CSV has
-                no envelope. The document does not name the parameter. Empty: the console chooses.
+            on_error: The query parameter for `stop` or `continue`, with its value: CSV has no
+                envelope, and the document names no parameter. Empty: the console chooses.
         """
         return await self._import(on_error, dry_run, csv=text)
 
@@ -122,9 +116,6 @@ class Console:
         """Return all entries of a list call, and whether the list is complete.
 
         A list whose length changes while its pages are read is read again.
-
-        Raises:
-            UnexpectedAnswer: an answer is not a list envelope.
         """
         operation = self.operation(name)
         # When an entry is removed from a page that was read, another may move there, and no later
@@ -136,11 +127,6 @@ class Console:
         return listing
 
     async def _read_list(self, operation: Operation, ids: Sequence[str]) -> Listing:
-        """Read a list once, page by page.
-
-        `list_query` is added to the calls that it is for. The value of `cursor_field` in an answer
-        is sent as `cursor_parameter` to get the next page.
-        """
         # The document shows no pagination inputs: an operator who knows them sets them.
         extra = _query_of(self._settings.list_query, operation.name)
         query = dict(extra)
@@ -160,14 +146,13 @@ class Console:
             query[str(self._settings.cursor_parameter)] = cursor
         gap = gap_after(page, len(entries))
         if gap is not Gap.MORE and len(totals - {None}) > 1:
-            # Also where the last length contradicts the entries: some were removed after the read.
+            # Also if the last length contradicts the entries: some were removed after the read.
             gap = Gap.SHIFTED
         if gap is None and extra and self._settings.list_query_narrows:
             gap = Gap.NARROWED
         return Listing(list(entries.values()), gap, page.total_count)
 
     def _page(self, answer: Mapping[str, Any]) -> tuple[ListEnvelope, str | None]:
-        """Return one page of a list, and the cursor of the next page if it is known."""
         from opsconsole.v1.bodies import ListEnvelope  # with the first answer
 
         return ListEnvelope.read(answer), cursor_of(answer, self._settings.cursor_field)
@@ -180,11 +165,7 @@ def _import_result(answer: Mapping[str, Any]) -> ImportResult:
 
 
 def check_resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]:
-    """Return an answer that is one resource, with the id `asked` if one was asked for.
-
-    Raises:
-        WrongShape: it has no usable `id`, or another one than `asked`.
-    """
+    """Return the answer; WrongShape without a usable `id`, or with another one than `asked`."""
     object_id = answer.get("id")
     if not can_be_id(object_id):
         raise WrongShape("an object without a usable id")
@@ -244,9 +225,9 @@ class Listing:
     """The result of a list call.
 
     Attributes:
-        entries: The entries as answered, each with a string `id`, none twice.
+        entries: The entries as answered, each `id` once.
         gap: Why there may be more entries; None if the list is complete.
-        total_count: The number of entries according to the console, if it says so.
+        total_count: The number of entries according to the console.
     """
 
     entries: list[dict[str, Any]]

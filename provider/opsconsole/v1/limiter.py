@@ -44,7 +44,6 @@ class Rate:
 
     @property
     def most_in_flight(self) -> float:
-        """Requests in flight at most."""
         was_refused = self._refused_at is not None
         # After a refusal one request at a time shows whether the console accepts any.
         if was_refused and not self._accepted:
@@ -110,7 +109,7 @@ class Rate:
         return pause
 
     def _measure(self, now: float, granted: float, pause: float) -> None:
-        """Set the rate between the one that was certainly granted and the one that was refused."""
+        """Set the rate between the granted and the refused one."""
         refused = self.per_second(now)
         most = max(granted, refused if refused < math.inf else _FIRST_GUESS * granted)
         self._vague_measurements = self._vague_measurements + 1 if most > _VAGUE * granted else 0
@@ -187,7 +186,7 @@ class Limiter:
 
     @property
     def waiting(self) -> HeldBack:
-        """How many callers wait, and for how long no request is sent."""
+        """The callers that wait, and the seconds until the next request."""
         return HeldBack(len(self._callers), max(0.0, self._paused_until - self.clock()))
 
     @property
@@ -197,10 +196,9 @@ class Limiter:
         return 0.0 if since is None else self.clock() - since
 
     async def take(self, owner: object, most: int, per_second: float | None = None) -> float | None:
-        """Wait until a request may be sent, and return that moment; None: `wake(owner)` was called.
+        """Wait until a request may be sent, and return that moment; None after `wake(owner)`.
 
-        At most `most` requests are in flight. This request counts until `give_back` is called for
-        it, once. The next request begins after the pause that `per_second` asks for.
+        At most `most` requests are in flight. This one counts until `give_back` is called for it.
         """
         admitted = asyncio.get_running_loop().create_future()
         caller = _Caller(owner, most, per_second or math.inf, admitted)
@@ -212,7 +210,7 @@ class Limiter:
             if caller in self._callers:
                 self._callers.remove(caller)
                 self._admit()
-            # Where it was not admitted, `result` raises the same error.
+            # If it was not admitted, `result` raises the same error.
             elif caller.admitted.result() is not None:
                 # It was admitted just before it was cancelled, and never learns of it.
                 self.give_back()

@@ -30,12 +30,12 @@ class Operation:
 
     Attributes:
         name: Short name; calls are counted by it.
-        method: HTTP method; empty where an operator must name the operation.
+        method: HTTP method; empty if an operator must name the operation.
         path: Path template relative to the base address; `{…}` stands for one id.
         idempotent: Whether a second call after a lost answer does no harm; false for a create.
         documented: Whether the API document shows it.
         nameable: Whether an operator may name it in `extra_endpoints`.
-        lists: The kind of its entries, as `list_query` names it; empty: it is no list.
+        lists: The kind of a list's entries, as `list_query` names it, or empty.
     """
 
     name: str
@@ -48,19 +48,13 @@ class Operation:
 
     @property
     def takes_id(self) -> bool:
-        """Whether its path holds an id."""
         return "{" in self.path
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
 
     def path_of(self, ids: Sequence[str]) -> str:
-        """Return the path with `ids` percent-encoded in place of its placeholders.
-
-        Raises:
-            UserError: an id that cannot be part of a path: empty, a dot segment, not text, or one
-                that makes it the path of another operation.
-        """
+        """Return the path with percent-encoded `ids`; raise UserError for an impossible one."""
         if not ids:
             return self.path
         parts = _parts(self.path)
@@ -81,11 +75,7 @@ class Operation:
 
 
 def can_be_id(value: object) -> bool:
-    """Return whether a value can be an id, and so one segment of a path.
-
-    An id is text: not empty, no dot segment, no longer than fits into an address, and without
-    halves of surrogate pairs.
-    """
+    """Return whether a value can be an id: a text that can be one segment of a path."""
     if not isinstance(value, str) or not 0 < len(value) <= MAX_ID_LENGTH:
         return False
     # Dot segments are resolved away in a path, which then leads elsewhere.
@@ -150,13 +140,13 @@ NAMEABLE: Final = {name: item for name, item in OPERATIONS.items() if item.namea
 
 
 def documented_for(definition: ResourceDefinition, step: str) -> Operation | None:
-    """Return the best documented operation for a step of a resource; None: there is none."""
+    """Return the best documented operation for a step of a resource, or None."""
     ways = (OPERATIONS[way.operation] for way in definition.ways[step] if way.operation)
     return next((operation for operation in ways if operation.documented), None)
 
 
 def operation_to_name(definition: ResourceDefinition, step: str) -> str:
-    """Return the operation that lifts a step's limit once it is named; empty: there is none."""
+    """Return the operation that lifts a step's limit once it is named; empty if there is none."""
     best = definition.ways[step][0].operation
     return "" if not best or OPERATIONS[best].documented else best
 
@@ -168,13 +158,9 @@ def reads_whole(definition: ResourceDefinition) -> bool:
 
 
 def naming_hint(operation: str, what: str = "such an operation") -> str:
-    """Return a space and the sentence that says how to name an operation in the settings.
+    """Return a space and a sentence on naming an operation in the settings.
 
-    The text is empty if the API document has the operation, because nothing is left to name.
-
-    Args:
-        operation: May be empty: there is none.
-        what: The words for the operation, after "Where the console has".
+    Empty if there is no operation, or the API document has it.
     """
     if not operation or OPERATIONS[operation].documented:
         return ""

@@ -41,10 +41,7 @@ def _is_passing(problem: ConsoleError) -> bool:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a Retry-After header asks to wait, or None.
-
-    It holds seconds or an HTTP date (RFC 9110, 10.2.3).
-    """
+    """Return the seconds that a Retry-After header asks to wait, or None (RFC 9110, 10.2.3)."""
     value = headers.get("retry-after", "").strip()
     if not value:
         return None
@@ -61,7 +58,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def _timestamp(value: str) -> float | None:
     try:
         moment = parsedate_to_datetime(value)
-        # HTTP dates are UTC, also those of the older form that names no zone (RFC 9110, 5.6.7).
+        # HTTP dates are UTC; the older form names no zone (RFC 9110, 5.6.7).
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
@@ -99,8 +96,7 @@ class CircuitBreaker:
         Raises:
             Unauthorized: the credentials were refused before; `already_reported` is true.
             TooManyRequests: the console refuses every call, for longer than a call may wait.
-            NotSent: the console has just let calls run into their time limit. Thousands more would
-                take hours and show nothing new.
+            NotSent: calls have just run into their time limit; thousands more would take hours.
         """
         refusal, now = self._refusal, self._clock()
         if refusal is not None and now < self._refused_until:
@@ -123,12 +119,11 @@ class CircuitBreaker:
         self._refused_until = self._clock() + seconds
 
     def note_answer(self) -> None:
-        """Note that the console answers."""
         self._silent = False
         self._silent_since = None
 
     def next_delay(self, problem: ConsoleError, tried: int, *, idempotent: bool) -> float | None:
-        """Return the seconds to wait before a call's next try, None where it has none.
+        """Return the seconds to wait before a call's next try, or None if there is none.
 
         A console is silent if one call used up its tries without any answer, or if no answer came
         for as long as that takes. Until it answers again, each further call gets one try. After a

@@ -1,7 +1,6 @@
-"""The provider's settings as one checked value, and the certificates that they trust.
+"""The provider's settings, checked, and the certificates that they trust.
 
-The settings come from attributes and environment. This module is imported before the provider's
-handshake, so it uses no network and no HTTP library. It imports `ssl` only to prepare a connection.
+Imported before the provider's handshake: without HTTP libraries, and with `ssl` only on demand.
 """
 
 from __future__ import annotations
@@ -41,10 +40,7 @@ ENVIRONMENT: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to reach the console, and how to act where the document is silent.
-
-    Each attribute is the setting of the same name, described in `provider_settings`. None means
-    unset.
+    """The provider's settings, described in `provider_settings`; None means unset.
 
     Attributes:
         base_url: Without a trailing slash; may end in a path.
@@ -98,11 +94,7 @@ class Settings:
         )
 
     def on_missing_of(self, resource: str) -> tuple[str, str]:
-        """Return what to do with a missing object of a resource, and the setting that says so.
-
-        Args:
-            resource: The short name of the resource: `host`.
-        """
+        """Return what to do with a missing object (`resource`: `host`), and the setting for it."""
         if resource == "host" and self.on_missing_host is not None:
             return self.on_missing_host, "on_missing_host"
         return self.on_missing, "on_missing"
@@ -146,7 +138,6 @@ class Settings:
 
 
 def _with_environment(values: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return `values`, with unset settings taken from the environment."""
     filled = {name: value for name, value in values.items() if value is not None and value != ""}
     # A key in the environment beside a declared cookie would be one credential too many.
     has_credentials = not filled.keys().isdisjoint(_CREDENTIALS)
@@ -173,7 +164,6 @@ def _from_variable(kind: Kind, name: str, text: str) -> Any:
 
 
 def _parse(attribute: Attribute, value: Any) -> Any:
-    """Return a value that is set, checked by the kind and the bounds of its setting."""
     name, kind = attribute.name, attribute.kind
     parts = value.values() if isinstance(value, Mapping) else (value,)
     if any(part is UNKNOWN for part in parts):
@@ -275,11 +265,11 @@ def _endpoint(name: str, text: str) -> str:
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | bool:
-    """Return the TLS context that verifies the console, with TLS 1.2 or later.
+    """Return the TLS context that verifies the console.
 
-    By default, the roots are those of the system (SSL_CERT_FILE and SSL_CERT_DIR are obeyed) and
-    those of certifi. `ca_file` replaces all of them. Without an https address it is True, the
-    library's default, which nothing uses: a redirect never leads to another scheme.
+    It trusts the roots of the system (SSL_CERT_FILE and SSL_CERT_DIR are obeyed) and of certifi,
+    or `ca_file` alone. Without an https address it is True, the library's default, which nothing
+    uses: a redirect never leads to another scheme.
 
     Raises:
         ConfigurationError: `ca_file` cannot be read, or holds no certificate.
@@ -292,7 +282,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext | bool:
         return True
     import ssl
 
-    # Python accepts nothing older than TLS 1.2 for it.
+    # It accepts nothing older than TLS 1.2.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if settings.insecure_skip_verify:
         # In this order: Python refuses CERT_NONE while host names are checked.

@@ -1,8 +1,8 @@
 """HTTP itself: aiohttp's connections to one console, and the translation of their errors.
 
 By itself, aiohttp follows redirects, keeps cookies, decompresses without a bound, and repeats GET
-and DELETE unseen; none of this happens here. This module is imported only when the first call is
-made, as the import takes a tenth of a second.
+and DELETE unseen; none of this happens here. The import takes a tenth of a second, so it waits for
+the first call.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ class Transport:
     async def send(
         self, method: str, url: str, content_type: str, content: bytes | None, slot: LargeAnswerSlot
     ) -> Reply:
-        """Send one request and return its whole answer, however long that takes.
+        """Send one request and return its whole answer; no time limit.
 
         `slot` is taken if the answer is large.
 
         Raises:
             NotSent: nothing left this machine.
             AnswerLost: it was sent, but no whole answer came.
-            UnexpectedAnswer: what came back is not HTTP, or too long.
+            UnexpectedAnswer: the answer is not HTTP, or too long.
         """
         headers = {}
         data: bytes | AsyncIterator[bytes] | None = content
@@ -117,7 +117,7 @@ class Transport:
         request: aiohttp.ClientRequest,
         handler: Callable[[aiohttp.ClientRequest], Awaitable[aiohttp.ClientResponse]],
     ) -> aiohttp.ClientResponse:
-        """Let a request through, and translate its errors into ours."""
+        """Send a request and translate aiohttp's errors (a client middleware)."""
         failure: ConsoleError
         try:
             # aiohttp would repeat some requests by itself if it saw its own errors.
@@ -182,7 +182,7 @@ def open_session(
     headers: Mapping[str, str],
     middleware: aiohttp.ClientMiddlewareType,
 ) -> aiohttp.ClientSession:
-    """Return a session whose connections are each made when a request needs it."""
+    """Return a session that connects when a request needs it."""
     connect = min(_LONGEST_CONNECT, settings.request_timeout / 2)
     return aiohttp.ClientSession(
         # The caller bounds the requests in flight: a second queue here would only use up time.
@@ -206,11 +206,11 @@ async def _pieces(content: bytes) -> AsyncIterator[bytes]:
 async def whole_body(
     pieces: AsyncIterable[bytes], coding: str, most: int, slot: LargeAnswerSlot
 ) -> bytes:
-    """Return a body, decompressed. Once its caller has gone, no part of the body is kept.
+    """Return a body, decompressed; once its caller has gone, keep no part of it.
 
     Args:
         most: How many bytes are allowed, as sent and after decompression.
-        slot: Taken once the body is large. The caller ends it when it has decoded the body.
+        slot: Taken once the body is large; the caller ends it after decoding.
 
     Raises:
         TooLong: it has more than `most` bytes.
@@ -234,7 +234,7 @@ async def whole_body(
 
 
 def _expander(coding: str) -> Callable[[bytes], Iterator[bytes]] | None:
-    """Return a function that decompresses piece by piece, or None if nothing is compressed."""
+    """Return a function that decompresses one piece, or None if nothing is compressed."""
     coding = coding.strip().lower()
     if coding in ("", "identity"):
         return None
@@ -278,5 +278,5 @@ def _not_trusted(origin: str, problem: aiohttp.ClientConnectorError) -> NotSent:
 
 
 def _kind_of(problem: BaseException) -> str:
-    """Return the kind of an error instead of its text, which may hold credentials."""
+    # The text of an error may hold credentials.
     return getattr(problem, "strerror", None) or type(problem).__name__

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Never
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from opsconsole.errors import ConfigurationError, UnexpectedAnswer, shows_no_effect
+from opsconsole.errors import ConfigurationError, UnexpectedAnswer, has_no_effect
 
 if TYPE_CHECKING:
     from opsconsole.v1.answers import Reply
@@ -27,7 +27,7 @@ _BASE_PATH = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*")
 MAX_REDIRECTS = 5
 
 _SAME_METHOD = frozenset({307, 308})
-_AS_GET = frozenset({301, 302, 303, *_SAME_METHOD})
+_REDIRECTS = frozenset({301, 302, 303, *_SAME_METHOD})
 
 
 def is_loopback(host: str) -> bool:
@@ -41,10 +41,10 @@ def is_loopback(host: str) -> bool:
 
 
 def base_address(text: str | None, *, allow_http: bool) -> str:
-    """Return the one spelling of the base address, without a trailing slash and a default port.
+    """Normalise the base address: no trailing slash, no default port.
 
-    Its path is kept. All paths of the document are relative to it (What the service does 5). https
-    is required, except on loopback, unless `allow_http`.
+    The document's paths are relative to it (its first part, 5). https is required, except on
+    loopback, unless `allow_http`.
 
     Raises:
         ConfigurationError: it is missing, malformed, or http where https is required.
@@ -88,7 +88,6 @@ def base_address(text: str | None, *, allow_http: bool) -> str:
 
 
 def _host_of(text: str) -> str:
-    """Return the host of an address without a scheme; empty where it has none that can be read."""
     try:
         return urlsplit(f"//{text}").hostname or ""
     except ValueError:
@@ -136,12 +135,8 @@ def _wrong(message: str, remedy: str) -> Never:
 def proxy_for(base_url: str, environ: Mapping[str, str]) -> str | None:
     """Return the address of the proxy to `base_url`, credentials included, or None.
 
-    The scheme of `base_url` selects HTTPS_PROXY or HTTP_PROXY. If that variable is not set,
-    ALL_PROXY counts. A variable in lower case takes precedence. NO_PROXY excepts hosts, domains,
-    addresses and networks. No proxy is used to loopback.
-
-    Raises:
-        ConfigurationError: the variable holds no address of an http or https proxy.
+    HTTPS_PROXY or HTTP_PROXY, else ALL_PROXY; lower case takes precedence. NO_PROXY excepts hosts,
+    domains, addresses and networks.
     """
     target = urlsplit(base_url)
     host = target.hostname or ""
@@ -198,39 +193,37 @@ def _matches(host: str, port: int, entry: str) -> bool:
 
 
 def next_url(operation: Operation, url: str, reply: Reply, redact: Callable[[bytes], bytes]) -> str:
-    """Return where a redirect leads.
-
-    307 and 308 are followed for every call, creates included; 301, 302 and 303 for GET only. The
-    document shows no redirects at all.
+    """Return the target of a redirect (the document shows none).
 
     Raises:
-        UnexpectedAnswer: it leads to another origin, which would get the key, or must not be
-            followed.
+        UnexpectedAnswer: it is another origin, which would get the key, or must not be followed.
     """
     # 307 and 308 keep method and body, and the request was not carried out. After the others this
     # is uncertain for any method but GET.
-    followed = _AS_GET if operation.method == "GET" else _SAME_METHOD
-    location = reply.headers.get("location", "")
-    target = _target(url, location)
-    if target is None or reply.status not in _AS_GET:
-        raise _refusal(operation, reply, "without a usable address", "Check base_url.")
-    address = redact(f"{_origin(target)}{target.path}".encode()).decode()
-    if _origin(target) != _origin(urlsplit(url)):
-        raise _refusal(
-            operation,
-            reply,
-            f"to another origin, {address}",
+    followed = _REDIRECTS if operation.method == "GET" else _SAME_METHOD
+    target = _target(url, reply.headers.get("location", ""))
+    origin = "" if target is None else _origin(target)
+    address = "" if target is None else redact(f"{origin}{target.path}".encode()).decode()
+    if target is None or reply.status not in _REDIRECTS:
+        where, remedy = "without a usable address", "Check base_url."
+    elif origin != _origin(urlsplit(url)):
+        where = f"to another origin, {address}"
+        remedy = (
             "It was not followed, as it would be given the API key. "
-            "If the console lives there, set base_url to it.",
+            "If the console lives there, set base_url to it."
         )
-    if reply.status not in followed:
-        raise _refusal(
-            operation,
-            reply,
-            f"to {address}",
-            "Only reads follow it. Check base_url: its path, and http or https.",
-        )
-    return target._replace(fragment="").geturl()
+    elif reply.status not in followed:
+        where = f"to {address}"
+        remedy = "Only reads follow it. Check base_url: its path, and http or https."
+    else:
+        return target._replace(fragment="").geturl()
+    raise UnexpectedAnswer(
+        f"the console redirects (status {reply.status}) {where}.",
+        remedy,
+        operation=str(operation),
+        status=reply.status,
+        had_no_effect=has_no_effect(reply.status, documented=False),
+    )
 
 
 def _target(url: str, location: str) -> SplitResult | None:
@@ -249,13 +242,3 @@ def _origin(parts: SplitResult) -> str:
     host = parts.hostname or ""
     port = parts.port or _DEFAULT_PORTS[parts.scheme]
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
-
-
-def _refusal(operation: Operation, reply: Reply, where: str, remedy: str) -> UnexpectedAnswer:
-    return UnexpectedAnswer(
-        f"the console redirects (status {reply.status}) {where}.",
-        remedy,
-        operation=str(operation),
-        status=reply.status,
-        had_no_effect=shows_no_effect(reply.status, documented=False),
-    )

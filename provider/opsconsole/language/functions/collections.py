@@ -27,23 +27,23 @@ from opsconsole.language.values import (
     clusters,
     is_sequence,
     items_of,
-    list_of,
+    list_type,
     list_value,
-    map_of,
-    set_of,
-    tuple_of,
+    map_type,
+    set_type,
     tuple_type,
+    tuple_value,
     unknown,
     unpack,
 )
 from opsconsole.values import UNKNOWN, holds_unknown
 
-LIST_OF_ANY = list_of(DYNAMIC)
-LIST_OF_TEXT = list_of(STRING)
-SET_OF_ANY = set_of(DYNAMIC)
+LIST_OF_ANY = list_type(DYNAMIC)
+LIST_OF_TEXT = list_type(STRING)
+SET_OF_ANY = set_type(DYNAMIC)
 
 
-def whole(number: Number, *, large: bool = False) -> int:
+def require_whole(number: Number, *, large: bool = False) -> int:
     """Return a number that must be whole, and must fit in 64 bits unless it may be `large`."""
     if isinstance(number, Fraction):
         raise EvaluationError("a whole number is required")
@@ -61,15 +61,15 @@ def require_sequence(value: Value, *, sets: bool = True) -> list[Value]:
 
 
 def _common_type(values: Sequence[Value]) -> Type | None:
-    """Return the type that all lists or sets convert to; those without typed elements fit any."""
+    """Return the type that all lists or sets convert to; one without typed elements fits any."""
     types = [value.type for value in values if value.type.element is not DYNAMIC]
     return unify(types or [values[0].type])
 
 
-def same_kind(value: Value, items: list[Value]) -> Value:
+def sequence_like(value: Value, items: list[Value]) -> Value:
     """Return `items` as a list if `value` is a list or a set, else as a tuple."""
     if value.kind == "tuple":
-        return tuple_of(items)
+        return tuple_value(items)
     return list_value(items, value.type.element)
 
 
@@ -79,7 +79,7 @@ for _name, _wanted in {
     "tobool": BOOL,
     "tolist": LIST_OF_ANY,
     "toset": SET_OF_ANY,
-    "tomap": map_of(DYNAMIC),
+    "tomap": map_type(DYNAMIC),
 }.items():
     Signature(_name, (DYNAMIC,), nulls=True, opaque=True, unknowns=Unknowns.OWN)(
         partial(convert, wanted=_wanted)
@@ -109,7 +109,7 @@ def _element(value: Value, position: Number) -> Value:
     items = require_sequence(value, sets=False)
     if not items:
         raise EvaluationError("the list is empty")
-    place = whole(position)
+    place = require_whole(position)
     if place < 0 and place % len(items) and value.kind == "tuple":
         raise EvaluationError("the index must not be negative")
     return items[place % len(items)]
@@ -130,7 +130,6 @@ def _concat(*parts: Value) -> Value:
 
 
 def _types_of(value: Value) -> Sequence[Type]:
-    """Return the types of the elements of a known list or tuple."""
     return value.type.inner if value.kind == "tuple" else value.type.inner * len(value.data)
 
 
@@ -142,10 +141,10 @@ def _contains(value: Value, wanted: Value) -> Any:
 @Signature("index", (DYNAMIC, DYNAMIC), returns=NUMBER)
 def _index(value: Value, wanted: Value) -> Any:
     for position, item in enumerate(require_sequence(value, sets=False)):
-        verdict = equal(item, wanted)
-        if verdict is UNKNOWN:
+        result = equal(item, wanted)
+        if result is UNKNOWN:
             return UNKNOWN
-        if verdict:
+        if result:
             return int64(position)
     raise EvaluationError("the item is not in the list")
 
@@ -166,13 +165,15 @@ Signature("compact", (LIST_OF_TEXT,), unknowns=Unknowns.ANY, returns=LIST_OF_TEX
 
 @Signature("chunklist", (LIST_OF_ANY, NUMBER), opaque=True)
 def _chunklist(value: Value, size: Number) -> Value:
-    step = whole(size)
+    step = require_whole(size)
     if step < 0:
         raise EvaluationError("the size must be positive")
     items = value.data
     # A size of 0 makes a single chunk, but `range` accepts no step of 0, even over an empty list.
     step = step or max(len(items), 1)
-    return Value(list_of(value.type), [items[at : at + step] for at in range(0, len(items), step)])
+    return Value(
+        list_type(value.type), [items[at : at + step] for at in range(0, len(items), step)]
+    )
 
 
 @Signature("flatten", (DYNAMIC,), opaque=True)
@@ -181,7 +182,7 @@ def _flatten(value: Value) -> Value:
     flat: list[Value] = []
     marks: set[str] = set()
     known = _flatten_into(value, flat, marks)
-    return (tuple_of(flat) if known else unknown()).mark(frozenset(marks))
+    return (tuple_value(flat) if known else unknown()).mark(frozenset(marks))
 
 
 def _flatten_into(value: Value, flat: list[Value], marks: set[str]) -> bool:
@@ -200,19 +201,19 @@ def _flatten_into(value: Value, flat: list[Value], marks: set[str]) -> bool:
 
 
 Signature("reverse", (DYNAMIC,), opaque=True)(
-    lambda value: same_kind(value, require_sequence(value)[::-1])
+    lambda value: sequence_like(value, require_sequence(value)[::-1])
 )
 
 
 @Signature("slice", (DYNAMIC, NUMBER, NUMBER), opaque=True)
 def _slice(value: Value, start: Number, end: Number) -> Value:
     items = require_sequence(value, sets=False)
-    first, last = whole(start), whole(end)
+    first, last = require_whole(start), require_whole(end)
     if not 0 <= first <= last <= len(items):
         raise EvaluationError(
             f"a slice from {first} to {last} is not inside a list of {len(items)} elements"
         )
-    return same_kind(value, items[first:last])
+    return sequence_like(value, items[first:last])
 
 
 @Signature("sort", (LIST_OF_TEXT,), unknowns=Unknowns.ANY, returns=LIST_OF_TEXT)
@@ -243,7 +244,7 @@ def _sum(value: Value) -> Number:
     return reduce(partial(calculate, "+"), numbers)
 
 
-@Signature("alltrue", (list_of(BOOL),), returns=BOOL)
+@Signature("alltrue", (list_type(BOOL),), returns=BOOL)
 def _alltrue(items: list[Any]) -> Any:
     # As in Terraform, the result is unknown if an unknown element comes before a false one.
     for item in items:
@@ -254,7 +255,7 @@ def _alltrue(items: list[Any]) -> Any:
     return True
 
 
-Signature("anytrue", (list_of(BOOL),), returns=BOOL)(any_of)
+Signature("anytrue", (list_type(BOOL),), returns=BOOL)(any_of)
 
 
 @Signature("coalesce", rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
@@ -303,7 +304,7 @@ def _matchkeys(values: Value, keys: Value, wanted: Value) -> Value:
     return Value(values.type, chosen)
 
 
-@Signature("range", (NUMBER,), rest=NUMBER, returns=list_of(NUMBER))
+@Signature("range", (NUMBER,), rest=NUMBER, returns=list_type(NUMBER))
 def _range(*numbers: Number) -> list[Number]:
     if len(numbers) > 3:
         raise EvaluationError("one to three arguments are required")
@@ -357,4 +358,4 @@ def _product(*parts: Value) -> Value:
     rows = [list(row) for row in product(*(column.data for column in columns))]
     if any(item.kind == "set" for item in parts):
         return make_set([Value(element, row) for row in rows], element)
-    return Value(list_of(element), rows)
+    return Value(list_type(element), rows)

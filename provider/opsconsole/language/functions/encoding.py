@@ -18,7 +18,8 @@ from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature, Unknowns
 from opsconsole.language.json_body import parse_json, replace_surrogates
 from opsconsole.language.numbers import format_number
-from opsconsole.language.values import DYNAMIC, STRING, Value, list_of, object_type
+from opsconsole.language.values import DYNAMIC, STRING, Value, list_type, object_type
+from opsconsole.text import to_nfc
 
 _ESCAPED = {
     ord("<"): "\\u003c",
@@ -51,16 +52,23 @@ def to_json(value: Any) -> str:
     return f"[{','.join(map(to_json, value))}]"
 
 
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    for name, _ in pairs:
+        # Terraform looks for the name in normal form C, and does not find it.
+        if name != to_nfc(name):
+            raise EvaluationError(f'unsupported attribute "{name}"')
+    return dict(pairs)
+
+
 @Signature("jsondecode", (STRING,))
 def _jsondecode(text: str) -> Any:
     try:
-        return replace_surrogates(parse_json(text))
+        return replace_surrogates(parse_json(text, _members))
     except ValueError as error:
         raise EvaluationError(f"this is not JSON: {error}") from error
 
 
 def base64_text(content: bytes) -> str:
-    """Return bytes in base64."""
     return base64.b64encode(content).decode()
 
 
@@ -114,7 +122,7 @@ def _csvdecode(text: str) -> Value:
     if any(len(row) != len(header) for row in body):
         raise EvaluationError("a line has another number of fields than the header")
     objects = [dict(zip(header, row, strict=True)) for row in body]
-    return Value(list_of(object_type(dict.fromkeys(header, STRING))), objects)
+    return Value(list_type(object_type(dict.fromkeys(header, STRING))), objects)
 
 
 _NAMESPACES = {

@@ -76,7 +76,7 @@ def _templatefile(resolver: NameResolver, name: str, names: Any) -> Any:
 
 
 class _TemplateNames(Names):
-    """What a template file may use beside the names that the call passes: functions."""
+    """The functions that a template file may call; the call passes the names."""
 
     def __init__(self, outer: NameResolver) -> None:
         self.work = outer.work

@@ -16,7 +16,7 @@ from opsconsole.language.failures import (
     EvaluationError,
     UnsupportedExpression,
 )
-from opsconsole.language.functions.collections import LIST_OF_TEXT, whole
+from opsconsole.language.functions.collections import LIST_OF_TEXT, require_whole
 from opsconsole.language.functions.encoding import to_json
 from opsconsole.language.functions.registry import Signature, Unknowns
 from opsconsole.language.numbers import Number, format_number, is_negative
@@ -32,9 +32,9 @@ from opsconsole.language.values import (
     clusters,
     is_sequence,
     items_of,
-    to_nfc,
     unknown,
 )
+from opsconsole.text import to_nfc
 from opsconsole.values import UNKNOWN, holds_unknown
 
 _VERB = re.compile(
@@ -55,12 +55,12 @@ class _Verb:
 
     def pad(self, text: str) -> str:
         """Pad with zeros or spaces up to the width, which counts characters as users see them."""
-        missing = max(self.width - len(clusters(text)), 0)
-        filling = ("0" if "0" in self.flags else " ") * missing
+        padding = max(self.width - len(clusters(text)), 0)
+        filling = ("0" if "0" in self.flags else " ") * padding
         return text + filling if "-" in self.flags else filling + text
 
 
-def _is_unsettled(pattern: Any, arguments: Iterable[Value]) -> bool:
+def _has_untyped_null(pattern: Any, arguments: Iterable[Value]) -> bool:
     """Return whether an argument is a null without a type, of which go-cty makes an unknown."""
     if pattern is None:
         raise EvaluationError("an argument must not be null")
@@ -69,7 +69,7 @@ def _is_unsettled(pattern: Any, arguments: Iterable[Value]) -> bool:
 
 @Signature("format", (STRING,), rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN, returns=STRING)
 def _format(pattern: Any, *arguments: Any) -> Any:
-    if _is_unsettled(pattern, arguments):
+    if _has_untyped_null(pattern, arguments):
         return unknown()
     if pattern is UNKNOWN or any(holds_unknown(argument.data) for argument in arguments):
         return UNKNOWN
@@ -80,7 +80,7 @@ def _format(pattern: Any, *arguments: Any) -> Any:
     "formatlist", (STRING,), rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN, returns=LIST_OF_TEXT
 )
 def _formatlist(pattern: Any, *arguments: Any) -> Any:
-    if _is_unsettled(pattern, arguments):
+    if _has_untyped_null(pattern, arguments):
         return unknown()
     if pattern is UNKNOWN or any(argument.data is UNKNOWN for argument in arguments):
         return UNKNOWN
@@ -157,7 +157,7 @@ def _format_value(verb: _Verb, value: Any) -> str:
             text = "".join(clusters(text)[: verb.precision])
         return verb.pad(to_json(text) if verb.mode == "q" else text)
     if verb.mode in "bdoxX":
-        return _integer(verb, whole(convert(value, NUMBER).data, large=True))
+        return _integer(verb, require_whole(convert(value, NUMBER).data, large=True))
     if verb.mode in "eEfgG":
         return _floating(verb, convert(value, NUMBER).data)
     raise EvaluationError(f'there is no format verb "{verb.raw}"')
@@ -221,9 +221,9 @@ def _scientific(number: Number, precision: int | None) -> str:
 def _add_sign(verb: _Verb, digits: str, prefix: str = "", *, negative: bool) -> str:
     sign = "-" if negative else "+" if "+" in verb.flags else " " if " " in verb.flags else ""
     sign += prefix
-    missing = max(verb.width - len(sign) - len(digits), 0)
+    padding = max(verb.width - len(sign) - len(digits), 0)
     if "-" in verb.flags:
-        return sign + digits + " " * missing
+        return sign + digits + " " * padding
     if "0" in verb.flags:
-        return sign + "0" * missing + digits
-    return " " * missing + sign + digits
+        return sign + "0" * padding + digits
+    return " " * padding + sign + digits

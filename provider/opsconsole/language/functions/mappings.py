@@ -13,19 +13,18 @@ from opsconsole.language.values import (
     STRING,
     Value,
     list_value,
-    map_of,
+    map_type,
     map_value,
     members_of,
-    object_of,
+    object_value,
     strip_marks,
-    tuple_of,
+    tuple_value,
     unknown,
 )
 from opsconsole.values import UNKNOWN, holds_unknown
 
 
 def _members(value: Value) -> dict[str, Value]:
-    """Return the members of a map or an object, sorted by name."""
     if value.kind not in ("map", "object"):
         raise EvaluationError(f"a map or an object is required, not {value.type}")
     return members_of(value)
@@ -36,7 +35,7 @@ def _keys(value: Value) -> Value:
     names = list(_members(value))
     if value.kind == "map":
         return Value(LIST_OF_TEXT, names)
-    return tuple_of(Value(STRING, name) for name in names)
+    return tuple_value(Value(STRING, name) for name in names)
 
 
 @Signature("values", (DYNAMIC,), opaque=True)
@@ -44,7 +43,7 @@ def _values(value: Value) -> Value:
     items = _members(value).values()
     if value.kind == "map":
         return list_value(items, value.type.element)
-    return tuple_of(items)
+    return tuple_value(items)
 
 
 @Signature(
@@ -81,7 +80,7 @@ def _merge(*parts: Value) -> Value:
             merged.update(_members(part))
     if parts and parts[0].kind == "map" and all(part.type == parts[0].type for part in parts):
         return map_value(merged, parts[0].type.element)
-    return object_of(merged)
+    return object_value(merged)
 
 
 @Signature("zipmap", (LIST_OF_TEXT, DYNAMIC), opaque=True)
@@ -89,9 +88,9 @@ def _zipmap(keys: list[Any], values: Value) -> Value:
     items = require_sequence(values, sets=False)
     if len(keys) != len(items):
         raise EvaluationError(f"there are {len(keys)} keys, but {len(items)} values")
-    found: set[str] = set()
-    names = strip_marks(keys, found)
-    marks = frozenset(found)
+    key_marks: set[str] = set()
+    names = strip_marks(keys, key_marks)
+    marks = frozenset(key_marks)
     if holds_unknown(names):
         return unknown(marks=marks)
     if None in names:
@@ -100,14 +99,14 @@ def _zipmap(keys: list[Any], values: Value) -> Value:
     ordered = {name: pairs[name] for name in sorted(pairs)}
     if values.kind == "list":
         return map_value(ordered, values.type.element).mark(marks)
-    return object_of(ordered).mark(marks)
+    return object_value(ordered).mark(marks)
 
 
 @Signature(
     "transpose",
-    (map_of(LIST_OF_TEXT),),
+    (map_type(LIST_OF_TEXT),),
     unknowns=Unknowns.ANY,
-    returns=map_of(LIST_OF_TEXT),
+    returns=map_type(LIST_OF_TEXT),
 )
 def _transpose(source: dict[str, list[str]]) -> dict[str, list[str]]:
     turned: dict[str, list[str]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from string import ascii_letters, digits
 from typing import Any
 
@@ -15,7 +15,7 @@ from opsconsole.language.failures import (
     EvaluationError,
     UnsupportedExpression,
 )
-from opsconsole.language.functions.collections import whole
+from opsconsole.language.functions.collections import require_whole
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.numbers import (
     Number,
@@ -44,18 +44,8 @@ def _floor(number: Number) -> Number:
 
 @Signature("signum", (NUMBER,))
 def _signum(number: Number) -> Number:
-    value = whole(number)
+    value = require_whole(number)
     return int64((value > 0) - (value < 0))
-
-
-@Signature("pow", (NUMBER, NUMBER))
-def _pow(base: Number, exponent: Number) -> Number:
-    return _in_doubles(_power, base, exponent)
-
-
-@Signature("log", (NUMBER, NUMBER))
-def _log(number: Number, base: Number) -> Number:
-    return _in_doubles(_logarithm, number, base)
 
 
 def _in_doubles(compute: Callable[[float, float], float], left: Number, right: Number) -> Number:
@@ -90,6 +80,10 @@ def _logarithm(number: float, base: float) -> float:
     raise UnsupportedExpression("a logarithm of numbers that are no powers of two")
 
 
+Signature("pow", (NUMBER, NUMBER))(partial(_in_doubles, _power))
+Signature("log", (NUMBER, NUMBER))(partial(_in_doubles, _logarithm))
+
+
 _DIGITS = digits + ascii_letters
 
 
@@ -98,7 +92,7 @@ def _parseint(text: Any, base: Number) -> Number:
     if text.type != STRING:
         raise EvaluationError("a string is required")
     text = text.data
-    radix = whole(base)
+    radix = require_whole(base)
     if not 2 <= radix <= 62:
         raise EvaluationError("the base must be 2 to 62")
     if len(text) > MAX_EXPONENT:

@@ -1,4 +1,4 @@
-"""Functions of the language: their signatures, the table of all functions, and calls.
+"""The functions of the language: signatures, table and calls.
 
 This module checks arguments, converts them to the parameters' types, and handles nulls, unknowns
 and marks. The functions themselves receive plain values.
@@ -23,11 +23,10 @@ from opsconsole.language.values import (
     Type,
     Value,
     check_size,
-    of_python,
-    to_nfc,
+    from_python,
     unknown,
 )
-from opsconsole.text import did_you_mean, plural
+from opsconsole.text import did_you_mean, plural, to_nfc
 from opsconsole.values import UNKNOWN, holds_unknown
 
 Implementation = Callable[..., Any]
@@ -53,7 +52,7 @@ class Signature:
     Attributes:
         rest: The type of any further arguments; None if there may be none.
         nulls: Whether arguments may be null.
-        opaque: Whether marks inside arguments stay where they are.
+        opaque: Whether marks inside arguments stay in them.
         marked: Whether the function receives the arguments as they are, and decides on their marks.
         impure: Whether the first argument is the NameResolver, which knows the time and the place
             of the run.
@@ -89,13 +88,11 @@ _OF_TERRAFORM: Final = frozenset(
 
 
 def is_known(name: str) -> bool:
-    """Return whether a function can be called here."""
     name = name.removeprefix("core::")
     return name in FUNCTIONS or name in _SPECIAL
 
 
 def unknown_function_error(name: str) -> UnsupportedExpression:
-    """Return the failure for a call of an unknown function."""
     known = not (name in _OF_TERRAFORM or "::" in name)
     near = did_you_mean(name, FUNCTIONS) if known else ""
     hint = f" ({near})" if near.startswith("Did") else ""
@@ -128,16 +125,16 @@ def call(name: str, arguments: Sequence[Value], resolver: NameResolver) -> Value
         if signature.opaque:
             plain.append(argument.unmark())
         else:
-            data, found = argument.unmark_deep()
+            data, inner_marks = argument.unmark_deep()
             plain.append(Value(argument.type, data))
-            marks |= found
+            marks |= inner_marks
     try:
         made = _invoke(signature, implementation, plain, resolver)
         typed = signature.returns is not DYNAMIC and not isinstance(made, Value)
-        result = Value(signature.returns, made) if typed else of_python(made)
+        result = Value(signature.returns, made) if typed else from_python(made)
         check_size(result.size)
         if isinstance(result.data, str):
-            result = Value(STRING, to_nfc(result.data))
+            result = Value(STRING, to_nfc(result.data), result.marks)
         return result.mark(marks)
     except (EvaluationError, ValueError, ArithmeticError) as error:
         raise EvaluationError(f"{name}: {error}") from error

@@ -19,7 +19,7 @@ from opsconsole.language.values import (
     Value,
     check_length,
     check_size,
-    list_of,
+    list_type,
     object_type,
     tuple_type,
 )
@@ -34,13 +34,13 @@ def _matches(pattern: Any, text: bytes) -> Iterator[list[tuple[int, int]]]:
     """Yield the spans of each match and its groups; (-1, -1) for a group that did not match."""
     position, before = 0, -1
     while position <= len(text):
-        found = pattern.search(text, position)
-        if found is None:
+        match = pattern.search(text, position)
+        if match is None:
             return
-        start, end = found.span()
+        start, end = match.span()
         # In Go, an empty match right after another match does not count.
         if end > start or start != before:
-            yield [found.span(group) for group in range(pattern.groups + 1)]
+            yield [match.span(group) for group in range(pattern.groups + 1)]
         before = end
         position = max(end, position + 1)
         # The text is UTF-8, and a search must not begin inside a character.
@@ -50,7 +50,7 @@ def _matches(pattern: Any, text: bytes) -> Iterator[list[tuple[int, int]]]:
 
 @lru_cache(maxsize=128)
 def compile_pattern(pattern: str) -> Any:
-    """Compile a regular expression with RE2; its `groups` and `groupindex` are as those of `re`.
+    """Compile a regular expression with RE2; `groups` and `groupindex` are as in `re`.
 
     Raises:
         EvaluationError: `pattern` is not a regular expression.
@@ -102,12 +102,12 @@ def _regex(pattern: str, text: str) -> Any:
     spans = next(_matches(expression, encoded), None)
     if spans is None:
         raise EvaluationError("the pattern did not match any part of the string")
-    found = _result(expression, encoded, spans)
-    if isinstance(found, dict):
-        return Value(object_type(dict.fromkeys(found, STRING)), found)
-    if isinstance(found, list):
-        return Value(tuple_type([STRING] * len(found)), found)
-    return found
+    result = _result(expression, encoded, spans)
+    if isinstance(result, dict):
+        return Value(object_type(dict.fromkeys(result, STRING)), result)
+    if isinstance(result, list):
+        return Value(tuple_type([STRING] * len(result)), result)
+    return result
 
 
 @Signature("regexall", (STRING, STRING))
@@ -123,7 +123,7 @@ def _regexall(pattern: str, text: str) -> Value:
         element = object_type(dict.fromkeys(expression.groupindex, STRING))
     elif expression.groups:
         element = tuple_type([STRING] * expression.groups)
-    return Value(list_of(element), results)
+    return Value(list_type(element), results)
 
 
 def replace_all(text: str, pattern: str, replacement: str) -> str:
@@ -148,11 +148,11 @@ def _template(replacement: str) -> list[bytes | str]:
     """Return the pieces of a replacement: literal bytes, and names or numbers of groups."""
     pieces: list[bytes | str] = []
     last = 0
-    for found in _REFERENCE.finditer(replacement):
-        pieces.append(replacement[last : found.start()].encode())
-        name = found[1] or found[2]
+    for group in _REFERENCE.finditer(replacement):
+        pieces.append(replacement[last : group.start()].encode())
+        name = group[1] or group[2]
         pieces.append(b"$" if name is None else name)
-        last = found.end()
+        last = group.end()
     return [*pieces, replacement[last:].encode()]
 
 

@@ -13,13 +13,13 @@ from opsconsole.language.functions.registry import Signature
 from opsconsole.language.name_resolver import NameResolver
 from opsconsole.language.numbers import int64
 from opsconsole.language.values import STRING
-from opsconsole.text import nanoseconds
+from opsconsole.text import parse_duration
 from opsconsole.values import UNKNOWN
 
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
-def stamp(moment: datetime) -> str:
+def format_time(moment: datetime) -> str:
     """Return a time as Terraform writes it: RFC 3339, whole seconds."""
     return moment.replace(microsecond=0).isoformat().replace("+00:00", "Z")
 
@@ -39,9 +39,9 @@ def _parse_time(text: str) -> tuple[datetime, int]:
         raise EvaluationError(f'"{text}" is not an RFC 3339 time') from error
 
 
-def _nanoseconds(duration: str) -> int:
+def _parse_duration(duration: str) -> int:
     try:
-        return nanoseconds(duration)
+        return parse_duration(duration)
     except ValueError as problem:
         raise EvaluationError(str(problem)) from problem
 
@@ -50,7 +50,9 @@ def _nanoseconds(duration: str) -> int:
 def _timeadd(moment: str, duration: str) -> str:
     time, nanoseconds = _parse_time(moment)
     try:
-        return stamp(time + timedelta(seconds=(nanoseconds + _nanoseconds(duration)) // 10**9))
+        return format_time(
+            time + timedelta(seconds=(nanoseconds + _parse_duration(duration)) // 10**9)
+        )
     except OverflowError as error:
         raise UnsupportedExpression("a time outside of the years 1 to 9999") from error
 
@@ -66,12 +68,12 @@ def _timecmp(left: str, right: str) -> int:
 
 @Signature("plantimestamp", impure=True)
 def _plantimestamp(resolver: NameResolver) -> str:
-    return stamp(resolver.planned_at.astimezone(UTC))
+    return format_time(resolver.planned_at.astimezone(UTC))
 
 
 @Signature("timestamp", impure=True, returns=STRING)
 def _timestamp(resolver: NameResolver) -> Any:
-    return stamp(utc_now()) if resolver.applying else UNKNOWN
+    return format_time(utc_now()) if resolver.applying else UNKNOWN
 
 
 @Signature("uuid", impure=True, returns=STRING)

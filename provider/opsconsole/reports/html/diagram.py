@@ -1,6 +1,6 @@
-"""The diagram of a page: hosts, their agents and other related objects, and the ties between them.
+"""The diagram of a page: hosts, their agents and related objects, and the ties between them.
 
-Ties are found by the console's ids, or by the dependencies of a resource if an id is known only
+Ties follow from the console's ids, or from the dependencies of a resource if an id is known only
 after apply. In a crowded column, boxes of the same style are merged.
 """
 
@@ -31,7 +31,7 @@ _SIDE: Final = 24
 
 
 class Column(IntEnum):
-    """Where a box stands, from left to right; the last three share a place."""
+    """The column of a box, from left to right; the last three share a place."""
 
     JUMP_HOSTS = 0
     HOSTS = 1
@@ -51,7 +51,7 @@ _COLUMNS: Final = {
 # Two boxes may look alike and stand for different resources, so identity tells them apart.
 @dataclass(eq=False, slots=True)
 class Box:
-    """A resource, or `count` resources that are alike, with its position."""
+    """A resource, or `count` similar resources, with its position."""
 
     column: Column
     title: str
@@ -99,8 +99,6 @@ def diagram_of(items: Iterable[GraphItem]) -> Diagram:
 
 
 class _Builder:
-    """Collects the boxes and ties of one set of items."""
-
     def __init__(self, items: list[GraphItem]) -> None:
         self.boxes: dict[str, Box] = {}
         self.ties: dict[tuple[int, int], Tie] = {}
@@ -127,7 +125,7 @@ class _Builder:
             if item.key in jumps or item.values.get("is_jump_host") is True:
                 column = Column.JUMP_HOSTS
             is_tie = item.type_name == AGENT_PLUGIN.type_name
-            if not is_tie and (column < Column.OTHERS or _refers(item)):
+            if not is_tie and (column < Column.OTHERS or _references_of(item)):
                 subtitle = printable(item.address)
                 title = item.label or subtitle
                 self.boxes[item.key] = Box(column, title, subtitle, item.style, item.anchor)
@@ -137,12 +135,12 @@ class _Builder:
     def _tie_all(self, item: GraphItem) -> None:
         """Add the ties from an item to the objects that it refers to; an attachment is a tie."""
         own = self.boxes.get(item.key)
-        for name, target in _refers(item):
+        for name, target in _references_of(item):
             column = _COLUMNS.get(target, Column.OTHERS)
             if item.type_name == target == HOST.type_name:
                 column = Column.JUMP_HOSTS
             for other in self._referred_objects(item, name, target):
-                box = self._box_of(target, other, column)
+                box = self._find_box(target, other, column)
                 if own is None:
                     self._tie_plugins(box, item, "plugin_id", "name")
                 else:
@@ -173,7 +171,7 @@ class _Builder:
             yield from (other for other in others if other.id not in known)
 
     def _resolve_by_dependencies(self, item: GraphItem, type_name: str) -> Iterator[GraphItem]:
-        """Yield the items of a type on which `item` depends, without those behind another item."""
+        """Yield the items of a type on which `item` depends directly."""
         configs = dict.fromkeys(parse_address(address).config for address in item.depends_on)
         near = [
             block
@@ -194,38 +192,38 @@ class _Builder:
         if known is None or style.rank < known.style.rank:
             self.ties[id(source), id(target)] = Tie(source, target, style)
 
-    def _box_of(self, type_name: str, found: GraphItem | str, column: Column) -> Box:
-        """Return the box of an object, by its item or by its id."""
-        if isinstance(found, GraphItem):
-            return self.boxes[found.key]
-        box = Box(column, printable(found), ELSEWHERE.word, ELSEWHERE, "")
-        return self.boxes.setdefault(f"{type_name}\0{found}", box)
+    def _find_box(self, type_name: str, other: GraphItem | str, column: Column) -> Box:
+        if isinstance(other, GraphItem):
+            return self.boxes[other.key]
+        box = Box(column, printable(other), ELSEWHERE.word, ELSEWHERE, "")
+        return self.boxes.setdefault(f"{type_name}\0{other}", box)
 
 
-def _refers(item: GraphItem) -> list[tuple[str, str]]:
+def _references_of(item: GraphItem) -> list[tuple[str, str]]:
     """Return the attributes of an item that refer to others, and the type of each."""
     definition = RESOURCES.get(item.type_name)
-    found = definition.references if definition is not None else ()
-    return [(attribute.name, referred_to(attribute).type_name) for attribute in found]
+    references = definition.references if definition is not None else ()
+    return [(attribute.name, referred_to(attribute).type_name) for attribute in references]
 
 
 def _texts(value: Any) -> list[str]:
-    """Return the known texts in `value`, a text or a list of them."""
     items = value if isinstance(value, list) else [value]
     return [item for item in items if isinstance(item, str) and item]
 
 
 def merge_alike(diagram: Diagram) -> Diagram:
-    """Return `diagram` with about `ROOM` boxes in each column: boxes of one style become one."""
+    """Merge boxes of one style until each column has about `ROOM` boxes."""
     groups: defaultdict[tuple[Column, Style], list[Box]] = defaultdict(list)
     for box in diagram.boxes:
         groups[box.column, box.style].append(box)
     sizes = Counter(box.column for box in diagram.boxes)
-    loud = Counter(box.column for box in diagram.boxes if not box.style.quiet)
+    loud = Counter(box.column for box in diagram.boxes if not box.style.is_quiet)
     merged: dict[int, Box] = {}
     for (column, style), boxes in groups.items():
         stay = (
-            len(boxes) == 1 or sizes[column] <= ROOM or (not style.quiet and loud[column] <= _APART)
+            len(boxes) == 1
+            or sizes[column] <= ROOM
+            or (not style.is_quiet and loud[column] <= _APART)
         )
         title, subtitle = f"{len(boxes):,} {_title(column)}", f"{style.word}: {boxes[0].title} …"
         anchor = f"s-{style.name}" if boxes[0].anchor else ""

@@ -1,7 +1,6 @@
 """A report as one HTML page: template, style and script, without requests to other places.
 
-The page's content security policy lists the hashes of the style and the script, so that no script
-in a value can run.
+Its content security policy lists the hashes of style and script: no script in a value can run.
 """
 
 from __future__ import annotations
@@ -46,11 +45,10 @@ Pair = tuple[str, tuple[Span, ...], tuple[Span, ...]]
 
 def spans(lines: Iterable[Line]) -> tuple[Span, ...]:
     """Return a diff as few spans: neighbouring lines of one sign become one."""
-    found = list(lines)
-    margin = "    " * min((line.depth for line in found), default=0)
+    diff = list(lines)
+    margin = "    " * min((line.depth for line in diff), default=0)
     marked = (
-        (_CLASSES.get(line.sign or line.mark, ""), line.plain.removeprefix(margin))
-        for line in found
+        (_CLASSES.get(line.sign or line.mark, ""), line.plain.removeprefix(margin)) for line in diff
     )
     return tuple(
         Span("".join(f"{text}\n" for _, text in group), css)
@@ -104,8 +102,7 @@ def render(view: View) -> str:
     )
 
 
-def _safe(value: object) -> object:
-    """Return a value for a template, without control characters for a terminal or a browser."""
+def _strip_control_characters(value: object) -> object:
     # isinstance would also match the template's Markup, a str, which would then lose its mark.
     return printable(value, "\n\t") if type(value) is str else value
 
@@ -115,7 +112,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("opsconsole.reports.html", _TEMPLATES),
         autoescape=True,
-        finalize=_safe,
+        finalize=_strip_control_characters,
         # Otherwise a misspelled name in a template would render as nothing.
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -17,7 +17,7 @@ from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import Forbidden
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import NOT_PERMITTED, ReadOutcome, ReadRequest
-from opsconsole.lifecycle.missing import refused_read
+from opsconsole.lifecycle.missing import outcome_of_refused_read
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import AGENT, HOST
 from opsconsole.text import first_items, join_words
@@ -49,7 +49,7 @@ class KnownAgent:
 
 
 class KnownAgents:
-    """The agents that one run has met, so that messages can name who carries a specialty.
+    """The agents that one run has met, so that messages can name the carriers of a specialty.
 
     Attributes:
         by_id: The agents by id.
@@ -63,7 +63,7 @@ class KnownAgents:
         self.shown_plugins: dict[str, str] = {}
         self._session = session
 
-    def meet(self, state: Values, address: str = "") -> KnownAgent:
+    def note_agent(self, state: Values, address: str = "") -> KnownAgent:
         """Note an existing agent, and return its known values."""
         agent = KnownAgent(
             state["id"], state.get("name"), state.get("host_id"), state.get("specialty_id"), address
@@ -73,7 +73,7 @@ class KnownAgents:
         return agent
 
     def is_gone(self, agent_id: str) -> bool:
-        """Return whether an agent was found gone, or was deleted, with its host or by itself."""
+        """Return whether an agent was missing or deleted, with its host or by itself."""
         known = self.by_id.get(agent_id)
         gone = self._session.gone
         return agent_id in gone[AGENT.name] or (
@@ -81,11 +81,7 @@ class KnownAgents:
         )
 
     async def plugins(self, agent_id: str) -> Listing:
-        """Return an agent's plugins, read once in a run unless a write came between.
-
-        Raises:
-            ConsoleError: the list could not be read; NotFound: there is no such agent.
-        """
+        """Return an agent's plugins, read once in a run unless a write came between."""
         listing = await self._session.list_once("plugin_list", agent_id)
         for entry in listing.entries:
             self.shown_plugins[entry["id"]] = str(entry.get("name") or "")
@@ -95,7 +91,7 @@ class KnownAgents:
 def doubt_ids(
     session: ConsoleSession, config: Values, prior: Values | None = None
 ) -> list[Diagnostic]:
-    """Warn of the ids that an agent is about to take on and that no list of the run shows."""
+    """Warn of ids that an agent is about to take on and that no list of the run shows."""
     known = prior or {}
     plugin_ids = config.get("plugin_ids")
     declared = plugin_ids if isinstance(plugin_ids, list) else []
@@ -113,7 +109,7 @@ def doubt_plugins(
     session: ConsoleSession, plugin_ids: Iterable[Any], attribute: str
 ) -> list[Diagnostic]:
     """Warn of ids that no list of the run shows."""
-    shown = session.learned(KnownAgents).shown_plugins
+    shown = session.singleton(KnownAgents).shown_plugins
     unseen = [item for item in plugin_ids if isinstance(item, str) and item not in shown]
     if not unseen or not shown:
         return []
@@ -140,7 +136,7 @@ def doubt_plugins(
 
 
 def _doubt_specialty(session: ConsoleSession, specialty_id: str) -> list[Diagnostic]:
-    """Warn of an id that a whole search does not show, where the run has searched already."""
+    """Warn of an id that a complete search of this run does not show."""
     listing = session.lists_read("specialty_search").get("")
     if listing is None or not listing.complete:
         return []
@@ -164,42 +160,39 @@ def _doubt_specialty(session: ConsoleSession, specialty_id: str) -> list[Diagnos
 
 @lru_cache(maxsize=256)
 def near_ids(name: str, names: Names) -> str:
-    """Return similar ids, and ids of objects with such a name, as a phrase.
-
-    At most three, the nearest first; empty where there is none.
-    """
-    from difflib import get_close_matches  # only what is wrong needs it
+    """Return at most three similar ids, or ids of objects with a similar name, as a phrase."""
+    from difflib import get_close_matches  # needed for mistakes only
 
     spellings: dict[str, tuple[str, str]] = {}
     for key, also in sorted(names):
         spellings.setdefault(key, (key, f'"{key}"'))
         for text in (key, key.partition("_")[2]):
-            spellings.setdefault(_plain(text), (key, f'"{key}"'))
+            spellings.setdefault(_normalise(text), (key, f'"{key}"'))
         for text in also:
-            spellings.setdefault(_plain(text), (key, f'{key} ("{text}")'))
+            spellings.setdefault(_normalise(text), (key, f'{key} ("{text}")'))
     near = get_close_matches(name, spellings, cutoff=_ALIKE)
-    near += get_close_matches(_plain(name), spellings, cutoff=_ALIKE)
+    near += get_close_matches(_normalise(name), spellings, cutoff=_ALIKE)
     phrases: dict[str, str] = {}
     for spelling in near:
         phrases.setdefault(*spellings[spelling])
     return join_words([*phrases.values()][:3], "or")
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     """Return a name as people write it in an id: "Disk usage" as "disk-usage"."""
     return re.sub(r"[\W_]+", "-", text.casefold()).strip("-")
 
 
-def not_permitted(
+def outcome_of_forbidden(
     lifecycle: BaseLifecycle, request: ReadRequest, problem: Forbidden, reason: str
 ) -> ReadOutcome:
     """Return the outcome of reading an agent or an attachment that this key may not read.
 
     Raises:
-        Forbidden: It is being imported: state must not hold what nothing has shown.
+        Forbidden: It is being imported: state must not hold an object that nothing has shown.
     """
     known = (name for name, value in request.prior.items() if value is not None)
     # An object that is being imported has no more than its ids.
     if not request.private and {"id", "agent_id", "plugin_id"}.issuperset(known):
         raise problem
-    return refused_read(lifecycle, request, reason, problem)
+    return outcome_of_refused_read(lifecycle, request, reason, problem)

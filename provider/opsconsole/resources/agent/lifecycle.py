@@ -1,7 +1,4 @@
-"""Agents: created, read by their plugins, changed by attach and detach, archived with their host.
-
-The rules for changes of agents are in `rules`; this file takes the steps.
-"""
+"""Agents: created, read by their plugins, changed by attach and detach, archived with a host."""
 
 from __future__ import annotations
 
@@ -12,13 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
-from opsconsole.errors import (
-    Forbidden,
-    NotFound,
-    OpsconsoleError,
-    Stopped,
-    UnexpectedAnswer,
-)
+from opsconsole.errors import Forbidden, NotFound, OpsconsoleError, Stopped, UnexpectedAnswer
 from opsconsole.lifecycle.answers import PrivateState, explain_mismatch
 from opsconsole.lifecycle.base import NO_VALUES, BaseLifecycle
 from opsconsole.lifecycle.interface import (
@@ -34,17 +25,12 @@ from opsconsole.lifecycle.interface import (
     PlanRemoval,
     ReadOutcome,
     ReadRequest,
+    ReadStatus,
     Removal,
-    Seen,
     UnsettledCreate,
     UpdateRequest,
 )
-from opsconsole.lifecycle.missing import (
-    BY_404,
-    explain_gap,
-    keep_if_missing,
-    refusal,
-)
+from opsconsole.lifecycle.missing import BY_404, explain_gap, keep_if_missing, warn_refused
 from opsconsole.lifecycle.planning import (
     Proposal,
     creation_fields,
@@ -60,7 +46,7 @@ from opsconsole.resources.agent.known import (
     PLUGINS_NOT_PERMITTED,
     KnownAgents,
     doubt_ids,
-    not_permitted,
+    outcome_of_forbidden,
 )
 from opsconsole.resources.agent.rules import (
     judge_creation,
@@ -73,7 +59,7 @@ from opsconsole.resources.agent.rules import (
 from opsconsole.resources.agent_plugin.lifecycle import (
     attach_or_detach,
     attached_ids,
-    listed_after,
+    is_still_listed,
 )
 from opsconsole.resources.host.deletions import HostDeletions
 from opsconsole.resources.host.reading import HostReader
@@ -93,7 +79,7 @@ class AgentLifecycle(BaseLifecycle):
 
     def __init__(self, session: ConsoleSession) -> None:
         super().__init__(session)
-        self._known = session.learned(KnownAgents)
+        self._known = session.singleton(KnownAgents)
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
         config = request.config
@@ -112,17 +98,16 @@ class AgentLifecycle(BaseLifecycle):
         return outcome
 
     async def _is_host_gone(self, request: PlanChange) -> bool:
-        """Return whether the console shows that the host of an agent was deleted."""
         host_id = request.prior["host_id"]
         policy, _ = self.session.settings.on_missing_of(HOST.name)
         if host_id is None or policy == "error":
             return False
-        is_gone = await self.session.learned(HostReader).is_gone(host_id)
+        is_gone = await self.session.singleton(HostReader).is_gone(host_id)
         if is_gone:
             self.session.gone[HOST.name].add(host_id)
         return is_gone
 
-    def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
+    def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         self._note_plugin_set(request.prior["id"], proposal.planned)
         name = self.name(request.prior, request.address)
         diagnostics = doubt_ids(self.session, request.config, request.prior)
@@ -139,20 +124,19 @@ class AgentLifecycle(BaseLifecycle):
         if isinstance(plugin_ids, list) and UNKNOWN not in plugin_ids:
             self._known.plugin_sets[agent_id] = frozenset(plugin_ids)
 
-    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+    def _diagnose_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         prior = request.prior
         name = self.name(prior, request.address)
         return judge_removal(name, prior, request.removal, deletable=self.has_operation("delete"))
 
     def note_existing(self, state: Values, address: str) -> None:
-        """Let messages about a specialty name the agents in state that carry it."""
-        self._known.meet(state, address)
+        """Note an agent in state, so that messages about a specialty can name it."""
+        self._known.note_agent(state, address)
 
-    def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> ReadOutcome:
+    def update_from_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> ReadOutcome:
         """Update an agent from the answer to an attach or a detach.
 
-        `archived` is kept, although `status` is volatile.
-        An answer that is no whole Agent changes nothing.
+        `archived` is kept, although `status` is volatile. An incomplete Agent changes nothing.
         """
         # The list of plugins says whether they took place, so this answer may be left out.
         kept = ReadOutcome(request.prior, request.private)
@@ -162,7 +146,7 @@ class AgentLifecycle(BaseLifecycle):
         if _is_before(answer.get("updated_at"), request.prior["updated_at"]):
             return kept
         try:
-            outcome = super().take_answer(request, _agent_fields(answer))
+            outcome = super().update_from_answer(request, _without_plugins(answer))
         except UnexpectedAnswer:
             return kept
         if answer.get("status") != "archived" or outcome.state is None:
@@ -179,23 +163,19 @@ class AgentLifecycle(BaseLifecycle):
             archived = warn_created_archived(self.name(prior, request.address))
             return ReadOutcome(prior, request.private, (archived,), unobserved=self._unread)
         except Forbidden as problem:
-            outcome = not_permitted(self, request, problem, self._why_not_permitted())
+            outcome = outcome_of_forbidden(self, request, problem, self._why_not_permitted())
         if outcome.state is not None:
-            self._known.meet(outcome.state, request.address)
+            self._known.note_agent(outcome.state, request.address)
         return outcome
 
     async def _read_agent(self, request: ReadRequest) -> ReadOutcome:
-        """Read one agent as the settings allow: by its own operation, or by its plugins.
-
-        Raises:
-            NotFound: there is no such agent.
-        """
+        """Read one agent by its own operation if the settings name it, else by its plugins."""
         prior, private = request.prior, request.private
         listing: Listing | None = None
         if self.has_operation("read"):
             answer = await self.fetch(prior["id"])
             status = answer.get("status")
-            outcome = self.outcome_of_read(prior, private, _agent_fields(answer))
+            outcome = self.outcome_of_read(prior, private, _without_plugins(answer))
         else:
             listing = await self._known.plugins(prior["id"])
             # The document shows no way back from archived, so the answer to a write remains valid.
@@ -203,7 +183,7 @@ class AgentLifecycle(BaseLifecycle):
             outcome = ReadOutcome(prior, private, unobserved=self._unread)
         if status == "archived":
             if not _was_created_archived(request):
-                return ReadOutcome(None, seen=Seen.ARCHIVED)
+                return ReadOutcome(None, status=ReadStatus.ARCHIVED)
             archived = warn_created_archived(self.name(prior, request.address))
             outcome = outcome._replace(diagnostics=(archived,))
         if prior.get("plugin_ids") is None or outcome.state is None:
@@ -213,9 +193,9 @@ class AgentLifecycle(BaseLifecycle):
     async def _read_plugin_ids(
         self, prior: Values, outcome: ReadOutcome, listing: Listing | None
     ) -> ReadOutcome:
-        """Add the set of plugins, which may be read already, to the outcome of reading an agent."""
+        """Add the set of plugins to the outcome of reading an agent."""
         former = prior["plugin_ids"]
-        # No answer of an agent holds the set: what was shown before would be taken for null.
+        # No answer of an agent holds the set: a set that was shown before would be taken for null.
         state = {**(outcome.state or {}), "plugin_ids": former}
         unseen = [name for name in outcome.unobserved if name != "plugin_ids"]
         try:
@@ -224,7 +204,7 @@ class AgentLifecycle(BaseLifecycle):
             # The agent was shown: a 404 says that its list is not visible to this key.
             forbidden = isinstance(problem, Forbidden)
             reason = PLUGINS_NOT_PERMITTED if forbidden else _PLUGINS_NOT_SHOWN
-            refused = refusal(f"The plugin_ids of the {self.name(state)}", reason, problem)
+            refused = warn_refused(f"The plugin_ids of the {self.name(state)}", reason, problem)
             return outcome._replace(
                 state=state,
                 diagnostics=(*outcome.diagnostics, refused),
@@ -260,20 +240,16 @@ class AgentLifecycle(BaseLifecycle):
             return Outcome(None, diagnostics=tuple(lacking))
         org_id = self.session.settings.org_id
         body = _without_unset(creation_fields(AGENT, request.config, org_id))
-        outcome = await create_once(self, request, body, self._met_before)
+        outcome = await create_once(self, request, body, self._refuse_older_agent)
         if outcome.state is not None and not outcome.unsettled:
-            self._known.meet(outcome.state, request.address)
+            self._known.note_agent(outcome.state, request.address)
             self._note_plugin_set(outcome.state["id"], outcome.state)
         return outcome
 
     async def settle_creates(
         self, creates: Sequence[UnsettledCreate], existing: Sequence[Values]
     ) -> list[Outcome]:
-        """Settle creates by a list of all agents, where there is one.
-
-        Raises:
-            ConsoleError: the console could not be asked.
-        """
+        """Settle creates by a list of all agents, if there is one."""
         if not self.session.console.has("agent_list"):
             return await super().settle_creates(creates, existing)
         listing = await self.session.console.list_all("agent_list")
@@ -292,9 +268,9 @@ class AgentLifecycle(BaseLifecycle):
         claims = Counter(entry["id"] for entries in possible for entry in entries)
         settled: list[Outcome] = []
         for item, entries in zip(creates, possible, strict=True):
-            if _is_certain(item, entries) and claims[entries[0]["id"]] == 1:
+            if _is_surely_created(item, entries) and claims[entries[0]["id"]] == 1:
                 outcome = self.outcome_of_write(request_of(item, AGENT), entries[0])
-                self._known.meet(outcome.state or {}, item.address)
+                self._known.note_agent(outcome.state or {}, item.address)
                 settled.append(outcome)
                 continue
             # Only a whole list shows that no agent was created, and only once the request cannot
@@ -305,8 +281,7 @@ class AgentLifecycle(BaseLifecycle):
             settled.append(NEVER_CREATED if never else STILL_UNSETTLED)
         return settled
 
-    def _met_before(self, answer: Mapping[str, Any]) -> UnexpectedAnswer | None:
-        """Return why an answer is not the answer to a create: the agent is an older one."""
+    def _refuse_older_agent(self, answer: Mapping[str, Any]) -> UnexpectedAnswer | None:
         known = self._known.by_id.get(answer["id"])
         if known is None:
             return None
@@ -319,8 +294,7 @@ class AgentLifecycle(BaseLifecycle):
         names: Iterable[str] | None = None,
         current: Values = NO_VALUES,
     ) -> Outcome:
-        """Return the outcome of a write that the console answered with the agent."""
-        outcome = super().outcome_of_write(request, _agent_fields(answer), names, current)
+        outcome = super().outcome_of_write(request, _without_plugins(answer), names, current)
         if answer.get("status") != "archived":
             return outcome
         name = self.name(outcome.state, request.address)
@@ -338,9 +312,8 @@ class AgentLifecycle(BaseLifecycle):
         diagnostics: tuple[Diagnostic, ...] = ()
         names = [a.name for a in self.answer_fields if a.settable and a.name != "plugin_ids"]
         changes = {name: planned[name] for name in changed_fields(prior, planned, names)}
-        if changes and self.has_operation("update"):
-            body = _without_unset(changes)
-            answer = await update_once(self, request, prior["id"], body)
+        if sent := {name: changes[name] for name in changes if name in self.updated_names}:
+            answer = await update_once(self, request, prior["id"], _without_unset(sent))
         if planned["plugin_ids"] is not None and planned["plugin_ids"] != prior["plugin_ids"]:
             self._note_plugin_set(prior["id"], planned)
             await self.session.before_write("update", [request])
@@ -362,8 +335,7 @@ class AgentLifecycle(BaseLifecycle):
             answer: The answer to the update of other fields, if one was sent.
 
         Returns:
-            The plugins that are attached by now, the agent as the console answered last, and what
-            was met.
+            The plugins attached by now, the agent in the console's last answer, and diagnostics.
 
         Raises:
             Stopped: The run was told to stop before anything was done.
@@ -377,7 +349,7 @@ class AgentLifecycle(BaseLifecycle):
                 not_whole = warning(
                     f"Not every plugin of the {self.name(prior)} could be seen",
                     "A plugin that is attached and not declared may stay attached. "
-                    + explain_gap("the agent's plugins", listing).detail,
+                    + explain_gap("the agent's plugins", listing),
                     ("plugin_ids",),
                 )
                 diagnostics.append(not_whole)
@@ -405,7 +377,7 @@ class AgentLifecycle(BaseLifecycle):
                 if (
                     verb == "detach"
                     and isinstance(problem, NotFound)
-                    and not await listed_after(self.session, agent_id, plugin_id, problem)
+                    and not await is_still_listed(self.session, agent_id, plugin_id, problem)
                 ):
                     gone = f"The {plugin} was detached already, or is not visible to this key"
                     kept = keep_if_missing(self, gone, BY_404, problem.cause)
@@ -435,8 +407,8 @@ class AgentLifecycle(BaseLifecycle):
             if self.session.stopped:
                 # The deletion of its host, which archives it, is not begun any more.
                 return Outcome(prior, request.private, begun=False)
-            known = self._known.meet(prior, request.address)
-            self.session.learned(HostDeletions).released[known.id] = known
+            known = self._known.note_agent(prior, request.address)
+            self.session.singleton(HostDeletions).released[known.id] = known
         return Outcome(None, diagnostics=self.unplanned_warnings(request, diagnostics))
 
     async def is_there(self, object_id: str) -> bool:
@@ -454,7 +426,7 @@ def _was_created_archived(request: ReadRequest | UpdateRequest) -> bool:
 
 
 def _is_before(time: object, other: object) -> bool:
-    """Return whether a time of the console's is before another; not if one cannot be read."""
+    """Return whether one time is before another; False if one cannot be read."""
     # As texts, a whole second would come after each of its fractions: "Z" is greater than ".".
     try:
         return datetime.fromisoformat(str(time)) < datetime.fromisoformat(str(other))
@@ -462,13 +434,13 @@ def _is_before(time: object, other: object) -> bool:
         return False
 
 
-def _agent_fields(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the documented fields of an Agent answer, which carries no plugin list."""
+def _without_plugins(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave the plugins out: an Agent answer carries no list of them."""
     return {name: value for name, value in answer.items() if name != "plugin_ids"}
 
 
 def _without_unset(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `body` without unset fields in the entries of its credential_config."""
+    """Leave out the unset fields in the entries of credential_config."""
     entries = body.get("credential_config")
     if entries is None:
         return dict(body)
@@ -478,7 +450,7 @@ def _without_unset(body: Mapping[str, Any]) -> dict[str, Any]:
     return {**body, "credential_config": declared}
 
 
-def _is_certain(item: UnsettledCreate, entries: Sequence[Mapping[str, Any]]) -> bool:
+def _is_surely_created(item: UnsettledCreate, entries: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether there is one agent, and it shows the host and specialty that were sent."""
     if len(entries) != 1 or not isinstance(item.planned.get("host_id"), str):
         return False

@@ -1,6 +1,6 @@
-"""Judges each removal and move of an agent, because the console deletes no agent. Pure.
+"""Judges each removal and move of an agent, because the console deletes no agent.
 
-Terraform cannot know why an agent is destroyed; the reconciler can, and says so (`Removal`).
+Terraform cannot know why an agent is destroyed; the reconciler passes the reason (`Removal`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _GOES_ON = "it continues to run"
 
 
 def judge_creation(name: str, config: Values, replacing: bool) -> list[Diagnostic]:
-    """Judge a creation; `replacing`: it is the second half of a replacement."""
+    """Judge a creation; `replacing` if it is the second half of a replacement."""
     # An explicit replacement (`-replace`) shows nowhere else, and only an error of it is shown.
     if replacing and config.get("deletion_policy") == "prevent":
         return [_refuse_removal(name, Removal.UNEXPLAINED)]
@@ -108,7 +108,7 @@ def judge_move(name: str, request: PlanChange, proposal: Proposal) -> list[Diagn
 
 
 def refuse_archived(name: str) -> Diagnostic:
-    """Refuse to report an agent as changed if an answer shows it archived."""
+    """Refuse an update whose answer shows the agent archived."""
     return error(
         f"The {name} is archived",
         "The console archives an agent when its host is deleted, and cannot reactivate it. Plan "

@@ -28,15 +28,12 @@ from opsconsole.lifecycle.interface import (
     PlanRemoval,
     ReadOutcome,
     ReadRequest,
+    ReadStatus,
     ReportOutcomes,
-    Seen,
     UnsettledCreate,
     UpdateRequest,
 )
-from opsconsole.lifecycle.missing import (
-    outcome_of_missing,
-    unchecked_by_list,
-)
+from opsconsole.lifecycle.missing import outcome_of_missing, outcome_of_unlisted
 from opsconsole.lifecycle.planning import Proposal, fill_unknown, propose_creation, request_of
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
@@ -46,7 +43,7 @@ from opsconsole.resources.agent.known import (
     PLUGINS_NOT_PERMITTED,
     KnownAgents,
     doubt_plugins,
-    not_permitted,
+    outcome_of_forbidden,
 )
 from opsconsole.resources.agent_plugin.definition import PLUGIN_FIELDS
 from opsconsole.resources.host.reading import HostReader
@@ -58,19 +55,17 @@ _NOT_LISTED = "The list of its agent's plugins is whole and does not show it."
 
 
 def attached_ids(listing: Listing) -> frozenset[str]:
-    """Return the ids of the plugins that the list shows."""
     return frozenset(entry["id"] for entry in listing.entries)
 
 
 def find_entry(listing: Listing, plugin_id: str) -> Mapping[str, Any] | None:
-    """Return the list's entry of one plugin."""
     return next((entry for entry in listing.entries if entry["id"] == plugin_id), None)
 
 
 async def attach_or_detach(
     session: ConsoleSession, verb: Literal["attach", "detach"], agent_id: str, plugin_id: str
 ) -> Mapping[str, Any] | None:
-    """Attach or detach; return the agent in the console's answer, or None without one.
+    """Attach or detach; return the agent in the console's answer, if any.
 
     Raises:
         ConsoleError: the change was not made, or nothing shows whether it was made.
@@ -84,26 +79,26 @@ async def attach_or_detach(
         session.answers_about_others[AGENT.type_name, agent_id] = answer
         return answer
     except ConsoleError as problem:
-        if await listed_after(session, agent_id, plugin_id, problem) is not attaches:
+        if await is_still_listed(session, agent_id, plugin_id, problem) is not attaches:
             raise
         return None
     finally:
-        # Whatever the outcome, a list that was read before may be wrong by now.
+        # A list that was read before may be wrong by now, with any outcome.
         session.forget_list("plugin_list", agent_id)
 
 
-async def listed_after(
+async def is_still_listed(
     session: ConsoleSession, agent_id: str, plugin_id: str, problem: ConsoleError
 ) -> bool | None:
-    """Ask the list whether a plugin is attached, after a call failed; None: it does not tell."""
+    """Return whether the list shows a plugin, after a call failed; None if it cannot tell."""
     # The list would be refused as well.
     if isinstance(problem, Unauthorized):
         return None
     session.forget_list("plugin_list", agent_id)
     try:
-        listing = await session.learned(KnownAgents).plugins(agent_id)
+        listing = await session.singleton(KnownAgents).plugins(agent_id)
     except NotFound:
-        # Where there is no agent, nothing is attached to it.
+        # Nothing is attached to a missing agent.
         return False
     except ConsoleError:
         return None
@@ -119,28 +114,28 @@ class AgentPluginLifecycle(BaseLifecycle):
 
     def __init__(self, session: ConsoleSession) -> None:
         super().__init__(session)
-        self._known = session.learned(KnownAgents)
-        self._attaching: dict[str, _Attaching] = {}
+        self._known = session.singleton(KnownAgents)
+        self._attaching: dict[str, _AttachQueue] = {}
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     @property
     def answer_fields(self) -> Sequence[Attribute]:
-        """A list entry's fields; the two ids that make an attachment are echoed by no answer."""
+        """The fields of a list entry; no answer echoes the two ids of an attachment."""
         return PLUGIN_FIELDS
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
         planned = propose_creation(self.definition, request.config)
         if UNKNOWN not in (planned["agent_id"], planned["plugin_id"]):
             planned["id"] = f"{planned['agent_id']}/{planned['plugin_id']}"
-        diagnostics = self._beside_plugin_ids(request.config)
+        diagnostics = self._check_plugin_set(request.config)
         diagnostics += doubt_plugins(self.session, [planned["plugin_id"]], "plugin_id")
         return PlanOutcome(planned, diagnostics=tuple(diagnostics))
 
-    def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
-        return self._beside_plugin_ids(request.config)
+    def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
+        return self._check_plugin_set(request.config)
 
-    def _beside_plugin_ids(self, values: Values) -> list[Diagnostic]:
-        """Report where the agent declares its full set of plugins as well."""
+    def _check_plugin_set(self, values: Values) -> list[Diagnostic]:
+        """Report an agent that declares its full set of plugins as well."""
         agent_id, plugin_id = values["agent_id"], values["plugin_id"]
         full_set = None if agent_id is UNKNOWN else self._known.plugin_sets.get(agent_id)
         if full_set is None or plugin_id is UNKNOWN:
@@ -171,19 +166,19 @@ class AgentPluginLifecycle(BaseLifecycle):
             private_state = private_state._replace(extra={**private_state.extra, _STAYS: True})
         return plan._replace(private=private_state.encode())
 
-    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
-        agent_id, plugin_id = _ids(request.prior)
+    def _diagnose_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+        agent_id, plugin_id = _ids_of(request.prior)
         if plugin_id not in self._known.plugin_sets.get(agent_id, ()):
             return ()
-        return (_stays(agent_id, plugin_id),)
+        return (_warn_stays_attached(agent_id, plugin_id),)
 
     async def _read(self, request: ReadRequest) -> ReadOutcome:
         prior = request.prior
-        agent_id, plugin_id = _ids(prior)
+        agent_id, plugin_id = _ids_of(prior)
         if self._host_of(request) in self.session.gone[HOST.name]:
             self.session.gone[AGENT.name].add(agent_id)
         if self._known.is_gone(agent_id):
-            return ReadOutcome(None, seen=Seen.ARCHIVED)
+            return ReadOutcome(None, status=ReadStatus.ARCHIVED)
         try:
             listing = await self._known.plugins(agent_id)
         except NotFound as problem:
@@ -192,16 +187,15 @@ class AgentPluginLifecycle(BaseLifecycle):
                 self.session.gone[AGENT.name].add(agent_id)
             return outcome
         except Forbidden as problem:
-            return not_permitted(self, request, problem, PLUGINS_NOT_PERMITTED)
+            return outcome_of_forbidden(self, request, problem, PLUGINS_NOT_PERMITTED)
         entry = find_entry(listing, plugin_id)
         if entry is not None:
-            return self._present(request, entry)
+            return self._outcome_of_entry(request, entry)
         if listing.complete:
             return outcome_of_missing(self, request, _NOT_LISTED)
-        return unchecked_by_list(self, request, "the agent's plugins", listing)
+        return outcome_of_unlisted(self, request, "the agent's plugins", listing)
 
-    def _present(self, request: ReadRequest, entry: Mapping[str, Any]) -> ReadOutcome:
-        """Return the outcome of reading an attachment that is there."""
+    def _outcome_of_entry(self, request: ReadRequest, entry: Mapping[str, Any]) -> ReadOutcome:
         outcome = self.outcome_of_read(request.prior, request.private, entry)
         if not PrivateState.decode(request.private).observed:
             return outcome
@@ -213,11 +207,11 @@ class AgentPluginLifecycle(BaseLifecycle):
         """Attach plugins, and read the list of an agent once its last attachment was made."""
         for request in requests:
             agent_id = request.planned["agent_id"]
-            async with self._attaching.setdefault(agent_id, _Attaching()) as attaching:
+            async with self._attaching.setdefault(agent_id, _AttachQueue()) as attaching:
                 outcome = await self.try_create(request)
                 if outcome.state is not None:
                     # Once it is in state, a run that ends before the list is read does not lose it.
-                    bare = outcome._replace(state=self._bare(outcome.state))
+                    bare = outcome._replace(state=self._unread_state(outcome.state))
                     await report([(request, bare)], last=False)
             await attaching.ended.wait()
             await report([(request, await self._read_back(request, outcome))])
@@ -225,28 +219,31 @@ class AgentPluginLifecycle(BaseLifecycle):
     async def settle_creates(
         self, creates: Sequence[UnsettledCreate], existing: Sequence[Values]
     ) -> list[Outcome]:
-        """Settle attachments by the agents' lists."""
         requests = [
-            ReadRequest(self._bare(request_of(item, AGENT_PLUGIN).planned), address=item.address)
+            ReadRequest(
+                self._unread_state(request_of(item, AGENT_PLUGIN).planned), address=item.address
+            )
             for item in creates
         ]
         # Also by a list that may not be whole: attaching a plugin twice does no harm.
         return [
-            Outcome(*read[:3]) if read.seen is Seen.PRESENT else NEVER_CREATED
+            Outcome(read.state, read.private, read.diagnostics)
+            if read.status is ReadStatus.PRESENT
+            else NEVER_CREATED
             for read in await self.read(requests)
         ]
 
-    def _bare(self, planned: Values) -> Values:
-        """Return what state holds of an attachment that was made and not read yet."""
+    def _unread_state(self, planned: Values) -> Values:
+        """Return the state of an attachment that was made and not read yet."""
         ids = f"{planned['agent_id']}/{planned['plugin_id']}"
         return fill_unknown(self.definition, planned, {"id": ids})
 
     async def _create(self, request: CreateRequest) -> Outcome:
         planned = request.planned
-        diagnostics = tuple(self._beside_plugin_ids(planned))
+        diagnostics = tuple(self._check_plugin_set(planned))
         if has_error(diagnostics):
             return Outcome(None, diagnostics=diagnostics)
-        ids = _ids(planned)
+        ids = _ids_of(planned)
         async with self._turns["/".join(ids)]:
             await self.session.before_write("create", [request])
             answer = await attach_or_detach(self.session, "attach", *ids) or {}
@@ -262,8 +259,8 @@ class AgentPluginLifecycle(BaseLifecycle):
         planned = outcome.state
         if planned is None:
             return outcome
-        agent_id, plugin_id = _ids(planned)
-        state = self._bare(planned)
+        agent_id, plugin_id = _ids_of(planned)
+        state = self._unread_state(planned)
         bare = outcome._replace(state=state)
         try:
             listing = await self._known.plugins(agent_id)
@@ -294,11 +291,11 @@ class AgentPluginLifecycle(BaseLifecycle):
         return Outcome(request.planned, request.private)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
-        agent_id, plugin_id = _ids(request.prior)
+        agent_id, plugin_id = _ids_of(request.prior)
         if self._known.is_gone(agent_id):
             return Outcome(None)
         if PrivateState.decode(request.private).extra.get(_STAYS):
-            return Outcome(None, diagnostics=(_stays(agent_id, plugin_id),))
+            return Outcome(None, diagnostics=(_warn_stays_attached(agent_id, plugin_id),))
         attachment = f"{agent_id}/{plugin_id}"
         async with self._turns[attachment]:
             # Another declaration has attached it in this run, or this one before its replacement.
@@ -307,25 +304,25 @@ class AgentPluginLifecycle(BaseLifecycle):
             return await self._detach(request)
 
     async def _detach(self, request: DeleteRequest) -> Outcome:
-        agent_id, plugin_id = _ids(request.prior)
+        agent_id, plugin_id = _ids_of(request.prior)
         await self.session.before_write("delete", [request])
         try:
             answer = await attach_or_detach(self.session, "detach", agent_id, plugin_id)
         except ApiError as problem:
             # Some consoles still list the plugins of archived agents, and refuse to detach them.
             host_id = self._host_of(request)
-            if host_id is not None and await self.session.learned(HostReader).is_gone(host_id):
+            if host_id is not None and await self.session.singleton(HostReader).is_gone(host_id):
                 return Outcome(None)
             if not isinstance(problem, NotFound):
                 raise
             # The error does not say whether the list showed the plugin, or showed only a part.
-            if await listed_after(self.session, agent_id, plugin_id, problem):
+            if await is_still_listed(self.session, agent_id, plugin_id, problem):
                 raise
             return leave_unreadable(self, request, problem)
         return Outcome(None, diagnostics=_warn_archived(answer or {}))
 
     def _host_of(self, request: ReadRequest | PlanRemoval | DeleteRequest) -> str | None:
-        """Return the id of the agent's host, if an answer or the agent in state names it."""
+        """Return the id of the agent's host, from an answer or from the agent in state."""
         return PrivateState.decode(request.private).host_id or self._known_host(request.prior)
 
     def _known_host(self, values: Values) -> str | None:
@@ -333,7 +330,6 @@ class AgentPluginLifecycle(BaseLifecycle):
         return None if agent is None else agent.host_id
 
     async def import_state(self, import_id: str) -> Outcome:
-        """Take `AGENT_ID/PLUGIN_ID` apart."""
         agent_id, slash, plugin_id = import_id.partition("/")
         if not (agent_id and slash and plugin_id) or "/" in plugin_id:
             wrong = error(
@@ -345,15 +341,15 @@ class AgentPluginLifecycle(BaseLifecycle):
         return Outcome(self.definition.empty() | ids)
 
 
-class _Attaching:
-    """The pending attachments to one agent, made one at a time before one read of the list."""
+class _AttachQueue:
+    """The pending attachments to one agent: made one at a time, before one read of the list."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
         self._waiting = 0
         self.ended = asyncio.Event()
 
-    async def __aenter__(self) -> _Attaching:
+    async def __aenter__(self) -> _AttachQueue:
         self._waiting += 1
         self.ended.clear()
         try:
@@ -382,7 +378,7 @@ Terraform plans a removal before the agent, which waits for its host. The agent'
 known then."""
 
 
-def _stays(agent_id: str, plugin_id: str) -> Diagnostic:
+def _warn_stays_attached(agent_id: str, plugin_id: str) -> Diagnostic:
     return warning(
         f"The plugin {plugin_id} stays attached to the agent {agent_id}",
         "The agent's plugin_ids name it. This resource leaves management, nothing is detached.",
@@ -401,5 +397,5 @@ def _warn_archived(answer: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
     )
 
 
-def _ids(values: Values) -> tuple[str, str]:
+def _ids_of(values: Values) -> tuple[str, str]:
     return values["agent_id"], values["plugin_id"]

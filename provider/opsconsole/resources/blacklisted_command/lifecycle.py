@@ -36,7 +36,6 @@ _OF_ACCESS = ("FORBIDDEN", "ORG_ACCESS_DENIED")
 """The documented codes of a 403 that are about access, not about a license."""
 
 _CHECK_CONSOLE = "Check that base_url names the console, and its version."
-_WRITTEN = ("pattern", "description", "org_id")
 
 
 class BlacklistedCommandLifecycle(BaseLifecycle):
@@ -44,7 +43,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
 
     definition: ClassVar[ResourceDefinition] = BLACKLISTED_COMMAND
 
-    def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
+    def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         # No declaration has both, but one of them may be ignored.
         if wrong := [*self.definition.rules(request.config)]:
             return [replace(item, detail=f"{item.detail} {_IGNORED}") for item in wrong]
@@ -53,10 +52,10 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
     def _plan_row(
         self, planned: Values, config: Values, row: Values
     ) -> tuple[list[str], list[Diagnostic]]:
-        """Plan the update of a known row; return the changed fields, and the problems."""
+        """Plan the update of a known row; return the changed fields and diagnostics."""
         _apply_no_description(planned, config)
         diagnostics = _apply_scope(planned, config)
-        changed = changed_fields(row, planned, _WRITTEN)
+        changed = changed_fields(row, planned, self.updated_names)
         if changed:
             mark_unknown(self.definition, planned, changed)
         return changed, diagnostics
@@ -89,7 +88,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         if row_id is UNKNOWN:
             return PlanOutcome(planned)
         try:
-            row = await self._row(row_id)
+            row = await self._fetch_row(row_id)
         except NotFound as problem:
             not_visible = error(
                 f"There is no blacklisted command {row_id} that this key can see",
@@ -101,10 +100,10 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         has = self.session.console.has
         planned = propose_adoption(self.definition, config, row, has).planned
         changed, diagnostics = self._plan_row(planned, config, row)
-        diagnostics.append(_adopting(row, planned, changed))
+        diagnostics.append(_warn_adoption(row, planned, changed))
         return PlanOutcome(planned, diagnostics=tuple(diagnostics))
 
-    async def _row(self, row_id: str) -> Values:
+    async def _fetch_row(self, row_id: str) -> Values:
         answer = await self.fetch(row_id)
         return self.definition.empty() | values_shown(self.definition.answer_fields, answer)
 
@@ -117,30 +116,30 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
     async def _create(self, request: CreateRequest) -> Outcome:
         row_id, planned = request.config.get("id"), request.planned
         if row_id is not None:
-            row = await self._row(row_id)
+            row = await self._fetch_row(row_id)
             return self.claim_object(request, row_id) or await self.write(request, row)
-        body = {name: planned[name] for name in _WRITTEN if planned[name] is not UNKNOWN}
+        body = {name: planned[name] for name in self.updated_names if planned[name] is not UNKNOWN}
         # Of these, only `org_id` has null as a value of its own: tenant-wide.
         body = {name: body[name] for name in body if body[name] is not None or name == "org_id"}
         return await create_once(self, request, body)
 
     async def write(self, request: CreateRequest | UpdateRequest, current: Values) -> Outcome:
-        """Write the fields that differ; a key that may not write the scope is told so."""
+        """Write the fields that differ; explain a refusal of the scope."""
         try:
             return await super().write(request, current)
         except Forbidden as problem:
             if problem.problem.code not in _OF_ACCESS:
                 raise
-            refusal = _scope_refused(problem, self.name(current), current, request.planned)
+            refusal = _refuse_scope(problem, self.name(current), current, request.planned)
             return Outcome(request.prior, request.private, (refusal,))
 
     def values_of(self, answer: Mapping[str, Any]) -> Values:
-        """Return the values that an answer shows, the scope in both of its words."""
+        """Return the values of an answer, the scope in both of its words."""
         values = super().values_of(answer)
         return values | {"tenant_wide": values["org_id"] is None} if "org_id" in values else values
 
     def check_answer(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return an answer about a row, which always shows every field according to the document.
+        """Refuse an answer without a field that the document always shows.
 
         Raises:
             UnexpectedAnswer: It lacks one that a change is judged by, or `pattern` is null.
@@ -200,17 +199,17 @@ def _apply_scope(planned: Values, config: Values) -> list[Diagnostic]:
     return []
 
 
-def _scope(row: Values) -> str:
+def _describe_scope(row: Values) -> str:
     org_id = row.get("org_id")
     if org_id is UNKNOWN:
         return "a scope known after apply"
     return "tenant-wide" if org_id is None else f"org {org_id}"
 
 
-def _adopting(row: Values, planned: Values, changed: Sequence[str]) -> Diagnostic:
+def _warn_adoption(row: Values, planned: Values, changed: Sequence[str]) -> Diagnostic:
     lines = [
         _old_and_new("pattern", repr(row.get("pattern")), repr(planned["pattern"])),
-        _old_and_new("scope", _scope(row), _scope(planned)),
+        _old_and_new("scope", _describe_scope(row), _describe_scope(planned)),
     ]
     if "description" in changed:
         before, after = (
@@ -231,14 +230,15 @@ def _old_and_new(name: str, old: str, new: str) -> str:
     return f"{name}: {old} → {new}" if old != new else f"{name}: {old}, unchanged"
 
 
-def _scope_refused(problem: ApiError, name: str, row: Values, planned: Values) -> Diagnostic:
+def _refuse_scope(problem: ApiError, name: str, row: Values, planned: Values) -> Diagnostic:
     tenant = row.get("org_id") is None or planned.get("org_id") is None
     needs = " Writing a tenant-wide row takes tenant-level access." if tenant else ""
     field = problem.problem.field
-    path = (field,) if field in _WRITTEN else ("org_id",)
+    path = (field,) if field and field in BLACKLISTED_COMMAND.by_name else ("org_id",)
     return error(
         f"This key sees the {name} but may not write its scope",
-        f"The row is {_scope(row)}, the declaration says {_scope(planned)}.{needs}",
+        f"The row is {_describe_scope(row)}, the declaration says {_describe_scope(planned)}."
+        f"{needs}",
         path,
         problem.cause,
     )

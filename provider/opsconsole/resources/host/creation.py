@@ -31,7 +31,7 @@ from opsconsole.resources.host.verdicts import (
     UNPROTECTED,
     DryRunIgnored,
     GuardedImports,
-    answered_as_dry_run,
+    error_of_dry_run_answer,
     explain_not_created,
     match_verdicts,
     refuse_dry_run_creation,
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 class BulkCreate:
     """The guarded imports of one creation.
 
-    `lifecycle` is the lifecycle of hosts. It names hosts in messages.
-
     Each row is reported once its outcome is known. A rehearsal ends where the real import would
     begin, and reports only rows that would not be created.
     """
@@ -57,14 +55,17 @@ class BulkCreate:
         self._report = report
         self._rehearsal = rehearsal
         self._session = lifecycle.session
-        self._deletions = lifecycle.session.learned(HostDeletions)
-        self._imports = lifecycle.session.learned(GuardedImports)
+        self._deletions = lifecycle.session.singleton(HostDeletions)
+        self._imports = lifecycle.session.singleton(GuardedImports)
         self._named: dict[str, list[str]] = {}
 
     async def run(self, requests: Sequence[CreateRequest]) -> None:
         """Create a host for each request; one bad row never fails its neighbours."""
         org_id = self._session.settings.org_id
         rows = [ImportRow(item, creation_fields(HOST, item.config, org_id)) for item in requests]
+        # Terraform checks no value that becomes known during the apply.
+        await self._report_reason([row for row in rows if "name" not in row.fields], _NAMELESS)
+        rows = [row for row in rows if "name" in row.fields]
         for row in rows:
             self._named.setdefault(row.fields["name"], []).append(row.holder)
         size = self._imports.chunk_size
@@ -72,7 +73,7 @@ class BulkCreate:
         await map_limited(chunks, self._create_chunk, BULK_CREATES_AT_A_TIME)
 
     async def _create_chunk(self, rows: Sequence[ImportRow]) -> None:
-        """Send one chunk as a dry run, and what passes it for real."""
+        """Send one chunk as a dry run, then import the rows that pass."""
         # Noted before the request: a deletion that ends while it is under way may change its
         # verdicts.
         ended = frozenset(self._deletions.ended)
@@ -102,7 +103,7 @@ class BulkCreate:
             await map_limited(refused, partial(self._create_in_place, ended=ended), len(refused))
 
     async def _judge(self, row: ImportRow) -> None:
-        """Keep the verdict of a dry run on a row; adopt or refuse the row if it is final."""
+        """Keep a row's verdict of the dry run; adopt or refuse the row if it is final."""
         row.dry_run_status = row.verdict.status
         # Natively, a host in the place of a new one is deleted before. Terraform may delete it
         # while other rows are imported.
@@ -121,7 +122,6 @@ class BulkCreate:
             await self._adopt_or_refuse(row)
 
     async def _send_import(self, rows: Sequence[ImportRow]) -> None:
-        """Import rows that passed the dry run."""
         statuses = {row.request.address: row.dry_run_status for row in rows}
         await self._session.before_write("create", [row.request for row in rows], statuses)
         fields = [row.fields for row in rows]
@@ -135,7 +135,7 @@ class BulkCreate:
                 await self._settle_by_dry_run(rows, problem)
             return
         if result.dry_run:
-            await self._settle_by_dry_run(rows, answered_as_dry_run())
+            await self._settle_by_dry_run(rows, error_of_dry_run_answer())
             return
         _take_verdicts(rows, result)
         await self._report_imported(rows)
@@ -158,7 +158,7 @@ class BulkCreate:
         await step(rows[half:])
 
     async def _adopt_or_refuse(self, row: ImportRow) -> None:
-        """Adopt the host that prevents the creation of a row, or report what prevents it."""
+        """Adopt the host that prevents a creation, or report it."""
         adopting = self._session.settings.on_existing_host == "adopt"
         if not adopting or row.verdict.id is None:
             await self._report_reason([row], self._not_created(row))
@@ -267,7 +267,7 @@ class BulkCreate:
         return replace(diagnostic, detail=f"{diagnostic.detail} {again}")
 
     def _claim(self, row: ImportRow) -> Diagnostic | None:
-        """Claim the id of a row's verdict; refuse one that stands for two declarations."""
+        """Claim the id of a row's verdict, or refuse one that stands for two declarations."""
         session, host_id = self._session, row.host_id
         is_shared = row.verdict.is_shared
         if not is_shared and session.holder_of(HOST.type_name, host_id, row.holder) is None:
@@ -300,6 +300,7 @@ def _take_verdicts(rows: Sequence[ImportRow], result: ImportResult) -> None:
         row.verdict = verdict
 
 
+_NAMELESS = error("name is required", "Declare it, and not as null.", ("name",))
 _NOTHING_MORE_SENT = error(DRY_RUN_IMPORTED, "Nothing more is sent in this run.")
 _CREATED_BY_DRY_RUN = warning(
     DRY_RUN_IMPORTED,

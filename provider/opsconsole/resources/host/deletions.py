@@ -23,7 +23,7 @@ class HostDeletions:
     Attributes:
         under_way: Ids of hosts whose deletion was sent and has not ended.
         ended: Ids of hosts whose deletion was tried, successful or not.
-        released: Agents that left management in this run, by id: the deletion of their host, which
+        released: Agents that left management in this run, by id. The deletion of their host, which
             may still come, archives them.
     """
 
@@ -36,7 +36,7 @@ class HostDeletions:
         self._quiet_seconds: Counter[int] = Counter()
 
     def end(self, host_id: str) -> None:
-        """Note that a host's deletion was tried, and wake the callers that wait for its agents."""
+        """Note that a host's deletion was tried, and wake the callers that wait for it."""
         self.ended.add(host_id)
         self.under_way.discard(host_id)
         self._session.wake()
@@ -45,7 +45,7 @@ class HostDeletions:
         """Wait until the deletion of a host that is not among `known` has ended.
 
         Returns:
-            False once `deadline`, in the event loop's time, has passed or the run is stopped.
+            False after `deadline` (event loop time), or if the run is stopped.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):

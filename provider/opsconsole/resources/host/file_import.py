@@ -1,7 +1,4 @@
-"""Importing the rows of a file as they are, with the guard and the halving of every import.
-
-Each row's verdict is reported as soon as an answer holds it. Nothing is kept in state.
-"""
+"""Imports the rows of a file as they are, with the guard and the halving of every import."""
 
 from __future__ import annotations
 
@@ -19,9 +16,9 @@ from opsconsole.resources.host.verdicts import (
     NO_VERDICT,
     GuardedImports,
     RowVerdict,
-    answered_as_dry_run,
-    blames_the_rows,
+    error_of_dry_run_answer,
     match_verdicts,
+    may_pass_in_parts,
 )
 from opsconsole.v1.console import Console
 
@@ -31,12 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a file, or some of them that follow each other.
+    """The rows of a file, or some consecutive ones.
 
     Attributes:
         rows: The fields of each row. In CSV all rows have the same ones, and their values are text.
         on_error: `stop`, `continue` or None: the console chooses.
-        dry_run: The `dry_run` of the file's envelope; None: it has none.
+        dry_run: The `dry_run` of the file's envelope, if any.
         is_csv: Whether they are sent as CSV.
         on_error_parameter: The query parameter for `on_error` beside CSV, which the document does
             not name.
@@ -50,12 +47,11 @@ class Rows:
 
     @property
     def names(self) -> Sequence[str]:
-        """What each row is called; empty where that is not known."""
+        """The name of each row, or empty."""
         names = (row.get("name") for row in self.rows)
         return ["" if name is None else str(name) for name in names]
 
     def part(self, start: int, end: int) -> Self:
-        """Return the rows from `start` up to `end`."""
         return replace(self, rows=self.rows[start:end])
 
     def of_org(self, org_id: str) -> Self:
@@ -64,7 +60,6 @@ class Rows:
         return replace(self, rows=rows)
 
     async def send(self, console: Console, *, dry_run: bool) -> ImportResult:
-        """Send the rows in one request."""
         if not self.is_csv:
             on_error = self.on_error or "continue"
             return await console.import_hosts(self.rows, on_error=on_error, dry_run=dry_run)
@@ -82,9 +77,7 @@ class ReportedRow:
 
     Attributes:
         number: Its position in the file, from 1; empty lines are not counted.
-        name: What it is called, or empty.
         status: The console's word, `refused`, `not told` or `unknown`.
-        failed: Whether it was not taken.
     """
 
     number: int
@@ -104,16 +97,15 @@ class FileImport:
     """One import of a file.
 
     Attributes:
-        session: The run; its guard is that of every import.
-        dry_run: Have the rows judged only.
+        dry_run: Send nothing but dry runs.
         ends_at_failure: Send nothing after a request in which a row failed.
         report: Gets each row's verdict as it comes.
         counts: The console's counts, over all answers.
         problem: Why the rest was not sent.
-        failed: Whether a row was not taken.
+        failed: Whether a row failed.
         stopped: Whether the console stopped at a row that failed.
-        unknown: How many rows' outcome is not known.
-        judged: How many rows have a verdict; the others were not sent.
+        unknown: The number of rows whose outcome is not known.
+        judged: The number of rows with a verdict; the others were not sent.
     """
 
     session: ConsoleSession
@@ -128,11 +120,10 @@ class FileImport:
     judged: int = 0
 
     def __post_init__(self) -> None:
-        self._imports = self.session.learned(GuardedImports)
+        self._imports = self.session.singleton(GuardedImports)
 
     async def run(self, rows: Rows) -> None:
-        """Import the rows; the verdict on each is reported, also if others fail."""
-        total = len(rows.names)
+        total = len(rows.rows)
         done = 0
         try:
             while done < total and not self._has_ended:
@@ -140,14 +131,13 @@ class FileImport:
                 # one row.
                 first = self.dry_run and not self.session.dry_runs.honoured
                 size = 1 if first else self._imports.chunk_size
-                await self._chunk(rows.part(done, done + size), done)
+                await self._send_chunk(rows.part(done, done + size), done)
                 done += size
         except OpsconsoleError as problem:
             self.problem = problem
 
     @property
     def is_dry_run_sure(self) -> bool:
-        """Whether certainly nothing was imported."""
         lost = isinstance(self.problem, ConsoleError) and not self.problem.had_no_effect
         dry_runs = self.session.dry_runs
         return not dry_runs.ignored and (dry_runs.honoured or not lost)
@@ -156,103 +146,100 @@ class FileImport:
     def _has_ended(self) -> bool:
         return self.failed and self.ends_at_failure
 
-    async def _chunk(self, rows: Rows, start: int) -> None:
-        """Send one chunk: as a dry run, and for real where that is asked for."""
+    async def _send_chunk(self, rows: Rows, start: int) -> None:
+        """Send one chunk as a dry run, then for real unless only a dry run is wanted."""
         before: Sequence[RowVerdict] = ()
         console = self.session.console
         try:
             judged = await self._imports.dry_run_by(lambda: rows.send(console, dry_run=True))
             if self.dry_run or not judged.dry_run:
-                self._take(rows, start, judged)
+                self._take_verdicts(rows, start, judged)
                 return
             # If the answer of the import is lost, a later dry run is compared with these.
-            before = match_verdicts(judged, len(rows.names))
+            before = match_verdicts(judged, len(rows.rows))
             done = await rows.send(console, dry_run=False)
             if done.dry_run:
-                raise answered_as_dry_run()
-            self._take(rows, start, done, await self._without_id(rows, before, done))
+                raise error_of_dry_run_answer()
+            self._take_verdicts(rows, start, done, await self._find_missing_ids(rows, before, done))
         except OpsconsoleError as problem:
             if before and isinstance(problem, ConsoleError) and not problem.had_no_effect:
                 await self._settle(rows, start, before, problem)
-            elif blames_the_rows(problem):
+            elif may_pass_in_parts(problem):
                 await self._split_refused(rows, start, problem)
             else:
                 raise
 
     async def _split_refused(self, rows: Rows, start: int, problem: OpsconsoleError) -> None:
-        """Halve a chunk that was refused for its content; a single refused row has its verdict."""
-        count = len(rows.names)
+        """Halve a chunk that was refused for its content, until each refused row is alone."""
+        count = len(rows.rows)
         half = self._imports.split_size(count, problem)
         if not half:
             refused = RowVerdict(True, False, "refused", error=str(problem))
             self._report(rows, start, [refused])
             return
-        await self._chunk(rows.part(0, half), start)
+        await self._send_chunk(rows.part(0, half), start)
         if not self._has_ended:
-            await self._chunk(rows.part(half, count), start + half)
+            await self._send_chunk(rows.part(half, count), start + half)
 
     async def _settle(
         self, rows: Rows, start: int, before: Sequence[RowVerdict], problem: ConsoleError
     ) -> None:
-        """Find the outcome of rows whose import was not answered, by another dry run."""
+        """Settle rows whose import was not answered, by another dry run."""
         unknown = NO_VERDICT._replace(status="unknown", error=str(problem))
         created = await self._find_created(rows, before)
         # No answer has counted these.
         self.counts["created"] += len(created)
-        self._report(rows, start, [created.get(index, unknown) for index in range(len(rows.names))])
+        self._report(rows, start, [created.get(index, unknown) for index in range(len(rows.rows))])
 
     async def _find_created(
         self, rows: Rows, before: Sequence[RowVerdict]
     ) -> dict[int, RowVerdict]:
-        """Return the index and the id of each row whose host exists now according to a dry run.
+        """Return, by index, the rows whose host exists now according to a dry run.
 
         Args:
             before: The verdicts of the dry run before the import.
         """
-        count = len(rows.names)
-        created: dict[int, RowVerdict] = {}
         try:
             again = await self._imports.dry_run_by(
                 lambda: rows.send(self.session.console, dry_run=True)
             )
         except ConsoleError:
-            return created  # nothing is known beyond the import's answer
-        for index, (earlier, now) in enumerate(
-            zip(before, match_verdicts(again, count), strict=True)
-        ):
-            if now.shows_creation(earlier.status):
-                created[index] = now._replace(created=True, status="created", error=None)
-        return created
+            return {}  # nothing is known beyond the import's answer
+        verdicts = match_verdicts(again, len(rows.rows))
+        return {
+            index: now._replace(created=True, status="created", error=None)
+            for index, (earlier, now) in enumerate(zip(before, verdicts, strict=True))
+            if now.shows_creation(earlier.status)
+        }
 
-    async def _without_id(
+    async def _find_missing_ids(
         self, rows: Rows, before: Sequence[RowVerdict], result: ImportResult
     ) -> Mapping[int, RowVerdict]:
-        """Return rows without an id in an import's answer, with the ids that a dry run shows."""
+        """Return, by index, the rows that an answer shows without an id, with a dry run's id."""
         # A row without a verdict may have been created too; after a stop the console left it out.
         without = {
             index
-            for index, verdict in enumerate(match_verdicts(result, len(rows.names)))
+            for index, verdict in enumerate(match_verdicts(result, len(rows.rows)))
             if verdict.id is None and (verdict.created or not (result.stopped or verdict.matched))
         }
         created = await self._find_created(rows, before) if without else {}
         return {index: verdict for index, verdict in created.items() if index in without}
 
-    def _take(
+    def _take_verdicts(
         self,
         rows: Rows,
         start: int,
         result: ImportResult,
         better: Mapping[int, RowVerdict] = MappingProxyType({}),
     ) -> None:
-        """Take the verdicts of one answer, and `better` ones by the index of their rows."""
+        """Take the verdicts of one answer; `better` ones, by index, outrank them."""
         self.counts.update(result.counts)
         self.stopped = self.stopped or result.stopped
         self.failed = self.failed or result.stopped or result.counts.get("failed", 0) > 0
-        verdicts = match_verdicts(result, len(rows.names))
+        verdicts = match_verdicts(result, len(rows.rows))
         self._report(rows, start, [better.get(*pair) for pair in enumerate(verdicts)])
 
     def _report(self, rows: Rows, start: int, verdicts: Sequence[RowVerdict]) -> None:
-        """Report the verdicts of some rows."""
         reported = []
         for number, (name, verdict) in enumerate(zip(rows.names, verdicts, strict=True), start + 1):
             unknown = verdict.status == "unknown" and not verdict.matched

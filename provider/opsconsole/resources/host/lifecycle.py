@@ -1,4 +1,4 @@
-"""The steps of hosts. Their creation, a guarded bulk import, is in `creation`."""
+"""The lifecycle of hosts. Their creation, a guarded bulk import, is in `creation`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from opsconsole.lifecycle.interface import (
     UnsettledCreate,
     UpdateRequest,
 )
-from opsconsole.lifecycle.missing import refused_read, warn_abandoned
+from opsconsole.lifecycle.missing import outcome_of_refused_read, warn_abandoned
 from opsconsole.lifecycle.planning import Proposal
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import HOST
@@ -41,7 +41,7 @@ from opsconsole.values import UNKNOWN, Values, changed_fields
 
 
 class PlannedHostNames:
-    """The names of hosts that Terraform has planned to create and to delete, call after call.
+    """The names of hosts that Terraform's calls plan to create and to delete.
 
     Of the two plans, the later one carries the warning. The native engine sees a plan as a whole,
     and names addresses (`reconcile.removals`).
@@ -52,17 +52,17 @@ class PlannedHostNames:
         self._leaving: dict[str, str] = {}
 
     def add_creation(self, planned: Values) -> tuple[Diagnostic, ...]:
-        """Note a host that is to be created; return warnings."""
+        """Note a host to create; return warnings."""
         name = planned["name"]
         if name is UNKNOWN:
             return ()
         self._coming[name] += 1
         if name in self._leaving:
             return (_warn_moved(name, self._leaving[name]),)
-        return (_declared_twice(name),) if self._coming[name] > 1 else ()
+        return (_warn_declared_twice(name),) if self._coming[name] > 1 else ()
 
     def add_deletion(self, prior: Values) -> tuple[Diagnostic, ...]:
-        """Note a host that is to be deleted; return warnings."""
+        """Note a host to delete; return warnings."""
         name, host_id = prior.get("name"), prior["id"]
         if not isinstance(name, str):
             return ()
@@ -79,12 +79,12 @@ class HostLifecycle(BaseLifecycle):
     def __init__(self, session: ConsoleSession) -> None:
         super().__init__(session)
         self._planned_names = PlannedHostNames()
-        self._reader = session.learned(HostReader)
-        self._imports = session.learned(GuardedImports)
+        self._reader = session.singleton(HostReader)
+        self._imports = session.singleton(GuardedImports)
 
     @property
     def creates_together(self) -> int:
-        """How many rows go into one import."""
+        """The rows of one import."""
         return self._imports.chunk_size
 
     async def create(self, requests: Sequence[CreateRequest], report: ReportOutcomes) -> None:
@@ -114,16 +114,12 @@ class HostLifecycle(BaseLifecycle):
     async def settle_creates(
         self, creates: Sequence[UnsettledCreate], existing: Sequence[Values]
     ) -> list[Outcome]:
-        """Settle creates by dry runs of their rows.
-
-        Raises:
-            ConsoleError: the console could not be asked.
-        """
+        """Settle creates by dry runs of their rows."""
         # Half of a chunk, as each dry run also holds up to as many control rows.
         size = max(1, self._imports.chunk_size // 2)
         settled: list[Outcome] = []
         for start in range(0, len(creates), size):
-            # What an earlier dry run has settled is in state, too.
+            # Hosts that an earlier dry run has settled are in state, too.
             known = [*existing, *(outcome.state for outcome in settled if outcome.state)]
             settled += await settle_host_creates(self, creates[start : start + size], known)
         return settled
@@ -135,7 +131,7 @@ class HostLifecycle(BaseLifecycle):
             return plan
         return plan._replace(diagnostics=self._planned_names.add_creation(plan.planned or {}))
 
-    def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
+    def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         name = self.name(request.prior)
         diagnostics = [_warn_drift(name, item, request) for item in proposal.drifted]
         if proposal.replaced:
@@ -151,8 +147,8 @@ class HostLifecycle(BaseLifecycle):
             )
         return diagnostics
 
-    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
-        staying = super()._judge_removal(request)
+    def _diagnose_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+        staying = super()._diagnose_removal(request)
         if staying or self.session.plans_whole:
             return staying
         return self._planned_names.add_deletion(request.prior)
@@ -165,7 +161,7 @@ class HostLifecycle(BaseLifecycle):
             answer = await self._reader.read(host_id)
         except Forbidden as problem:
             how = "" if self.has_operation("read") else _BY_WRITING
-            return refused_read(self, request, f"{NOT_PERMITTED}{how}", problem)
+            return outcome_of_refused_read(self, request, f"{NOT_PERMITTED}{how}", problem)
         except BadRequest as problem:
             if self.has_operation("read"):
                 raise
@@ -173,7 +169,7 @@ class HostLifecycle(BaseLifecycle):
             reason = "the console refuses an empty update, by which hosts are read"
             if self._reader.refused:
                 return request.leave_unchecked(reason, *diagnostics)
-            return refused_read(self, request, reason, problem)
+            return outcome_of_refused_read(self, request, reason, problem)
         self.session.note_holder(HOST.type_name, host_id, request.address or self.name(prior))
         outcome = self.outcome_of_read(prior, request.private, answer)
         if outcome.state is None or outcome.state is prior:
@@ -206,14 +202,14 @@ class HostLifecycle(BaseLifecycle):
         return outcome._replace(private=private)
 
     async def fetch(self, object_id: str) -> Mapping[str, Any]:
-        """Ask the console for one host, by what settings and answers allow."""
+        """Ask the console for one host, if settings and answers allow it."""
         if not self._reader.operation:
             raise ConsoleError(_NO_WAY)
         return await self._reader.read(object_id)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, host_id = request.prior, request.prior["id"]
-        deletions = self.session.learned(HostDeletions)
+        deletions = self.session.singleton(HostDeletions)
         is_adopted = (HOST.type_name, host_id) in self.session.adopted
         if is_adopted and not HOST.is_abandoned(prior):
             deletions.end(host_id)
@@ -228,7 +224,7 @@ class HostLifecycle(BaseLifecycle):
             if outcome.state is None:
                 return outcome
         finally:
-            # Also after an error, or where the host stays: others wait for the end of this step.
+            # Also after an error, or if the host stays: others wait for the end of this step.
             deletions.end(host_id)
         return outcome.with_diagnostics(
             *_list_released(self.session, host_id, may_be_gone=outcome.may_be_gone)
@@ -263,8 +259,8 @@ def _warn_drift(name: str, attribute: str, request: PlanChange) -> Diagnostic:
 def _list_released(
     session: ConsoleSession, host_id: str, *, may_be_gone: bool
 ) -> tuple[Diagnostic, ...]:
-    """List the agents released in this run that a failed deletion leaves behind."""
-    released = session.learned(HostDeletions).released.values()
+    """Name the agents that left management in this run and whose host was not deleted."""
+    released = session.singleton(HostDeletions).released.values()
     agents = [agent for agent in released if agent.host_id == host_id]
     if not agents:
         return ()
@@ -294,7 +290,7 @@ def _warn_moved(name: str, host_id: str) -> Diagnostic:
     )
 
 
-def _declared_twice(name: str) -> Diagnostic:
+def _warn_declared_twice(name: str) -> Diagnostic:
     return warning(
         f'Two new hosts are named "{name}"',
         "A console may take one for the other, and refuse it. Declare each machine once.",

@@ -1,4 +1,4 @@
-"""How hosts are read: by `host_get`, or by an empty update, which changes nothing.
+"""Reads hosts: by `host_get`, or by an empty update, which changes nothing.
 
 The document: POST /api/v1/hosts/{id}: "only the fields present in the body change".
 """
@@ -22,11 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 class HostReader:
-    """Reads hosts for one run, and learns from the answers whether they can be read.
-
-    Attributes:
-        refused: Whether the console refuses the empty update of any host.
-    """
+    """Reads hosts for one run, and learns from the answers whether they can be read."""
 
     def __init__(self, session: ConsoleSession) -> None:
         self.refused = False
@@ -37,7 +33,7 @@ class HostReader:
 
     @property
     def operation(self) -> Operation | None:
-        """The operation that reads hosts; None: neither settings nor past answers allow one."""
+        """The operation that reads hosts; None if neither settings nor past answers allow one."""
         if self._console.has("host_get"):
             return self._console.operation("host_get")
         allowed = self._empty_update_allowed and not self.refused
@@ -47,7 +43,8 @@ class HostReader:
         """Read one host.
 
         Raises:
-            ConsoleError: It could not be read; NotFound: there is no such host.
+            NotFound: There is no such host.
+            ConsoleError: It could not be read.
         """
         if self._console.has("host_get"):
             return await self._console.call("host_get", host_id)
@@ -67,7 +64,7 @@ class HostReader:
         return answer
 
     async def is_gone(self, host_id: str) -> bool:
-        """Return whether the console answers that a host does not exist; False: it cannot tell."""
+        """Return whether the console answers that a host does not exist."""
         if not self.operation:
             return False
         try:
@@ -79,10 +76,10 @@ class HostReader:
         return False
 
     def note_refusal(self, host_id: str, problem: BadRequest) -> tuple[Diagnostic, ...]:
-        """Note that the console refused an empty update of a host.
+        """Note that the console refused an empty update of a host; return a warning, once.
 
         A second refusal, of another host, while no empty update was accepted, turns host reading
-        off for the run. Returns the one warning of that, the first time.
+        off for the run.
         """
         self._refused_ids.add(host_id)
         # One refusal may be that host's own.
@@ -100,7 +97,6 @@ class HostReader:
         )
 
     def describe(self, *, read_only: bool) -> str:
-        """Say how hosts were read, in a sentence."""
         operation = self.operation
         if operation is None:
             return f"Hosts were not read: {self.explain_unreadable(read_only=read_only)}."
@@ -112,11 +108,7 @@ class HostReader:
         return f"Hosts were read by {operation} ({operation.name})."
 
     def explain_unreadable(self, *, read_only: bool) -> str:
-        """Return why no host can be read, or an empty string if hosts can be read.
-
-        Args:
-            read_only: Whether nothing but GET may leave this process.
-        """
+        """Return why no host can be read (`read_only`: by GET alone); empty if they can be."""
         if self.operation:
             return ""
         if self.refused:

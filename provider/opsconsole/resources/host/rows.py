@@ -1,7 +1,4 @@
-"""A requested host with the import row that is sent for it, and its outcome once it exists.
-
-It was created, and is read back; or it existed before, and is adopted: it gets the declared values.
-"""
+"""A requested host with its import row, and its outcome: created and read back, or adopted."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ _numbers = itertools.count(1)
 
 @dataclass(slots=True, eq=False)
 class ImportRow:
-    """A requested host, and the row that is sent for it."""
+    """A requested host, and its import row."""
 
     request: CreateRequest
     fields: dict[str, Any]
@@ -48,18 +45,17 @@ class ImportRow:
 
     @property
     def holder(self) -> str:
-        """What messages call the declaration that holds the host."""
+        """The words of messages for the declaration that holds the host."""
         return self.request.address or f"{self.fields['name']} (row {self.number})"
 
     @property
     def host_id(self) -> str:
-        """The id of the host that the last verdict shows."""
         assert self.verdict.id is not None
         return self.verdict.id
 
 
 def unread_outcome(row: ImportRow) -> Outcome:
-    """Return the outcome of a host that the console has created and that was not read yet."""
+    """Return the outcome of a host that was created and not read yet."""
     private = PrivateState().with_declaration(row.request.config, CREATION_ONLY).encode()
     return Outcome(fill_unknown(HOST, row.request.planned, {"id": row.host_id}), private)
 
@@ -72,12 +68,12 @@ async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
     """Return the outcome of a host that the console has created.
 
     Nothing is an error here. Planned values go into state, and unread ones are null. A field that
-    the console stored with another value is a warning, and the next refresh shows the difference.
+    the console stored otherwise is a warning, and the next refresh shows the difference.
 
     Raises:
         OtherHost: The host is not the one of this row.
     """
-    reader = lifecycle.session.learned(HostReader)
+    reader = lifecycle.session.singleton(HostReader)
     if not reader.operation:
         return unread_outcome(row)
     try:
@@ -114,11 +110,7 @@ def _outcome_of_answer(
     answer: Mapping[str, Any],
     diagnostics: tuple[Diagnostic, ...] = (),
 ) -> Outcome:
-    """Return the outcome of a host that exists now, as an answer of the console shows it.
-
-    Raises:
-        UnexpectedAnswer: a field is of another type than the document says.
-    """
+    """Return the outcome of a host, as the console's answer shows it."""
     config = row.request.config
     declared = [name for name in HOST.names if config.get(name) is not None]
     outcome = lifecycle.outcome_of_write(row.request, answer, declared, {"id": row.host_id})
@@ -126,7 +118,9 @@ def _outcome_of_answer(
     fixed = [name for name in CREATION_ONLY if name in declared]
     shown = values_shown(map(HOST.by_name.__getitem__, fixed), answer)
     not_kept = {name: shown[name] for name in changed_fields(state, shown, shown)}
-    private = PrivateState.decode(outcome.private).with_not_kept(not_kept).encode()
+    private = outcome.private
+    if not_kept:
+        private = PrivateState.decode(private).with_not_kept(not_kept).encode()
     outcome = Outcome(state, private, (*diagnostics, *outcome.diagnostics))
     unshown = [name for name in fixed if name not in shown]
     if unshown:
@@ -141,7 +135,7 @@ def _outcome_of_answer(
 
 
 async def adopt(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
-    """Read the host, update the fields that differ, and take it into state.
+    """Read a host, update the fields that differ, and take it into state.
 
     A difference that only a new host could remove is refused. If hosts cannot be read, all declared
     values are sent, and the answer is compared.
@@ -174,8 +168,8 @@ async def adopt(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
 async def _read_existing(
     session: ConsoleSession, host_id: str
 ) -> tuple[Mapping[str, Any], tuple[Diagnostic, ...]]:
-    """Read the host, with diagnostics; empty where hosts cannot be read."""
-    reader = session.learned(HostReader)
+    """Read a host; empty if hosts cannot be read."""
+    reader = session.singleton(HostReader)
     if not reader.operation:
         return {}, ()
     try:

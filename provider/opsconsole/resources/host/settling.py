@@ -1,9 +1,8 @@
 """Settles creates of hosts that an earlier run left unsettled, by a dry run of their rows.
 
 A dry run that shows an id for a row proves that the host was created. A dry run that would create
-the host shows the contrary only if the console demonstrably recognises hosts by such rows. It does
-if the same dry run recognises a control row: the row of a host that certainly exists, cut to the
-same fields.
+the host proves the contrary only if it also recognises a control row: the row of a host that
+certainly exists, cut to the same fields.
 """
 
 from __future__ import annotations
@@ -16,11 +15,7 @@ from opsconsole.lifecycle.interface import NEVER_CREATED, STILL_UNSETTLED, Outco
 from opsconsole.lifecycle.planning import creation_fields, request_of
 from opsconsole.resources import HOST
 from opsconsole.resources.host.rows import ImportRow, OtherHost, read_back
-from opsconsole.resources.host.verdicts import (
-    DryRunIgnored,
-    GuardedImports,
-    match_verdicts,
-)
+from opsconsole.resources.host.verdicts import DryRunIgnored, GuardedImports, match_verdicts
 from opsconsole.values import Values
 
 _FieldNames = frozenset[str]
@@ -29,13 +24,10 @@ _FieldNames = frozenset[str]
 async def settle_host_creates(
     lifecycle: BaseLifecycle, creates: Sequence[UnsettledCreate], existing: Sequence[Values]
 ) -> list[Outcome]:
-    """Settle creates, in order; they fit into one dry run with as many control rows.
+    """Settle creates, in order, which fit into one dry run with as many control rows.
 
     Args:
         existing: Hosts that are known to exist.
-
-    Raises:
-        ConsoleError: The console could not be asked.
     """
     org_id = lifecycle.session.settings.org_id
     rows = []
@@ -46,7 +38,7 @@ async def settle_host_creates(
     control = _control_rows(rows, existing)
     try:
         sent = [row.fields for row in rows] + [fields for _, fields in control.values()]
-        result = await lifecycle.session.learned(GuardedImports).dry_run(sent)
+        result = await lifecycle.session.singleton(GuardedImports).dry_run(sent)
     except (BadRequest, TooLarge, DryRunIgnored) as problem:
         lifecycle.log(problem, "settle what an earlier run may have created")
         return [STILL_UNSETTLED] * len(rows)
@@ -81,7 +73,7 @@ async def settle_host_creates(
 def _control_rows(
     rows: Sequence[ImportRow], existing: Sequence[Values]
 ) -> Mapping[_FieldNames, tuple[str, dict[str, object]]]:
-    """Return the id and the row of a host that exists, for each set of fields in `rows`."""
+    """Return the id and the row of an existing host, for each set of fields in `rows`."""
     control: dict[_FieldNames, tuple[str, dict[str, object]]] = {}
     # In the order of the row, so that the same run sends the same bytes.
     for fields, names in {frozenset(row.fields): [*row.fields] for row in rows}.items():

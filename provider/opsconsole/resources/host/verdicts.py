@@ -1,10 +1,10 @@
-"""Bulk imports and their dry runs: the verdict on each row, and the reason if it was not created.
+"""Bulk imports and their dry runs: the verdict on each row, and why it was not created.
 
 The document: POST /api/v1/hosts/batch. Only its answer shows whether a console honours `dry_run`,
 so the first dry run of a run goes alone, and nothing follows one that was not honoured. The
 document does not show the base of `results[].index`, whether rows after a stop are listed, or any
-status other than `created`. The matching of verdicts needs none of these. A row that cannot be
-matched has an unmatched verdict; nothing is guessed.
+status other than `created`: the matching needs none of these. An entry that matches no row settles
+nothing.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class RowVerdict(NamedTuple):
     of_dry_run: bool = False
 
     def shows_creation(self, dry_run_status: str) -> bool:
-        """Return whether this verdict of a later dry run shows that the import created the host.
+        """Return whether this verdict of a later dry run proves that the import created the host.
 
-        It does if the row has an id now, and another status than in the dry run before the import.
-        If the status before is not known (empty), nothing is settled.
+        The row must have an id now, and another status than in the dry run before the import; an
+        unknown status (empty) settles nothing.
         """
         differs = bool(dry_run_status) and self.status != dry_run_status
         return differs and self.id is not None and not self.created
@@ -69,7 +69,7 @@ NO_VERDICT: Final = RowVerdict(matched=False, created=False)
 
 
 def match_verdicts(result: ImportResult, rows: int) -> list[RowVerdict]:
-    """Return the verdict of each of `rows` rows, in the order in which they were sent."""
+    """Return the verdicts on `rows` rows, in the order of the request."""
     all_created = _are_all_created(result.counts, rows)
     verdicts = [NO_VERDICT._replace(created=all_created, of_dry_run=result.dry_run)] * rows
     base = _index_base(result.results, rows)
@@ -91,16 +91,12 @@ def match_verdicts(result: ImportResult, rows: int) -> list[RowVerdict]:
 
 
 def _are_all_created(counts: Mapping[str, int], rows: int) -> bool:
-    """Return whether the counts alone say that every row passed."""
     others = sum(count for name, count in counts.items() if name != "created")
     return counts.get("created") == rows and others == 0
 
 
 def _index_base(results: Sequence[RowResult], rows: int) -> int | None:
-    """Return the index of the first row, or None where the results leave it open.
-
-    Results without an index are left out.
-    """
+    """Return the index of the first row, or None if the results leave it open."""
     indexes = [entry.index for entry in results if entry.index is not None]
     if len(set(indexes)) != len(indexes) or not indexes:
         return None
@@ -112,15 +108,12 @@ def _index_base(results: Sequence[RowResult], rows: int) -> int | None:
         return low
     if low == 0:
         return 0
-    # No row has this index where they are counted from 0.
+    # No row has this index if they are counted from 0.
     return 1 if high == rows else None
 
 
-def answered_as_dry_run() -> ConsoleError:
-    """Return the error for a real import that was answered as a dry run.
-
-    Its verdicts say nothing.
-    """
+def error_of_dry_run_answer() -> ConsoleError:
+    """Return the error for a real import answered as a dry run, whose verdicts mean nothing."""
     return ConsoleError(
         "The console's answer to a real import says dry_run: true, so whether it imported anything "
         "is not known.",
@@ -145,22 +138,19 @@ class GuardedImports:
         self._session = session
 
     async def dry_run(self, rows: Sequence[Mapping[str, Any]]) -> ImportResult:
-        """Have rows of hosts judged; raises as `dry_run_by`."""
+        """Send rows of hosts as a dry run; raises as `dry_run_by`."""
         send = self._console.import_hosts
         return await self.dry_run_by(lambda: send(rows, on_error="continue", dry_run=True))
 
     async def dry_run_by(self, send: Callable[[], Awaitable[ImportResult]]) -> ImportResult:
         """Send a dry run, and note by its result's `dry_run` whether it was honoured.
 
-        Args:
-            send: Sends it.
-
         Raises:
             DryRunIgnored: an earlier one was not honoured, so this one was not sent.
-            ConsoleError: what `send` raised.
+            ConsoleError: `send` raised it.
         """
         # Until an answer shows that dry runs are honoured, they go one by one: a console that
-        # imports the rows all the same gets no second chunk.
+        # imports the rows gets no second chunk.
         dry_runs = self._session.dry_runs
         async with nullcontext() if dry_runs.honoured else dry_runs.first_alone:
             if dry_runs.ignored:
@@ -171,8 +161,8 @@ class GuardedImports:
             return result
 
     def split_size(self, rows: int, problem: OpsconsoleError) -> int:
-        """Return how many rows of a refused request to send first; 0: send none of them again."""
-        if rows == 1 or not blames_the_rows(problem):
+        """Return how many rows of a refused request to send first; 0 if splitting cannot help."""
+        if rows == 1 or not may_pass_in_parts(problem):
             return 0
         half = rows // 2
         if isinstance(problem, TooLarge):
@@ -181,7 +171,7 @@ class GuardedImports:
         return half
 
 
-def blames_the_rows(problem: OpsconsoleError) -> bool:
+def may_pass_in_parts(problem: OpsconsoleError) -> bool:
     """Return whether fewer or other rows may pass where these did not."""
     if isinstance(problem, UnexpectedAnswer):
         # A gateway may refuse a size too, without the documented body.
@@ -204,12 +194,12 @@ def explain_not_created(
     twin: str,
     replaces: bool,
 ) -> Diagnostic:
-    """Say why a row was not created, and what can be done about it.
+    """Explain why a row was not created, and the remedy.
 
     Args:
         holder: The address that has its id.
-        twin: The address of another host of the run that is declared with the same name.
-        replaces: Whether its address holds another host, which is deleted after its creation.
+        twin: The address of another host of the run with the same name.
+        replaces: Whether its address holds another host, to be deleted after its creation.
     """
     if not verdict.matched:
         return error(
@@ -243,7 +233,7 @@ def explain_not_created(
 
 
 def refuse_dry_run_creation(name: str, outcome: Outcome) -> Outcome:
-    """Return the outcome of a row that the console created in a dry run."""
+    """Refuse the outcome of a row that the console created in a dry run."""
     state = outcome.state or {}
     if state.get("id") is None:
         return outcome

@@ -25,9 +25,10 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.missing import (
     explain_gap,
+    gap_reason,
     outcome_of_missing,
+    outcome_of_unlisted,
     plan_gone,
-    unchecked_by_list,
 )
 from opsconsole.lifecycle.planning import (
     propose_adoption,
@@ -39,7 +40,7 @@ from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import SPECIALTY
 from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.resources.host.deletions import HostDeletions
-from opsconsole.text import did_you_mean, nanoseconds
+from opsconsole.text import did_you_mean, parse_duration
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Values
@@ -63,7 +64,7 @@ class SpecialtyLifecycle(BaseLifecycle):
             return PlanOutcome(planned, adopts=not self.has_operation("create"))
         specialty = await find_specialty(self.session, config)
         if isinstance(specialty, Diagnostic):
-            if self._creates(config, specialty):
+            if self._can_create(config, specialty):
                 return PlanOutcome(planned)
             key = config.get("key") or config.get("id")
             return plan_gone(self.session, key, planned, specialty)
@@ -79,15 +80,15 @@ class SpecialtyLifecycle(BaseLifecycle):
             )
         return PlanOutcome(proposal.planned, diagnostics=tuple(diagnostics), adopts=True)
 
-    def _creates(self, config: Values, refusal: Diagnostic) -> bool:
+    def _can_create(self, config: Values, refusal: Diagnostic) -> bool:
         return (
             refusal.cause == Cause(ProblemKind.NOT_FOUND)
             and self.has_operation("create")
             and config.get("id") is None
         )
 
-    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
-        staying = super()._judge_removal(request)
+    def _diagnose_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+        staying = super()._diagnose_removal(request)
         if staying or self.has_operation("create"):
             return staying
         return (
@@ -109,14 +110,14 @@ class SpecialtyLifecycle(BaseLifecycle):
         if listing.complete:
             how = "The search shows every specialty, and this one is not among them."
             return outcome_of_missing(self, request, how)
-        return unchecked_by_list(self, request, "specialties", listing)
+        return outcome_of_unlisted(self, request, "specialties", listing)
 
     async def _create(self, request: CreateRequest) -> Outcome:
         config, planned = request.config, request.planned
         # Since the plan, the specialty may have been deleted, or its key have gone to another one.
         specialty = await find_specialty(self.session, config)
         if isinstance(specialty, Diagnostic):
-            if not self._creates(config, specialty):
+            if not self._can_create(config, specialty):
                 return Outcome(None, diagnostics=(specialty,))
             outcome = await super()._create(request)
             self.session.forget_list("specialty_search")
@@ -131,7 +132,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         return refusal or await self.write(request, specialty)
 
     async def write(self, request: CreateRequest | UpdateRequest, current: Values) -> Outcome:
-        """Change the values that differ; refuse them where the console has no such operation."""
+        """Change the values that differ; refuse them if the console has no such operation."""
         changes = self.changes_to(current, request, self.updated_names)
         if changes and not self.has_operation("update"):
             kept = self.definition.empty() | current
@@ -144,8 +145,8 @@ class SpecialtyLifecycle(BaseLifecycle):
         return outcome
 
     async def send_delete(self, prior: Values) -> Mapping[str, Any]:
-        """Delete a specialty, again after each host whose agents may have carried it."""
-        hosts = self.session.learned(HostDeletions)
+        """Delete a specialty; try again after each host whose agents may have carried it."""
+        hosts = self.session.singleton(HostDeletions)
         deadline = asyncio.get_running_loop().time() + _delete_timeout(prior)
         while True:
             # Noted before the call: a host that goes while it is under way calls for another try.
@@ -161,7 +162,7 @@ class SpecialtyLifecycle(BaseLifecycle):
             except Conflict as problem:
                 if awaited and await hosts.wait_for_another(ended, deadline):
                     continue
-                # It is still there, whatever became of an earlier try.
+                # It is still there, even if an earlier try is in doubt.
                 problem.had_no_effect = True
                 raise
             except ConsoleError:
@@ -171,7 +172,6 @@ class SpecialtyLifecycle(BaseLifecycle):
             return answer
 
     def failed_outcome(self, verb: str, request: WriteRequest, problem: Exception) -> Outcome:
-        """Return the outcome of a step that failed; a conflict of a deletion names the agents."""
         outcome = super().failed_outcome(verb, request, problem)
         if isinstance(problem, Conflict) and isinstance(request, DeleteRequest):
             return outcome._replace(diagnostics=(self._refuse_carried(request.prior, problem),))
@@ -185,12 +185,12 @@ class SpecialtyLifecycle(BaseLifecycle):
         if any(entry["id"] == object_id for entry in listing.entries):
             return True
         if not listing.complete:
-            raise ConsoleError(explain_gap("specialties", listing).reason)
+            raise ConsoleError(gap_reason("specialties", listing))
         return False
 
     def _refuse_carried(self, prior: Values, problem: Conflict) -> Diagnostic:
         summary = f"An agent still carries the {self.name(prior)}"
-        known = self.session.learned(KnownAgents)
+        known = self.session.singleton(KnownAgents)
         others = problem.problem.texts - {prior["id"]}
         carriers = self.session.named_in(others) or sorted(
             str(agent)
@@ -215,7 +215,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         return error(summary, who, cause=problem.cause)
 
     async def import_state(self, import_id: str) -> Outcome:
-        """Find the specialty by `key=KEY`, or take `spc_…` as its id."""
+        """Take `spc_…` as the id, or find the specialty by `key=KEY`."""
         prefix, _, key = import_id.partition("=")
         if prefix != "key":
             return await super().import_state(import_id)
@@ -230,7 +230,7 @@ def _delete_timeout(prior: Values) -> float:
     if not isinstance(declared, str):
         return _DEFAULT_DELETE_TIMEOUT
     try:
-        return nanoseconds(declared) / 10**9
+        return parse_duration(declared) / 10**9
     except ValueError:
         # The definition bounds the form, so it is longer than Go can hold: wait the longest time.
         return 2**63 / 10**9
@@ -242,17 +242,14 @@ async def find_specialty(
     names: Iterable[str] = ("id", "key"),
     advice: str = _CREATE_IT,
 ) -> dict[str, Any] | Diagnostic:
-    """Return the console's values of the declared specialty, or why there is not exactly one.
+    """Return the console's values of the declared specialty, or the error if it is not unique.
 
     Args:
         names: The attributes by which it is declared.
-        advice: What to do where there is none.
-
-    Raises:
-        ConsoleError: the search failed.
+        advice: The remedy if there is none.
     """
     selectors = {name: config[name] for name in names if config.get(name) is not None}
-    listing = await _candidates(session, selectors)
+    listing = await _find_candidates(session, selectors)
     matches = [
         values_shown(SPECIALTY.answer_fields, entry)
         for entry in listing.entries
@@ -272,7 +269,7 @@ async def find_specialty(
         )
     if not listing.complete:
         summary = f"Cannot tell whether there is one specialty with the {asked}"
-        return error(summary, explain_gap("specialties", listing).detail, path)
+        return error(summary, explain_gap("specialties", listing), path)
     near = ""
     for name in ("key", "name"):
         if name in selectors:
@@ -286,12 +283,8 @@ async def find_specialty(
     )
 
 
-async def _candidates(session: ConsoleSession, selectors: Mapping[str, Any]) -> Listing:
-    """Return the specialties that may match: the one with the id if it is readable, else all.
-
-    Raises:
-        ConsoleError: neither could be read.
-    """
+async def _find_candidates(session: ConsoleSession, selectors: Mapping[str, Any]) -> Listing:
+    """Return the specialty with the id if it can be read, else all specialties."""
     if "id" not in selectors or not session.console.has("specialty_get"):
         return await session.list_once("specialty_search")
     try:

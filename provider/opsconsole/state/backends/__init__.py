@@ -1,4 +1,1 @@
-"""Where teams keep state: one module for each kind of backend, imported only when it is used.
-
-`base` documents the interface that they share.
-"""
+"""Backends that teams share: one module for each kind, imported only when it is used."""

@@ -76,8 +76,6 @@ _LEASED = ("LeaseAlreadyPresent", "LeaseIdMissing", "LeaseIsBreakingAndCannotBeA
 
 
 class AzurermBackend(ObjectBackend):
-    """One blob of a container."""
-
     _errors = (AzureError,)
 
     def __init__(self, block: Mapping[str, Any], workspace: str, options: RunOptions) -> None:

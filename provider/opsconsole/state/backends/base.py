@@ -2,7 +2,7 @@
 
 The journal of a run is a file on this machine. A copy is stored beside the state, so that the next
 run finds it from any machine. Each backend's module turns the exceptions of its library into a
-`UserError`. `BackendSettings` reads a block, and Terraform's environment variables for it.
+`UserError`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from opsconsole.errors import UserError
 from opsconsole.state.backend import DEFAULT_WORKSPACE, Backend, RunOptions, not_locked_error
 from opsconsole.state.lock import LockHeld, LockInfo, take_lock
 from opsconsole.state.place import LastPlace
-from opsconsole.text import quote, read_switch
+from opsconsole.text import parse_bool, quote
 
 _PAUSES: Final = (0.25, 0.5, 1.0, 2.0)
 JOURNAL: Final = "opsconsole-journal"
@@ -29,7 +29,7 @@ _LARGEST = 2**31 - 1
 
 
 class BackendSettings:
-    """The settings of one backend.
+    """The settings of one backend, from its block and from Terraform's environment variables.
 
     Args:
         kind: The backend's type, for messages.
@@ -48,11 +48,7 @@ class BackendSettings:
         return next((os.environ[item] for item in variables if os.environ.get(item)), default)
 
     def need(self, name: str, *variables: str) -> str:
-        """Return a required setting.
-
-        Raises:
-            UserError: The setting is neither in the block nor in the environment.
-        """
+        """Return a setting; UserError if it is neither in the block nor in the environment."""
         value = self.text(name, *variables)
         if not value:
             where = f", in the environment as {variables[0]}" if variables else ""
@@ -63,13 +59,9 @@ class BackendSettings:
         return value
 
     def flag(self, name: str, *variables: str) -> bool:
-        """Return a setting that is on or off.
-
-        Raises:
-            UserError: The setting is neither.
-        """
+        """Return a setting that is on or off; UserError if it is neither."""
         text = self.text(name, *variables)
-        value = read_switch(text) if text else False
+        value = parse_bool(text) if text else False
         if value is None:
             raise UserError(
                 f"`{name}` of the {self.kind} backend is true or false, not {quote(text)}."
@@ -77,11 +69,7 @@ class BackendSettings:
         return value
 
     def number(self, name: str, *variables: str, default: int = 0) -> int:
-        """Return a whole number.
-
-        Raises:
-            UserError: The setting is not a whole number.
-        """
+        """Return a setting as a whole number; UserError if it is none."""
         text = self.text(name, *variables)
         try:
             number = float(text) if text else default
@@ -125,11 +113,7 @@ class SharedBackend(Backend, ABC):
 
     `read` and `write` remember the version that was last seen, and a write over another version is
     refused. All methods may be called from any thread, but calls of `read`, `write`, `lock` and
-    `unlock` never overlap. Every method raises a `UserError` if the backend cannot be reached or
-    refuses the operation.
-
-    Attributes:
-        lockable: Whether the settings name a lock at all.
+    `unlock` never overlap. `lockable` is false if the settings name no lock.
     """
 
     keeps_journal = True
@@ -146,7 +130,7 @@ class SharedBackend(Backend, ABC):
         name: str,
         identity: str = "",
     ) -> None:
-        """Set the name of the state in messages, and the identity that distinguishes it.
+        """Set up a backend.
 
         Args:
             name: The name in messages, such as `s3://bucket/key`.
@@ -215,11 +199,7 @@ class SharedBackend(Backend, ABC):
             self._place.note()
 
     def lock(self, info: LockInfo) -> None:
-        """Take the lock, without waiting.
-
-        Raises:
-            LockHeld: Another run holds the lock.
-        """
+        """Take the lock, without waiting; LockHeld if another run holds it."""
         with self._translating("lock"):
             self._lock(info)
 
@@ -236,7 +216,7 @@ class SharedBackend(Backend, ABC):
             with self._naming_the_journal(), self._translating("check the lock of"):
                 self._check_lock(self._info)
 
-    def why_unlocked(self) -> str:
+    def unlocked_reason(self) -> str:
         return "" if self.lockable else f"The settings of {self.name} name no lock."
 
     def force_unlock(self, lock_id: str) -> None:
@@ -253,7 +233,7 @@ class SharedBackend(Backend, ABC):
             self._force_unlock(holder._replace(id=lock_id))
 
     def holder(self) -> LockInfo | None:
-        """Return what the backend tells of the holder of the lock; None if the lock is free."""
+        """Return the holder of the lock; None if the lock is free."""
         with self._translating("read the lock of"):
             return self._holder()
 
@@ -277,11 +257,7 @@ class SharedBackend(Backend, ABC):
             self._delete_all()
 
     def close(self) -> None:
-        """Release the lock that `open` took, and close the connections.
-
-        Raises:
-            UserError: The lock cannot be released.
-        """
+        """Release the lock that `open` took, and close the connections."""
         is_open, self._open = self._open, False
         try:
             if is_open:
@@ -459,6 +435,6 @@ def one_line(text: object) -> str:
 
 
 def trusted_file() -> str:
-    """Return the file of certificate authorities that the environment names, or an empty string."""
+    """Return the file of certificate authorities that the environment names, or ""."""
     # Go reads SSL_CERT_FILE, so Terraform's users set it, but the libraries here do not read it.
     return os.environ.get("SSL_CERT_FILE") or os.environ.get("REQUESTS_CA_BUNDLE") or ""

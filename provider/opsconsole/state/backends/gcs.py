@@ -172,8 +172,7 @@ class GcsBackend(ObjectBackend):
             options = {"api_endpoint": f"{parts.scheme}://{parts.netloc}"}
         client = storage.Client(project=project or "none", credentials=made, client_options=options)
         if authorities := trusted_file():
-            # The client requests tokens in its own session, which reads the file from this variable
-            # only.
+            # The client requests tokens in a session that reads only this variable.
             os.environ["REQUESTS_CA_BUNDLE"] = authorities
         return client
 
@@ -198,7 +197,7 @@ _LOG_IN = (
 
 
 def _credentials(settings: BackendSettings) -> tuple[Any, str]:
-    """Return credentials as Terraform's users configure them, and the project that they name."""
+    """Return credentials as Terraform's users configure them, and their project."""
     if token := settings.text("access_token", "GOOGLE_OAUTH_ACCESS_TOKEN"):
         return credentials.Credentials(token), ""
     given = settings.text("credentials", "GOOGLE_BACKEND_CREDENTIALS", "GOOGLE_CREDENTIALS")

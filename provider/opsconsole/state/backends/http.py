@@ -267,11 +267,7 @@ class HttpBackend(SharedBackend):
 
 
 def _url(setting: str, address: str) -> httpx.URL:
-    """Return the URL that a setting holds.
-
-    Raises:
-        UserError: It is not the URL of a server.
-    """
+    """Return the URL that a setting holds; UserError if it is not the URL of a server."""
     try:
         url = httpx.URL(address)
     except httpx.InvalidURL as error:

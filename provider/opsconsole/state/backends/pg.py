@@ -194,7 +194,6 @@ class PgBackend(SharedBackend):
             self._run("SELECT pg_advisory_unlock(%s)", key)
 
     def _check_lock(self, info: LockInfo) -> None:
-        """Check whether this session still holds its locks."""
         for key in self._keys:
             # pg_locks shows a key as two halves of 32 bits, which look signed only when cast.
             is_held = self._value(
@@ -253,7 +252,7 @@ class PgBackend(SharedBackend):
         self._run(text, *row, on=self._other())
 
     def _prepare(self) -> None:
-        """Create what Terraform creates, unless the settings skip it, and the companions' table."""
+        """Create schema, table and index unless the settings skip them, and the journals' table."""
         if self._prepared:
             return
         for left in reversed(range(_CREATING_TRIES)):
@@ -372,10 +371,7 @@ _COMPANIONS: LiteralString = (
 
 
 def creation_key(schema: str, table: str) -> int:
-    """Return OpenTofu's lock key for a state without a row.
-
-    The key is the 32-bit FNV-1 hash of both names, negated.
-    """
+    """Return OpenTofu's lock key for a missing row: the negated 32-bit FNV-1 hash of both names."""
     hashed = 0x811C9DC5
     for byte in f"{schema}\0{table}".encode():
         hashed = (hashed * 0x01000193 & 0xFFFFFFFF) ^ byte

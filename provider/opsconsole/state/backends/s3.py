@@ -43,7 +43,7 @@ from opsconsole.state.backends.base import (
     trusted_file,
 )
 from opsconsole.state.lock import LockInfo
-from opsconsole.text import nanoseconds
+from opsconsole.text import parse_duration
 
 _DIGEST_TRIES = 20
 _JSON = "application/json"
@@ -94,11 +94,7 @@ class S3Backend(ObjectBackend):
             self._client = None
 
     def _read(self) -> bytes:
-        """Return the state's bytes.
-
-        Raises:
-            UserError: The digest of the state is not the digest in DynamoDB.
-        """
+        """Return the state's bytes; UserError if their digest is not the digest in DynamoDB."""
         for attempt in range(_DIGEST_TRIES):
             data, etag = self._get(self._object)
             row = self._item(f"{self._row}-md5") if self._table else {}
@@ -257,8 +253,8 @@ class S3Backend(ObjectBackend):
 
     def _item(self, name: str) -> dict[str, Any]:
         # By default, a DynamoDB read may miss the most recent writes.
-        found = self._db.get_item(TableName=self._table, Key=_id(name), ConsistentRead=True)
-        item: dict[str, Any] = found.get("Item") or {}
+        answer = self._db.get_item(TableName=self._table, Key=_id(name), ConsistentRead=True)
+        item: dict[str, Any] = answer.get("Item") or {}
         return item
 
     def _explain(self, error: ClientError | BotoCoreError) -> tuple[str, str]:
@@ -422,11 +418,7 @@ def _assume(core: Any, settings: BackendSettings) -> None:
 
 
 def _token_loader(web: dict[str, Any]) -> Callable[[], str]:
-    """Return what loads the token of a web identity.
-
-    Raises:
-        UserError: The block names no token.
-    """
+    """Return a function that loads a web identity's token; UserError if the block has none."""
     if given := web.get("web_identity_token"):
         return lambda: str(given)
     path = web.get("web_identity_token_file") or os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE")
@@ -445,7 +437,7 @@ def _token_loader(web: dict[str, Any]) -> Callable[[], str]:
 
 
 def _set_chain(core: Any, credentials: Credentials) -> None:
-    """Let the session use these credentials, in place of the chain that finds some."""
+    """Let the session use these credentials instead of boto's chain."""
     core.register_component(_CHAIN, SimpleNamespace(load_credentials=lambda: credentials))
 
 
@@ -463,7 +455,7 @@ def _role_arguments(role: dict[str, Any]) -> dict[str, Any]:
         arguments["TransitiveTagKeys"] = transitive
     if duration := role.get("duration"):
         try:
-            arguments["DurationSeconds"] = nanoseconds(str(duration)) // 10**9
+            arguments["DurationSeconds"] = parse_duration(str(duration)) // 10**9
         except ValueError as problem:
             raise UserError(f"`duration` of a role of the s3 backend: {problem}.") from problem
     return arguments

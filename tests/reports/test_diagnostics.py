@@ -1,4 +1,4 @@
-"""What is said of many resources in the same words is said once."""
+"""Diagnostics as text: what is said of many in the same words is said once, in lines that fit."""
 
 import pytest
 
@@ -9,6 +9,7 @@ from opsconsole.reconcile.plan import Plan
 from opsconsole.reports import markdown, plan_view, terminal
 from opsconsole.reports.html import page
 from opsconsole.reports.terminal import FEWEST, body_of, dedupe_diagnostics
+from opsconsole.text import Pen
 
 
 def refused(number: int, *, path: tuple[str, ...] = ()) -> Diagnostic:
@@ -76,3 +77,30 @@ def test_refused_credentials_are_explained_once():
     [shown] = dedupe_diagnostics(told)
     assert shown.summary == "Cannot read specialty (and 3 more like it)"
     assert "no such key" in shown.text and len(shown.addresses) == 4
+
+
+TOLD = error(
+    "The host that was asked for is there already, and nobody knows why",
+    "It is there under another name, which is a longer story.\n"
+    "  opsconsole_host.web: private_ip, public_ip, tags\n"
+    "  " + "x" * 50,
+)
+
+
+def test_no_line_is_longer_than_the_terminal_is_wide_and_no_word_is_cut():
+    text = terminal.render_diagnostics([TOLD], Pen(width=40))
+    body = text.splitlines()[1:-1]
+    assert all(line.startswith("│") for line in body)
+    # What is indented stays so.
+    assert body[body.index("│   opsconsole_host.web: private_ip,") + 1] == "│   public_ip, tags"
+    assert [line for line in body if len(line) > 40] == [f"│   {'x' * 50}"]
+    assert " ".join(text.replace("│", "").split()) == " ".join(
+        terminal.render_diagnostics([TOLD]).replace("│", "").split()
+    )
+
+
+@pytest.mark.parametrize("width", [0, 1, 20])
+def test_where_there_is_no_terminal_or_hardly_one_lines_stay_whole(width):
+    assert terminal.render_diagnostics([TOLD], Pen(width=width)) == terminal.render_diagnostics(
+        [TOLD]
+    )
