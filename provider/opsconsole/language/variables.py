@@ -30,7 +30,15 @@ from opsconsole.language.model import Program, Validation, Variable
 from opsconsole.language.name_resolver import evaluate_argument
 from opsconsole.language.nodes import Scope
 from opsconsole.language.parser import parse_arguments, parse_expression
-from opsconsole.language.values import BOOL, EPHEMERAL, SENSITIVE, STRING, from_python, unknown
+from opsconsole.language.values import (
+    BOOL,
+    EPHEMERAL,
+    SENSITIVE,
+    STRING,
+    DuplicateKeys,
+    from_python,
+    unknown,
+)
 from opsconsole.text import did_you_mean
 from opsconsole.values import UNKNOWN, Unknown
 
@@ -149,13 +157,15 @@ def read_values(path: Path) -> dict[str, Any]:
     """Return the values in a file of variables, `.tfvars` or JSON, by name.
 
     Raises:
-        UserError: The file cannot be read, or a value is not a literal.
+        UserError: The file cannot be read, a value is not a literal, or a name is declared twice.
     """
     if path.suffix != ".json":
         return _read_tfvars(path)
     document = read_json(path)
     if not isinstance(document, dict):
         raise UserError(f"{path}: an object of values by name is required.")
+    if isinstance(document, DuplicateKeys):
+        raise UserError(f"{path}: {document.repeated} is declared twice.")
     return {name: value for name, value in document.items() if name != COMMENT}
 
 
@@ -177,7 +187,8 @@ def read_backend_options(options: Iterable[str]) -> dict[str, Any]:
             settings[name.strip()] = value
         else:
             for key, item in read_values(Path(option)).items():
-                settings[key] = to_wire(from_python(item).unmark_deep()[0])
+                literal = try_step(f"{option}: {key}", "", from_python, item)
+                settings[key] = to_wire(literal.unmark_deep()[0])
     return settings
 
 
