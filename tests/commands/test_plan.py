@@ -459,3 +459,24 @@ def test_a_setting_may_follow_from_a_host_that_is_applied_first(native):
     native.run("plan", "-detailed-exitcode", expect=2)
     native.run("apply", "-auto-approve")
     native.run("plan", "-detailed-exitcode", expect=0)
+
+
+def test_marks_of_the_former_value_are_no_marks_of_the_planned_one(native):
+    host = {"name": "a", "knowledge": "${var.k}"}
+    secret = {"k": {"default": "hush", "sensitive": True}}
+    native.apply({"opsconsole_host": {"a": host}}, variable=secret)
+    host["knowledge"] = "open"
+
+    def marks() -> list[bool]:
+        native.write({"opsconsole_host": {"a": host}}, variable=secret)
+        [found] = native.plan()["resource_changes"]
+        change = found["change"]
+        return [
+            change[key].get("knowledge", False) for key in ("before_sensitive", "after_sensitive")
+        ]
+
+    assert marks() == [True, False]
+    host["lifecycle"] = {"ignore_changes": ["knowledge"]}
+    assert marks() == [True, True]
+    native.run("apply", "-auto-approve")
+    assert marks() == [True, True]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from opsconsole.diagnostics import Diagnostic, has_error, leading_names
 from opsconsole.language import Block, Evaluated, Evaluator, Graph, Instance, named_resources
-from opsconsole.reconcile.decisions import PlanInput, decide_changes, is_triggered
+from opsconsole.reconcile.decisions import PlanInput, decide_changes, ignored_paths, is_triggered
 from opsconsole.reconcile.plan import Action, Change, DataRead
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.providers import Providers
@@ -146,11 +146,15 @@ class Walk:
             instance, self.evaluator, self._of_block
         ):
             reason = "replace_by_triggers"
+        sensitive = {path for path in evaluated.sensitive if path}
+        if item is not None and item.value is not None:
+            # As in core, an ignored value keeps its marks.
+            sensitive |= ignored_paths(block, item.stored.sensitive_paths)
         return PlanInput(
             address,
             block,
             evaluated.values,
-            sensitive=frozenset(path for path in evaluated.sensitive if path),
+            sensitive=frozenset(sensitive),
             prior=item if item is not None and item.value is not None else None,
             dependencies=self.graph.ancestors(block.address),
             create_first=block.address in self._create_first,

@@ -144,6 +144,7 @@ def _instance_json(item: Change | Drift | DataRead, provider: str) -> dict[str, 
 
 def _change_json(actions: list[str], item: Change | Drift) -> dict[str, Any]:
     names = sensitive_of(item.address, item.type_name, item.sensitive)
+    names_after = sensitive_of(item.address, item.type_name, _sensitive_after(item))
     kinds = kinds_of(item.address, item.type_name)
     return {
         "actions": actions,
@@ -151,8 +152,15 @@ def _change_json(actions: list[str], item: Change | Drift) -> dict[str, Any]:
         "after": known_part(item.after),
         "after_unknown": after_unknown(item.after),
         "before_sensitive": sensitive(item.before, names, kinds),
-        "after_sensitive": sensitive(item.after, names, kinds),
+        "after_sensitive": sensitive(item.after, names_after, kinds),
     }
+
+
+def _sensitive_after(item: Change | Drift) -> frozenset[str]:
+    """Return the attributes that are sensitive after a change, if its declaration tells."""
+    if isinstance(item, Change) and item.config is not None:
+        return leading_names(item.sensitive_paths)
+    return item.sensitive
 
 
 def _output_change(output: OutputChange) -> dict[str, Any]:
@@ -175,7 +183,7 @@ def _planned_values(
         if output.action is not Action.DELETE
     }
     staying = (
-        _resource_json(change, change.after, provider)
+        _resource_json(change, change.after, provider, _sensitive_after(change))
         for change in changes
         if change.action not in (Action.DELETE, Action.FORGET) and change.after is not None
     )
@@ -188,8 +196,9 @@ def _output_json(output: OutputChange, value: Value) -> dict[str, Any]:
     return {"sensitive": output.sensitive, "type": output.type, "value": value}
 
 
-def _resource_json(item: Change | DataRead, values: Values, provider: str) -> dict[str, Any]:
-    marked = item.sensitive if isinstance(item, Change) else leading_names(item.sensitive_paths)
+def _resource_json(
+    item: Change | DataRead, values: Values, provider: str, marked: frozenset[str]
+) -> dict[str, Any]:
     names = sensitive_of(item.address, item.type_name, marked)
     return (
         _instance_json(item, provider)
@@ -205,10 +214,13 @@ def _prior_state(
     data: Iterable[DataRead],
     provider: str,
 ) -> dict[str, Any]:
-    resources = [_resource_json(item, item.value, provider) for item in data]
+    resources = [
+        _resource_json(item, item.value, provider, leading_names(item.sensitive_paths))
+        for item in data
+    ]
     for change in changes:
         if change.before is not None:
-            resource = _resource_json(change, change.before, provider)
+            resource = _resource_json(change, change.before, provider, change.sensitive)
             # Terraform's values have another name for it than its changes.
             if "deposed" in resource:
                 resource["deposed_key"] = resource.pop("deposed")
