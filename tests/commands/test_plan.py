@@ -480,3 +480,6 @@ def test_marks_of_the_former_value_are_no_marks_of_the_planned_one(native):
     assert marks() == [True, True]
     native.run("apply", "-auto-approve")
     assert marks() == [True, True]
+    shown = {"o": {"value": "${opsconsole_host.a.knowledge}"}}
+    refused = native.run_plan({"opsconsole_host": {"a": host}}, expect=1, output=shown).err
+    assert "output.o: its value is sensitive" in refused

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
-from operator import eq
 from typing import Any, cast
 
 from opsconsole.diagnostics import AttributePath, Diagnostic, error, leading_names
@@ -166,14 +165,6 @@ def without_ignored(block: Block, config: Values, prior: Values) -> Values:
     for path in sorted(set(block.lifecycle_block.ignore_changes), key=str):
         merged = _replace_at(merged, prior, path)
     return cast("Values", merged)
-
-
-def ignored_paths(block: Block, paths: Iterable[AttributePath]) -> set[AttributePath]:
-    """Return the paths that overlap with those that `ignore_changes` names."""
-    if block.lifecycle_block.ignore_all:
-        return set(paths)
-    ignored = block.lifecycle_block.ignore_changes
-    return {path for path in paths if any(all(map(eq, path, other)) for other in ignored)}
 
 
 def _replace_at(value: Any, prior: Any, path: AttributePath) -> Any:

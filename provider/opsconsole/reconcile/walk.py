@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from opsconsole.diagnostics import Diagnostic, has_error, leading_names
 from opsconsole.language import Block, Evaluated, Evaluator, Graph, Instance, named_resources
-from opsconsole.reconcile.decisions import PlanInput, decide_changes, ignored_paths, is_triggered
+from opsconsole.reconcile.decisions import PlanInput, decide_changes, is_triggered
 from opsconsole.reconcile.plan import Action, Change, DataRead
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.providers import Providers
@@ -149,7 +149,7 @@ class Walk:
         sensitive = {path for path in evaluated.sensitive if path}
         if item is not None and item.value is not None:
             # As in core, an ignored value keeps its marks.
-            sensitive |= ignored_paths(block, item.stored.sensitive_paths)
+            sensitive |= block.lifecycle_block.find_ignored(item.stored.sensitive_paths)
         return PlanInput(
             address,
             block,
