@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from opsconsole.language.constraints import LITERALS
 from opsconsole.language.failures import BeyondBounds, EvaluationError
-from opsconsole.language.parser import parse_template
+from opsconsole.language.parser import parse_expression, parse_template
 from text_groups import read_rows
 
 REFUSED = read_rows(__file__)["test_what_terraform_refuses_is_refused"]
@@ -43,3 +43,8 @@ def test_escaped_text_comes_back(text):
     node = parse_template(text)
     expected = text.replace("$${", "${").replace("%%{", "%{")
     assert node.evaluate(LITERALS).data == unicodedata.normalize("NFC", expected)
+
+
+def test_a_decomposed_name_is_another_name_than_the_composed_one():
+    [reference] = parse_expression("local.e\u0301a-b + 1").references()
+    assert reference.steps == ("local", "e\u0301a-b")

@@ -45,11 +45,12 @@ from opsconsole.text import to_nfc
 
 T = TypeVar("T")
 
+# Names may hold the combining marks of decomposed letters, which are no word characters in Python.
 _TOKEN: Final = re.compile(
     r"""(?P<blank>[\ \t\r]+|\#[^\n]*|//[^\n]*|/\*.*?\*/)
     |(?P<newline>\n)
     |(?P<number>\d(?:[\d.]|[eE][+-]?\d)*(?<!\.))
-    |(?P<name>[^\W\d][\w-]*)
+    |(?P<name>[^\W\d][\w\u0300-\u036f\u3099\u309a-]*)
     |(?P<heredoc><<-?[^\W\d])
     |(?P<operator>=>|==|!=|<=|>=|&&|\|\||\.\.\.|::|[-+*/%!<>=?:.,()\[\]{}~"])
     """,
