@@ -133,8 +133,7 @@ class Servicer:
         return self._provider
 
     def _lifecycle(self, type_name: str) -> BaseLifecycle:
-        """Return the lifecycle of a resource; raise NotServedError if there is none."""
-        self.codec("resource", type_name)  # refuses a resource that does not exist
+        """Return the lifecycle of a resource that `codec` knows."""
         return self._require_provider().resources[type_name]
 
     def codec(self, kind: str, type_name: str = "") -> ObjectCodec:
@@ -337,8 +336,8 @@ class Servicer:
         self, request: pb.PlanResourceChange.Request
     ) -> pb.PlanResourceChange.Response:
         name = request.type_name
-        lifecycle = self._lifecycle(name)
         codec = self.codec("resource", name)
+        lifecycle = self._lifecycle(name)
         prior, private = codec.decode(request.prior_state), request.prior_private
         config = codec.decode(request.config) or {}
         # Of Terraform's own proposal only null matters, which requests removal.
