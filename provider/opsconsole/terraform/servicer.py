@@ -39,7 +39,7 @@ from opsconsole.terraform.codec import ObjectCodec, attribute_path, render_diagn
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.terraform.schema import CAPABILITIES, provider_schema
 from opsconsole.terraform.transport import Activity, Method, unary_handlers
-from opsconsole.terraform_binary import engine_of
+from opsconsole.terraform_binary import cli_of
 from opsconsole.v1.settings import ENVIRONMENT, Settings
 from opsconsole.values import Values, holds_unknown, unknown_names
 from opsconsole.working_directory import unfolded_journals
@@ -113,7 +113,7 @@ class Servicer:
         # A second claim means that two addresses have the same object. Removing one address would
         # delete the object of the other.
         if claim in self._claims:
-            title, command = RESOURCES[type_name].title, engine_of().command
+            title, command = RESOURCES[type_name].title, cli_of().command
             raise NotServedError(
                 error(
                     f"Two addresses in state hold the {title} {object_id}",
@@ -401,7 +401,7 @@ class Servicer:
         raise NotServedError(
             error(
                 f"A {request.source_type_name} cannot become a {request.target_type_name}",
-                f"Remove the `moved` block, and `{engine_of().command} import` the object under "
+                f"Remove the `moved` block, and `{cli_of().command} import` the object under "
                 "its new address.",
             )
         )
