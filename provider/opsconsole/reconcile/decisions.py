@@ -301,5 +301,4 @@ def keep_known_outputs(evaluator: Evaluator, state: State, names: Collection[str
     for name in names:
         # The output may refer to a step that was not done.
         with suppress(UserError):
-            if name in evaluator.program.outputs:
-                keep_outputs(evaluator, state, [name])
+            keep_outputs(evaluator, state, [name])
