@@ -72,7 +72,8 @@ def test_the_guard_is_lifted_by_the_environment(standin, console_of):
     engine.write(
         {"resource": {"opsconsole_host": {"many": {"count": 2, "name": "n${count.index}"}}}}
     )
-    assert "OPSCONSOLE_FORCE=1" in engine.run("apply", "-auto-approve", expect={1}).text
+    said = engine.run("apply", "-auto-approve", expect={1}).text
+    assert "If that is intended, use OPSCONSOLE_FORCE=1 or" in said
     assert len(console.rows("hosts")) == 12
     engine.run("apply", "-auto-approve", OPSCONSOLE_FORCE="1")
     assert len(console.rows("hosts")) == 2
