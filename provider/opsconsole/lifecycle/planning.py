@@ -207,11 +207,17 @@ def report_differences(
         make(
             f"The console kept another value for {attribute} of the {name}",
             f"The request set {_quote(asked[attribute])}, the console kept "
-            f"{_quote(kept[attribute])}. Declare what the console keeps.",
+            f"{_quote(kept[attribute])}. {_how_to_agree(kept[attribute])}",
             (attribute,),
         )
         for attribute in differing
     )
+
+
+def _how_to_agree(kept: Value) -> str:
+    if kept is not None:
+        return "Declare what the console keeps."
+    return "If it shows this value as unset, leave the attribute out."
 
 
 def _quote(value: object) -> str:
