@@ -54,6 +54,7 @@ def plan_options(args: argparse.Namespace) -> PlanOptions:
     return PlanOptions(
         mode=mode,
         targets=tuple(args.target),
+        unknown_targets=is_stand_in(args),
         replace=tuple(args.replace),
         refresh=args.refresh,
         preflight=args.preflight,

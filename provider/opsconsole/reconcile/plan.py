@@ -275,11 +275,14 @@ class PlanOptions:
 
     Attributes:
         targets: Addresses of `--target`; empty: everything.
+        unknown_targets: Whether a target that names nothing is a warning, as in Terraform, and no
+            error.
         preflight: Whether a dry run of new hosts is part of the plan.
     """
 
     mode: str = "normal"
     targets: tuple[str, ...] = ()
+    unknown_targets: bool = False
     replace: tuple[str, ...] = ()
     refresh: bool = True
     preflight: bool = False
