@@ -324,7 +324,7 @@ class AgentLifecycle(BaseLifecycle):
         if answer is None:
             state = fill_unknown(self.definition, planned, prior)
             return Outcome(state, request.private, diagnostics)
-        return self.outcome_of_write(request, answer).with_diagnostics(*diagnostics)
+        return self.outcome_of_write(request, answer, names).with_diagnostics(*diagnostics)
 
     async def _set_plugins(
         self, prior: Values, planned: Values, answer: Mapping[str, Any] | None
