@@ -164,7 +164,7 @@ def test_deposed_host_is_neither_moved_nor_adopted(deposed):
     deposed.console.fault(operation="host_delete", kind="internal_error", times=None)
     said = deposed.apply(hosts(kept={}, aside={}), expect=1).text
     assert "moved" not in said
-    assert f"{HOST} (deposed {KEY}) in state holds it already" in said
+    assert f"It is held by {HOST} (deposed {KEY}) in state already" in said
     deposed.console.clear_faults()
     assert "1 added, 0 changed, 1 destroyed" in deposed.run("apply", "-auto-approve").out
 

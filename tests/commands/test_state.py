@@ -40,6 +40,18 @@ def test_list_and_show(native, fleet):
         assert "state list` prints" in refused.err
 
 
+def test_a_module_is_listed_where_the_root_module_has_instances_too(native, fleet):
+    native.apply(fleet(2, agents=False))
+    state = native.state
+    state["resources"] += [{**state["resources"][0], "module": "module.m"}]
+    native.state_file.write_text(json.dumps(state))
+    instances = [f"module.m.opsconsole_host.web[{number}]" for number in range(2)]
+    for named in ("module.m", "module.m.opsconsole_host.web"):
+        assert native.run("state", "list", named).out.split() == instances
+    refused = native.run("state", "list", "module.no", expect=1).err
+    assert "module.no names nothing in the state." in refused
+
+
 def test_an_empty_folder_has_no_state(native):
     assert "neither a program nor a state" in native.run("state", "list", expect=1).err
     native.write(HOST)

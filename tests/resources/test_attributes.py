@@ -207,6 +207,26 @@ async def test_attribute_that_is_no_longer_shown_is_null(steps_of, console, fiel
     assert plan.replace == ()
 
 
+async def test_a_new_value_that_is_shown_as_unset_is_told_and_ends_with_the_declaration(
+    steps_of, console
+):
+    hosts = steps_of("host")
+    created = await hosts.create(name="web", skip_tls_verify=True, knowledge="a")
+    answering(console, created)
+
+    changed = await hosts.change(created, name="web", skip_tls_verify=False, knowledge="a")
+
+    assert changed.state == created.state | {"skip_tls_verify": None}
+    [told] = changed.diagnostics
+    assert told.path == ("skip_tls_verify",)
+    assert told.detail == (
+        "The request set False, the console kept nothing. If it shows this value as unset, leave "
+        "the attribute out."
+    )
+    plan = await hosts.plan(changed, hosts.config(name="web", knowledge="a"))
+    assert plan.planned == changed.state
+
+
 async def test_attribute_that_was_never_shown_is_kept(steps_of, console):
     created = await steps_of("host", host_read="none").create(name="web", knowledge="a")
     answering(console, created)

@@ -290,7 +290,9 @@ async def test_rows_of_one_host_are_refused_and_an_id_that_the_run_holds_too(
     console.create("hosts", **held.state | {"tenant_id": None})
     third = await hosts.create(name="b", **same)
 
-    assert "not added to state again. a (row " in second.diagnostics[0].detail
+    assert (
+        'not added to state again. It is held by host "a" already.' in second.diagnostics[0].detail
+    )
     assert deleted.state is None
     assert errors(third) == []
 

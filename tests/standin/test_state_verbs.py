@@ -72,10 +72,23 @@ def test_the_guard_is_lifted_by_the_environment(standin, console_of):
     engine.write(
         {"resource": {"opsconsole_host": {"many": {"count": 2, "name": "n${count.index}"}}}}
     )
-    assert "OPSCONSOLE_FORCE=1" in engine.run("apply", "-auto-approve", expect={1}).text
+    said = engine.run("apply", "-auto-approve", expect={1}).text
+    assert "If that is intended, use OPSCONSOLE_FORCE=1 or" in said
     assert len(console.rows("hosts")) == 12
     engine.run("apply", "-auto-approve", OPSCONSOLE_FORCE="1")
     assert len(console.rows("hosts")) == 2
+
+
+def test_what_terraform_only_warns_of_is_no_error(standin, console_of):
+    engine = applied(standin, console_of("strict"))
+    for flags in ((), ("-raw",)):
+        shown = engine.run("output", *flags, "none")
+        assert (shown.out, shown.err) == ("", "The state holds no outputs.\n")
+    assert "no output" in engine.run("output", "-json", "none", expect={1}).err
+    unknown = "opsconsole_host.none"
+    assert f"--target names {unknown}, which" in engine.run("plan", f"-target={unknown}").out
+    engine.run("destroy", "-auto-approve", f"-target={unknown}")
+    assert len(addresses(engine)) == 3
 
 
 def test_a_local_lock_ends_with_its_process(standin, console_of):

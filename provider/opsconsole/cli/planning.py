@@ -54,6 +54,7 @@ def plan_options(args: argparse.Namespace) -> PlanOptions:
     return PlanOptions(
         mode=mode,
         targets=tuple(args.target),
+        unknown_targets=is_stand_in(args),
         replace=tuple(args.replace),
         refresh=args.refresh,
         preflight=args.preflight,
@@ -132,7 +133,11 @@ def plan_program(
 
 def guard_objection_to(args: argparse.Namespace, plan: Plan) -> Diagnostic | None:
     """Return why a plan must be forced, if the command line does not force it."""
-    return None if args.force else guard_objection(plan, args.max_destroy, FEWEST_GUARDED)
+    if args.force:
+        return None
+    # The options of the guard are not Terraform's, so the stand-in has none.
+    options = not is_stand_in(args)
+    return guard_objection(plan, args.max_destroy, FEWEST_GUARDED, options=options)
 
 
 def print_plan(args: argparse.Namespace, plan: Plan) -> None:

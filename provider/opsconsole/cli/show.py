@@ -40,7 +40,9 @@ def run_output(args: argparse.Namespace) -> int:
     outputs = opening.load_state(args, "output").outputs
     if args.raw and (args.name is None or args.json):
         raise UserError("--raw takes the name of one output, and no --json.")
-    if args.name is not None:
+    # Terraform only warns that there are no outputs, except with -json.
+    only_warns = opening.is_stand_in(args) and not outputs and not args.json
+    if args.name is not None and not only_warns:
         sys.stdout.write(_output_text(args, outputs))
     elif args.json:
         sys.stdout.write(json.dumps(state_formats.outputs_json(outputs), indent=2) + "\n")

@@ -244,7 +244,7 @@ def match_addresses(state: State, texts: Sequence[str]) -> list[Address]:
     """Return the instances that addresses name: single ones, or all of a resource or module."""
     matches: dict[Address, None] = {}
     for text in texts:
-        wanted = [item for item in state.addresses() if _is_named(item, text)]
+        wanted = _named_by(state, text)
         if not wanted:
             raise UserError(f"{text} names nothing in the state.", _nearest_address(state, text))
         matches.update(dict.fromkeys(wanted))
@@ -256,12 +256,21 @@ def _nearest_address(state: State, text: str) -> str:
     return near or "`opsconsole state list` prints what is there."
 
 
-def _is_named(address: Address, text: str) -> bool:
-    if text.startswith("module.") and address.module:
-        whole = address.module
-        return whole == text or whole.startswith((f"{text}.", f"{text}[")) or str(address) == text
-    parsed = Address.parse(text)
-    return parsed in (address, address.resource)
+def _named_by(state: State, text: str) -> list[Address]:
+    addresses = list(state.addresses())
+    may_be_module = text.startswith("module.")
+    if may_be_module:
+        within = (f"{text}.", f"{text}[")
+        in_module = [a for a in addresses if a.module == text or a.module.startswith(within)]
+        if in_module:
+            return in_module
+    try:
+        named = Address.parse(text)
+    except UserError:
+        if may_be_module:
+            return []
+        raise
+    return [address for address in addresses if named in (address, address.resource)]
 
 
 def import_object(args: argparse.Namespace) -> int:

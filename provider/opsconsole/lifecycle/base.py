@@ -44,7 +44,7 @@ from opsconsole.lifecycle.interface import (
     ReadOutcome,
     ReadRequest,
     ReadStatus,
-    Removal,
+    RemovalReason,
     ReportOutcomes,
     UnsettledCreate,
     UpdateRequest,
@@ -261,7 +261,7 @@ class BaseLifecycle:
 
     def _plan_removal(self, request: PlanRemoval) -> PlanOutcome:
         private_state = PrivateState.decode(request.private)._replace(
-            removal_planned=True, owner_stays=request.removal is Removal.ALONE
+            removal_planned=True, owner_stays=request.removal is RemovalReason.ALONE
         )
         if run := self.session.command_run:
             private_state = private_state._replace(extra={**private_state.extra, _PLANNED_BY: run})
@@ -347,9 +347,7 @@ class BaseLifecycle:
         if isinstance(problem, Stopped):
             return Outcome(prior, private, begun=False)
         diagnostics = diagnose(problem, doing, self.definition)
-        if isinstance(problem, ApiError) and (
-            named := self.session.named_in(problem.problem.texts)
-        ):
+        if isinstance(problem, ApiError) and (named := self.session.named_in(problem.answer.texts)):
             names = f"Its details name {'; '.join(named)}."
             diagnostics = (
                 replace(diagnostics[0], detail=f"{diagnostics[0].detail} {names}".strip()),
@@ -466,19 +464,22 @@ class BaseLifecycle:
         state = fill_unknown(self.definition, request.planned, current | values)
         if names is None:
             names = [item.name for item in self.definition.settable if not item.local]
-        differing = unsatisfied_fields(state, values, [name for name in names if name in values])
         creating = request.prior is None
+        # A creation carries the bytes of the resource that it replaces.
+        before = PrivateState() if creating else PrivateState.decode(request.private)
+        planned = None if creating else request.planned
+        declared = before.with_declaration(request.config, self.remembered, planned)
+        merged, private_state, _ = merge_answer(self.answer_fields, state, declared, values)
+        # As in a read, a field is unset if it was shown before and a whole answer leaves it out.
+        changed = changed_fields(request.prior or NO_VALUES, state, names)
+        values |= {name: None for name in changed if name not in values and merged[name] is None}
+        differing = unsatisfied_fields(state, values, [name for name in names if name in values])
         name = self.name(state)
         diagnostics = report_differences(name, differing, state, values, creating=creating)
         # After an update, state follows the console: the next plan shows the difference.
         if differing and not creating:
             state |= {name: values[name] for name in unsatisfied_fields(state, values, values)}
-        # A creation carries the bytes of the resource that it replaces.
-        before = PrivateState() if creating else PrivateState.decode(request.private)
-        planned = None if creating else request.planned
-        declared = before.with_declaration(request.config, self.remembered, planned)
-        private = merge_answer(self.answer_fields, state, declared, values)[1].encode()
-        return Outcome(state, private, diagnostics)
+        return Outcome(state, private_state.encode(), diagnostics)
 
     def values_of(self, answer: Mapping[str, Any]) -> Values:
         return values_shown(self.answer_fields, answer)

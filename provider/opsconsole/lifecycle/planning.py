@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from opsconsole.definition import ChangeRule, ResourceDefinition
@@ -26,6 +26,7 @@ from opsconsole.lifecycle.interface import (
     UnsettledCreate,
 )
 from opsconsole.lifecycle.session import ConsoleSession
+from opsconsole.terraform_binary import cli_of
 from opsconsole.text import first_items
 from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Value, Values, satisfies, unknown_names
@@ -206,11 +207,17 @@ def report_differences(
         make(
             f"The console kept another value for {attribute} of the {name}",
             f"The request set {_quote(asked[attribute])}, the console kept "
-            f"{_quote(kept[attribute])}. Declare what the console keeps.",
+            f"{_quote(kept[attribute])}. {_how_to_agree(kept[attribute])}",
             (attribute,),
         )
         for attribute in differing
     )
+
+
+def _how_to_agree(kept: Value) -> str:
+    if kept is not None:
+        return "Declare what the console keeps."
+    return "If it shows this value as unset, leave the attribute out."
 
 
 def _quote(value: object) -> str:
@@ -272,7 +279,18 @@ class DeletionCount:
         else:
             return None
         self._planned[key] = name
-        return refuse_too_many(self._planned.values(), self._most)
+        refusal = refuse_too_many(self._planned.values(), self._most)
+        if refusal is None:
+            return None
+        # Core plans the deletion of an object without a declaration before it reads the object,
+        # even with -refresh-only.
+        cli = cli_of()
+        return replace(
+            refusal,
+            detail=f"{refusal.detail} Under {cli.name}, objects that are already gone from the "
+            f"console count too, as long as they are in state: `{cli.command} apply "
+            "-refresh-only` with max_deletions raised takes them out, and deletes nothing.",
+        )
 
     def count_deletion(
         self, definition: ResourceDefinition, prior: Values, name: str

@@ -275,11 +275,14 @@ class PlanOptions:
 
     Attributes:
         targets: Addresses of `--target`; empty: everything.
+        unknown_targets: Whether a target that names nothing is a warning, as in Terraform, and no
+            error.
         preflight: Whether a dry run of new hosts is part of the plan.
     """
 
     mode: str = "normal"
     targets: tuple[str, ...] = ()
+    unknown_targets: bool = False
     replace: tuple[str, ...] = ()
     refresh: bool = True
     preflight: bool = False
@@ -329,7 +332,9 @@ def _without_volatile(type_name: str, value: Values | None) -> Any:
     return {item.name: value.get(item.name) for item in definition if not item.volatile}
 
 
-def guard_objection(plan: Plan, share: float, fewest: int) -> Diagnostic | None:
+def guard_objection(
+    plan: Plan, share: float, fewest: int, *, options: bool = True
+) -> Diagnostic | None:
     """Return why a plan needs to be forced, or None.
 
     Deleted and replaced instances count, and instances that were gone from the console before the
@@ -338,6 +343,7 @@ def guard_objection(plan: Plan, share: float, fewest: int) -> Diagnostic | None:
     Args:
         share: Allowed percentage of the managed instances that were in state.
         fewest: If fewer instances were in state, no plan needs to be forced.
+        options: Whether the command line can force a plan, and not the environment alone.
     """
     gone = [item for item in plan.drift if item.after is None]
     going = [item for item in plan.changes if item.removes and plan.mode != "destroy"]
@@ -356,9 +362,10 @@ def guard_objection(plan: Plan, share: float, fewest: int) -> Diagnostic | None:
         parts.append(f"{len(going)} would be deleted or replaced")
     if gone:
         parts.append(f"{len(gone)} are gone from the console")
+    by_options = "--force or a higher --max-destroy, or " if options else ""
     return error(
         f"The plan removes {lost} of {existing} resources ({percent:.0f} %)",
         f"{' and '.join(parts)}; a plan that removes more than {share:g} % must be forced. Check "
-        "base_url, the key and the program. If that is intended, use --force or a higher "
-        "--max-destroy, or OPSCONSOLE_FORCE=1 or OPSCONSOLE_MAX_DESTROY in the environment.",
+        f"base_url, the key and the program. If that is intended, use {by_options}"
+        "OPSCONSOLE_FORCE=1 or OPSCONSOLE_MAX_DESTROY in the environment.",
     )

@@ -107,7 +107,14 @@ class Planner:
             from opsconsole.reconcile.targets import Targets, refuse_split_moves
 
             destroy = options.mode == "destroy"
-            self._targets = Targets(options.targets, stack.graph, prior, destroy=destroy)
+            self._targets = Targets(
+                options.targets,
+                stack.graph,
+                prior,
+                destroy=destroy,
+                unknown=options.unknown_targets,
+            )
+            self._diagnostics += self._targets.diagnostics
             self._diagnostics += refuse_split_moves(prior.values(), options.targets)
             self._diagnostics.append(
                 warning(

@@ -22,6 +22,7 @@ class Targets:
         prior: Mapping[str, PriorInstance],
         *,
         destroy: bool,
+        unknown: bool = False,
     ) -> None:
         """Collect the targets, with their dependencies or dependants.
 
@@ -29,10 +30,12 @@ class Targets:
             wanted: Addresses of resources or instances.
             prior: All instances in state, by address.
             destroy: Whether dependants are covered instead of dependencies.
+            unknown: Whether a target may name nothing; a warning in `diagnostics` says so.
 
         Raises:
-            UserError: A target is not an address, or names nothing.
+            UserError: A target is not an address, or names nothing and may not.
         """
+        self.diagnostics: list[Diagnostic] = []
         self._exact: set[str] = set()
         self._of_exact: set[str] = set()
         self._resources: set[str] = set()
@@ -45,11 +48,15 @@ class Targets:
             address = str(Address.parse(text))
             config = config_address(address)
             if config not in configured:
-                raise UserError(
-                    f"--target names {text}, which is neither in the program nor in state.",
-                    suggest_address(text, sorted(addresses))
-                    or "Check the address: `opsconsole state list` shows those in state.",
+                problem = f"--target names {text}, which is neither in the program nor in state."
+                remedy = suggest_address(text, sorted(addresses))
+                remedy = remedy or (
+                    "Check the address: `opsconsole state list` shows those in state."
                 )
+                if not unknown:
+                    raise UserError(problem, remedy)
+                self.diagnostics.append(warning(problem.removesuffix("."), remedy))
+                continue
             if config == address:
                 self._resources.add(config)
             else:

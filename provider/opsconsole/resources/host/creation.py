@@ -57,14 +57,14 @@ class BulkCreate:
         self._session = lifecycle.session
         self._deletions = lifecycle.session.singleton(HostDeletions)
         self._imports = lifecycle.session.singleton(GuardedImports)
-        self._named: dict[str, list[str]] = {}
+        self._named: dict[str, list[ImportRow]] = {}
 
     async def run(self, requests: Sequence[CreateRequest]) -> None:
         """Create a host for each request; one bad row never fails its neighbours."""
         org_id = self._session.settings.org_id
         rows = [ImportRow(item, creation_fields(HOST, item.config, org_id)) for item in requests]
         for row in rows:
-            self._named.setdefault(row.fields["name"], []).append(row.holder)
+            self._named.setdefault(row.fields["name"], []).append(row)
         size = self._imports.chunk_size
         chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
         await map_limited(chunks, self._create_chunk, BULK_CREATES_AT_A_TIME)
@@ -97,7 +97,9 @@ class BulkCreate:
         elif passing and not self._rehearsal:
             await self._send_import(passing)
         if not self._session.sees_whole_plan:
-            await map_limited(refused, partial(self._create_in_place, ended=ended), len(refused))
+            await map_limited(
+                refused, partial(self._create_after_deletion, ended=ended), len(refused)
+            )
 
     async def _judge(self, row: ImportRow) -> None:
         """Keep a row's verdict of the dry run; adopt or refuse the row if it is final."""
@@ -107,7 +109,7 @@ class BulkCreate:
         if self._session.sees_whole_plan and not row.verdict.created:
             await self._adopt_or_refuse(row)
 
-    async def _create_in_place(self, row: ImportRow, ended: Collection[str]) -> None:
+    async def _create_after_deletion(self, row: ImportRow, ended: Collection[str]) -> None:
         """Create a host once the deletion of the one in its place has ended, or refuse its row.
 
         Args:
@@ -250,12 +252,12 @@ class BulkCreate:
 
     def _not_created(self, row: ImportRow) -> Diagnostic:
         holders = self._session.holders[HOST.type_name]
-        twins = (item for item in self._named[row.fields["name"]] if item != row.holder)
+        twins = (item for item in self._named[row.fields["name"]] if item is not row)
         diagnostic = explain_not_created(
             self._name(row),
             row.verdict,
             holders.get(row.verdict.id or ""),
-            twin=next(twins, ""),
+            twin=next((item.request.address or "Another host" for item in twins), ""),
             replaces=f"{row.request.address} in state" in holders.values(),
         )
         if self._session.sees_whole_plan or not self._session.deletes_begun:
@@ -267,11 +269,12 @@ class BulkCreate:
         """Claim the id of a row's verdict, or refuse one that stands for two declarations."""
         session, host_id = self._session, row.host_id
         is_shared = row.verdict.is_shared
-        if not is_shared and session.holder_of(HOST.type_name, host_id, row.holder) is None:
-            session.note_holder(HOST.type_name, host_id, row.holder)
+        address = row.request.address
+        if not is_shared and session.holder_of(HOST.type_name, host_id, address) is None:
+            session.note_holder(HOST.type_name, host_id, address or self._name(row))
             return None
         holder = session.holders[HOST.type_name].get(host_id)
-        other = f" {holder} holds it already." if holder else ""
+        other = f" It is held by {holder} already." if holder else ""
         return error(
             f"The console gave the {self._name(row)} an id that another host holds",
             f"{host_id} would stand for two declarations, so it is not added to state "

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from opsconsole.definition import ChangeRule
@@ -25,8 +24,6 @@ from opsconsole.values import Values, changed_fields
 CREATION_ONLY = tuple(a.name for a in HOST.settable if a.change is ChangeRule.REPLACE)
 """The attributes that can be set at creation only."""
 
-_numbers = itertools.count(1)
-
 
 @dataclass(slots=True, eq=False)
 class ImportRow:
@@ -40,13 +37,6 @@ class ImportRow:
     """The status that the dry run gave this row, which meant "would be created"; or empty."""
     notes: tuple[Diagnostic, ...] = ()
     """The diagnostics that its outcome has beside its own."""
-    number: int = field(default_factory=_numbers.__next__)
-    """Unique among the rows of this process."""
-
-    @property
-    def holder(self) -> str:
-        """The words of messages for the declaration that holds the host."""
-        return self.request.address or f"{self.fields['name']} (row {self.number})"
 
     @property
     def host_id(self) -> str:

@@ -198,7 +198,7 @@ def explain_not_created(
 
     Args:
         holder: The address that has its id.
-        twin: The address of another host of the run with the same name.
+        twin: Another host of the run with the same name, by its address if the engine tells it.
         replaces: Whether its address holds another host, to be deleted after its creation.
     """
     if not verdict.matched:
