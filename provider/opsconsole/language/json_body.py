@@ -316,7 +316,9 @@ def labels_of(value: Json, where: str) -> Iterator[tuple[str, Json]]:
 def _fields_of(value: Json, where: str) -> Iterator[dict[str, Json]]:
     for fields in _objects(value, where):
         if isinstance(fields, DuplicateKeys):
-            raise UserError(f'{where}: "{fields.repeated}" is declared twice.', "Keep one of them.")
+            raise UserError(
+                f'{where}: "{fields.repeated_name}" is declared twice.', "Keep one of them."
+            )
         yield fields
 
 

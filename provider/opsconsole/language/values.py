@@ -43,7 +43,7 @@ class DuplicateKeys(dict[str, Any]):
         self.pairs = pairs
 
     @property
-    def repeated(self) -> str:
+    def repeated_name(self) -> str:
         """The first name that occurs twice."""
         counts = Counter(name for name, _ in self.pairs)
         return next(name for name, count in counts.items() if count > 1)
@@ -359,7 +359,7 @@ def from_python(data: Any) -> Value:
     if isinstance(data, list | tuple):
         return tuple_value(map(from_python, data))
     if isinstance(data, DuplicateKeys):
-        raise EvaluationError(f'the key "{data.repeated}" is declared twice')
+        raise EvaluationError(f'the key "{data.repeated_name}" is declared twice')
     if isinstance(data, dict):
         return object_value({to_nfc(name): from_python(item) for name, item in data.items()})
     return Value(DYNAMIC, data)

@@ -165,7 +165,7 @@ def read_values(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise UserError(f"{path}: an object of values by name is required.")
     if isinstance(document, DuplicateKeys):
-        raise UserError(f"{path}: {document.repeated} is declared twice.")
+        raise UserError(f"{path}: {document.repeated_name} is declared twice.")
     return {name: value for name, value in document.items() if name != COMMENT}
 
 
