@@ -43,7 +43,7 @@ demo: setup ## Show the whole way on an emulated console: plan, deploy, drift, r
 bench: setup ## Print the table of measurements
 	@$(BIN)/python -m benchmarks
 
-simulate: setup ## Let seeded worlds live: SEED=0 WORLDS=1000, or HOURS=… in place of WORLDS; LOGS=directory
+simulate: setup ## Run seeded worlds: SEED=0 WORLDS=1000, or HOURS=… in place of WORLDS; LOGS=directory
 	@$(BIN)/python tests/support/run_worlds.py --seed $(or $(SEED),0) --worlds $(or $(WORLDS),1000) $(if $(HOURS),--hours $(HOURS)) $(if $(LOGS),--logs $(LOGS))
 
 digests: setup ## Write the digests of the worlds of make test again, after a change of what they show

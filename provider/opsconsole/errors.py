@@ -72,7 +72,7 @@ class Cause:
     kind: ProblemKind
     message: str = ""
     operation: str = ""
-    answer: Problem | None = None
+    answer: ErrorAnswer | None = None
     text: str = dataclasses.field(default="", compare=False)
     status: int | None = dataclasses.field(default=None, compare=False)
 
@@ -159,7 +159,7 @@ class ConsoleError(OpsconsoleError):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ErrorAnswer:
     """The error body (Errors): the document's fields, as the console sent them."""
 
     status: int
@@ -225,16 +225,16 @@ class ApiError(ConsoleError):
     kind = ProblemKind.OTHER_STATUS
     already_reported: bool = False
 
-    def __init__(self, problem: Problem, operation: str = "", remedy: str = "") -> None:
-        super().__init__(f"{operation}: {problem}" if operation else str(problem), remedy)
-        self.problem = problem
+    def __init__(self, answer: ErrorAnswer, operation: str = "", remedy: str = "") -> None:
+        super().__init__(f"{operation}: {answer}" if operation else str(answer), remedy)
+        self.answer = answer
         self.operation = operation
-        self.had_no_effect = has_no_effect(problem.status, documented=True)
+        self.had_no_effect = has_no_effect(answer.status, documented=True)
 
     @property
     def cause(self) -> Cause:
-        message = self.problem.message
-        return Cause(self.kind, message, self.operation, self.problem, str(self))
+        message = self.answer.message
+        return Cause(self.kind, message, self.operation, self.answer, str(self))
 
 
 class BadRequest(ApiError):

@@ -1,4 +1,4 @@
-"""Finds the real engine of a folder, Terraform or OpenTofu, and its program.
+"""Finds the real cli of a folder, Terraform or OpenTofu, and its program.
 
 The program is never the stand-in of this package. No process is started.
 """
@@ -26,8 +26,8 @@ TERRAFORM_VERSION: Final = "1.11.4"
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
-    """One of the two engines that run a program with the provider.
+class TerraformCli:
+    """One of the two programs that run a configuration with the provider.
 
     `host` is the registry that it assumes for a provider source without a host.
     """
@@ -37,29 +37,29 @@ class Engine:
     host: str
 
 
-TERRAFORM: Final = Engine("Terraform", "terraform", TERRAFORM_HOST)
-OPENTOFU: Final = Engine("OpenTofu", "tofu", OPENTOFU_HOST)
+TERRAFORM: Final = TerraformCli("Terraform", "terraform", TERRAFORM_HOST)
+OPENTOFU: Final = TerraformCli("OpenTofu", "tofu", OPENTOFU_HOST)
 
 OF_OPENTOFU: Final = (".tofu", ".tofu.json")
 """Suffixes of the files that only OpenTofu reads."""
 
 
-def engine_of(folder: Path | None = None, environ: Mapping[str, str] = os.environ) -> Engine:
-    """Return the engine of a folder, by default of the working directory.
+def cli_of(folder: Path | None = None, environ: Mapping[str, str] = os.environ) -> TerraformCli:
+    """Return Terraform's or OpenTofu's CLI for a folder, by default the working directory.
 
-    This is the engine that OPSCONSOLE_TERRAFORM_FALLBACK names, else the engine whose registry is
-    in the folder's lock file. Otherwise it is OpenTofu if a file is for OpenTofu or the local state
+    This is the CLI that OPSCONSOLE_TERRAFORM_FALLBACK names, else the one whose registry is in
+    the folder's lock file. Otherwise it is OpenTofu if a file is for OpenTofu or the local state
     names its registry, else Terraform.
     """
     folder = Path.cwd() if folder is None else folder
     named = Path(environ.get(FALLBACK, "")).stem
-    for engine in (OPENTOFU, TERRAFORM):
-        if named == engine.command:
-            return engine
+    for cli in (OPENTOFU, TERRAFORM):
+        if named == cli.command:
+            return cli
     locked = _read(folder / ".terraform.lock.hcl")
-    for engine in (OPENTOFU, TERRAFORM):
-        if b'provider "%s/' % engine.host.encode() in locked:
-            return engine
+    for cli in (OPENTOFU, TERRAFORM):
+        if b'provider "%s/' % cli.host.encode() in locked:
+            return cli
     written = any(path.name.endswith(OF_OPENTOFU) for path in folder.glob("*.tofu*"))
     registry = rb"provider[\"%s/" % OPENTOFU_HOST.encode()
     return OPENTOFU if written or registry in _read(_local_state(folder)) else TERRAFORM
@@ -83,7 +83,7 @@ def _read(path: Path) -> bytes:
 
 
 def real_terraform(
-    environ: Mapping[str, str], *further: str, engine: Engine | None = None
+    environ: Mapping[str, str], *further: str, cli: TerraformCli | None = None
 ) -> str | None:
     """Return the path of the real Terraform or OpenTofu, or None if there is none.
 
@@ -91,9 +91,9 @@ def real_terraform(
 
     Args:
         further: Names that come before the usual ones.
-        engine: The engine of the folder: OpenTofu's folders are for `tofu` alone.
+        cli: The CLI of the folder: OpenTofu's folders are for `tofu` alone.
     """
-    usual = ("tofu",) if engine is OPENTOFU else ("terraform", "tofu")
+    usual = ("tofu",) if cli is OPENTOFU else ("terraform", "tofu")
     named = environ.get(FALLBACK)
     names: tuple[str, ...] = (named,) if named else (*further, *usual)
     for name in names:

@@ -3,7 +3,7 @@
 import pytest
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import BadRequest, Problem, Unauthorized
+from opsconsole.errors import BadRequest, ErrorAnswer, Unauthorized
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.reconcile.plan import Plan
 from opsconsole.reports import markdown, plan_view, terminal
@@ -13,7 +13,7 @@ from opsconsole.text import Pen
 
 
 def refused(number: int, *, path: tuple[str, ...] = ()) -> Diagnostic:
-    problem = BadRequest(Problem(400, "BAD", "no such thing", f"req_{number}"), "POST /hosts")
+    problem = BadRequest(ErrorAnswer(400, "BAD", "no such thing", f"req_{number}"), "POST /hosts")
     told = error(f"Cannot create the host h{number}", path=path, cause=problem.cause)
     return told.about(f"opsconsole_host.h{number}")
 
@@ -57,13 +57,13 @@ def test_one_answer_to_two_questions_is_two_messages():
     told = []
     for number in range(FEWEST):
         for operation in ("POST /hosts", "DELETE /hosts/{id}"):
-            problem = BadRequest(Problem(400, "BAD", "no such thing"), operation)
+            problem = BadRequest(ErrorAnswer(400, "BAD", "no such thing"), operation)
             told.append(error("Cannot", cause=problem.cause).about(f"host.h{number}"))
     assert len(dedupe_diagnostics(told)) == 2
 
 
 def test_what_the_user_is_told_beside_the_answer_keeps_messages_apart():
-    cause = BadRequest(Problem(400, "BAD", "no"), "POST /hosts").cause
+    cause = BadRequest(ErrorAnswer(400, "BAD", "no"), "POST /hosts").cause
     told = [error("Cannot", f"agent {n}", cause=cause).about(f"host.h{n}") for n in range(FEWEST)]
     assert dedupe_diagnostics(told) == told
 
@@ -71,7 +71,7 @@ def test_what_the_user_is_told_beside_the_answer_keeps_messages_apart():
 def test_refused_credentials_are_explained_once():
     told = []
     for number, kind in enumerate(("host", "agent", "specialty", "agent")):
-        problem = Unauthorized(Problem(401, "UNAUTHORIZED", "no such key"), f"GET /{kind}s")
+        problem = Unauthorized(ErrorAnswer(401, "UNAUTHORIZED", "no such key"), f"GET /{kind}s")
         problem.already_reported = number != 2
         told += [item.about(f"{kind}.x{number}") for item in diagnose(problem, f"read {kind}")]
     [shown] = dedupe_diagnostics(told)

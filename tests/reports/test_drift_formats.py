@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from opsconsole.diagnostics import error
 from opsconsole.drift.model import Bucket, Difference, DriftReport, Finding, ShardResult
 from opsconsole.drift.verdict import CheckOutcome, format_percent, judge
-from opsconsole.errors import Forbidden, Problem
+from opsconsole.errors import ErrorAnswer, Forbidden
 from opsconsole.reports import (
     drift_json,
     junit,
@@ -229,7 +229,7 @@ def test_json_is_read_back_in_later_minor_versions_and_with_names_that_are_no_te
 
 def test_what_the_console_answered_is_told_to_programs(report):
     """A program need not look for a request id in a sentence."""
-    answer = Problem(403, "FORBIDDEN", "not allowed", "req_7", details={"scope": "org"})
+    answer = ErrorAnswer(403, "FORBIDDEN", "not allowed", "req_7", details={"scope": "org"})
     cause = Forbidden(answer, "POST /api/v1/hosts/{id}").cause
     first, *rest = report.findings
     unseen = replace(first, bucket=Bucket.UNCHECKED, differences=(), cause=cause)

@@ -198,7 +198,7 @@ def test_the_engine_that_initialised_a_folder_takes_over(
     (fakes / "tofu").unlink()
     if wanted == "tofu":
         run = engine.run("plan", expect={1})
-        assert f"tofu, the engine of {engine.folder}, is not on PATH" in run.err
+        assert f"tofu, the CLI of {engine.folder}, is not on PATH" in run.err
 
 
 def test_a_folder_of_opentofu_speaks_of_it(standin, console_of):
@@ -216,7 +216,7 @@ def test_a_folder_of_opentofu_speaks_of_it(standin, console_of):
     assert state["resources"][0]["provider"] == f'provider["{address}"]'
     assert state["terraform_version"] == ""
     engine.write({"import": [{"to": "opsconsole_host.x", "id": "hst_1"}]})
-    assert "and tofu, the engine of" in engine.run("plan", expect={1}).err.replace("\n│ ", " ")
+    assert "and tofu, the CLI of" in engine.run("plan", expect={1}).err.replace("\n│ ", " ")
     engine.write(HOST | {"moved": {"from": "module.a.x_y.z", "to": "x_y.z"}})
     run = engine.run("plan", OPSCONSOLE_ENGINE="native", expect={1})
     assert "OpenTofu can run it: use `tofu`" in run.err

@@ -101,9 +101,9 @@ def test_damage_behind_which_more_was_written_is_an_error(renamed):
     first, second, third = lines(*[[record] for record in records])
     if renamed:
         first, second, third = encode_records(records).splitlines(keepends=True)
-    with pytest.raises(UserError, match=f"damaged at byte {len(first)}, with good records behind"):
+    with pytest.raises(UserError, match=f"damaged at byte {len(first)}, with good records after"):
         decode_lines(first + b"x" + second[1:] + third, "j")
-    with pytest.raises(UserError, match="damaged at byte 0, with good records behind"):
+    with pytest.raises(UserError, match="damaged at byte 0, with good records after"):
         decode_lines(b"\n" + second, "j")
 
 

@@ -35,7 +35,7 @@ from opsconsole.state.opening import (
 )
 from opsconsole.state.place import LastPlace, local_path, workspace_of
 from opsconsole.state.session import StateSession
-from opsconsole.terraform_binary import engine_of
+from opsconsole.terraform_binary import cli_of
 from opsconsole.working_directory import journal_of, unfolded_journals
 from shared_place import InMemory, Place
 
@@ -392,7 +392,7 @@ def test_a_place_that_is_no_path_is_refused(tmp_path, name, workspace, value):
         with pytest.raises(UserError, match=f"`{name}` of the local backend is not a path"):
             backend_for(configured, options, workspace=workspace, given=given)
     assert unfolded_journals(tmp_path) == []
-    assert engine_of(tmp_path).command == "terraform"
+    assert cli_of(tmp_path).command == "terraform"
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ async def test_an_error_keeps_the_beginning_of_what_the_console_says(server, con
     server.will(answer(400, body=body))
     with pytest.raises(BadRequest) as caught:
         await console.call("agent_create", body={"name": "a"})
-    problem = caught.value.problem
+    problem = caught.value.answer
     assert (problem.message, problem.request_id) == ("x" * 2000 + "…", "x" * 2000)
     assert problem.errors[0] == ("f0", "m" * 100)
     assert problem.details == {"a": "x" * 1991}

@@ -28,7 +28,7 @@ async def test_patience_ends(server, connect, clock, answer, call):
     with pytest.raises(TooManyRequests, match=told) as caught:
         await call(console)
     assert 60 <= clock.now - began < 70
-    assert caught.value.problem.request_id == "req_1"
+    assert caught.value.answer.request_id == "req_1"
     assert caught.value.had_no_effect
     assert "rate_limit_patience is 60" in caught.value.remedy
     sent = client.calls.total()

@@ -8,9 +8,9 @@ from opsconsole.errors import (
     ApiError,
     BadRequest,
     Conflict,
+    ErrorAnswer,
     Forbidden,
     NotFound,
-    Problem,
     ServerError,
     TooLarge,
     TooManyRequests,
@@ -21,8 +21,8 @@ from opsconsole.redaction import Redaction
 
 
 def test_a_remedy_is_a_sentence_of_its_own():
-    assert str(Unauthorized(Problem(401, "revoked"), "GET /x", "Ask.")).endswith("). Ask.")
-    assert str(ApiError(Problem(402, "no"), "GET /x")).endswith(")")
+    assert str(Unauthorized(ErrorAnswer(401, "revoked"), "GET /x", "Ask.")).endswith("). Ask.")
+    assert str(ApiError(ErrorAnswer(402, "no"), "GET /x")).endswith(")")
 
 
 BY_STATUS = {
@@ -76,7 +76,7 @@ async def test_every_field_of_the_error_body_is_kept(connect, answer, status, ki
     )
     problem = await failure(console)
     assert type(problem) is kind
-    assert problem.problem == Problem(
+    assert problem.answer == ErrorAnswer(
         status=status,
         code="NEVER_SEEN",
         message="it is so",
@@ -108,7 +108,7 @@ async def test_odd_fields_of_an_error_body_are_left_out(connect, answer, status,
     _, console = connect(answer(status, {"code": "C", "message": "m", **odd}))
     problem = await failure(console)
     message = odd.get("message", "m")
-    assert problem.problem == Problem(status=status, code="C", message=message)
+    assert problem.answer == ErrorAnswer(status=status, code="C", message=message)
     assert f": {message or 'no message'} (status {status}, code C)" in str(problem)
 
 
@@ -147,8 +147,8 @@ async def test_some_statuses_speak_for_themselves(connect, answer, status, body)
     _, console = connect(answer(status, body, headers={"Retry-After": "1000"}), max_retries=0)
     problem = await failure(console)
     assert type(problem) is BY_STATUS.get(status, ServerError)
-    assert problem.problem.code == ""
-    assert "content type" in problem.problem.message
+    assert problem.answer.code == ""
+    assert "content type" in problem.answer.message
 
 
 @pytest.mark.parametrize("body", UNDOCUMENTED.values(), ids=UNDOCUMENTED)

@@ -8,7 +8,7 @@ from email.utils import formatdate
 
 import pytest
 
-from opsconsole.errors import AnswerLost, NotSent, Problem, ServerError, Unauthorized
+from opsconsole.errors import AnswerLost, ErrorAnswer, NotSent, ServerError, Unauthorized
 from opsconsole.v1 import retry
 from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.retry import COOL_DOWN, LONGEST_OBEYED, OutOfTime, retry_after
@@ -170,7 +170,7 @@ def test_the_wait_before_a_try_doubles_and_ends_where_no_answer_comes(clock, mon
         return breaker.next_delay(problem, tried, idempotent=True)
 
     backoff = [0.1875, 0.375, 0.75, 1.5, 3, 6, 6, None]
-    assert [delay(ServerError(Problem(503)), number) for number in range(1, 9)] == backoff
+    assert [delay(ServerError(ErrorAnswer(503)), number) for number in range(1, 9)] == backoff
     assert [delay(retry.NotReachable("no such name"), 7), delay(NotSent("refused"))] == [
         None,
         0.1875,
@@ -278,7 +278,7 @@ async def test_after_the_first_401_no_call_is_made(server, connect, answer):
             continue
         with pytest.raises(Unauthorized) as caught:
             await call(console)
-        assert caught.value.problem.request_id == "req_9"
+        assert caught.value.answer.request_id == "req_9"
         explained.append(caught.value.already_reported)
     assert explained == [False] + [True] * (len(explained) - 1)
     assert len(server.received) == client.calls.total() == 1

@@ -94,7 +94,7 @@ def is_answer(outcome, event, number):
     if event.kind == 200:
         return outcome == {"id": str(number)}
     if isinstance(event.kind, int):
-        problem = outcome.problem if isinstance(outcome, ApiError) else None
+        problem = outcome.answer if isinstance(outcome, ApiError) else None
         return problem and (problem.status, problem.request_id) == (event.kind, str(number))
     kinds = {REFUSED: NotSent, NO_HTTP: UnexpectedAnswer}
     return isinstance(outcome, kinds.get(event.kind, AnswerLost)) and type(outcome) is not Stopped

@@ -35,7 +35,7 @@ from opsconsole.reconcile.providers import provider_key_of
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.host.file_import import Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
-from opsconsole.terraform_binary import engine_of
+from opsconsole.terraform_binary import cli_of
 from opsconsole.text import first_items, first_lines, plural
 from opsconsole.v1.operations import OPERATIONS, documented_for, operation_to_name
 from opsconsole.v1.settings import Settings
@@ -160,7 +160,7 @@ def _next_step(args: argparse.Namespace, path: Path) -> str:
     app = path.with_name("cdktf.json")
     where = "" if path.parent == Path() else f" in {path.parent}"
     if args.hcl:
-        plan = f"`{engine_of(path.parent).command} plan`{where}"
+        plan = f"`{cli_of(path.parent).command} plan`{where}"
         return f"{path} declares them: {plan} shows the imports.\n"
     if app.exists():
         return f"{path} declares them: synthesise it to plan the imports.\n"

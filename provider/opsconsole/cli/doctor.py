@@ -247,7 +247,7 @@ async def _check_agent(console: Console, agent_id: str) -> CheckResult:
 
 
 def _error_text(problem: OpsconsoleError) -> str:
-    return str(problem.problem) if isinstance(problem, ApiError) else problem.message
+    return str(problem.answer) if isinstance(problem, ApiError) else problem.message
 
 
 def _judge_key(status: int, problem: ConsoleError) -> CheckResult:

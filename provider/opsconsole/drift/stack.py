@@ -37,7 +37,7 @@ from opsconsole.state import (
     read_state,
     read_stored,
 )
-from opsconsole.terraform_binary import engine_of
+from opsconsole.terraform_binary import cli_of
 from opsconsole.text import plural
 from opsconsole.values import Values
 
@@ -196,7 +196,7 @@ def state_objects(stack: str, state: State) -> tuple[list[StateObject], list[Dia
         diagnostics.append(
             warning(
                 f"{stack}: not checked: {plural(foreign, 'resource')} of other providers",
-                f"`{engine_of().command} plan -refresh-only` checks them.",
+                f"`{cli_of().command} plan -refresh-only` checks them.",
             )
         )
     return objects, diagnostics

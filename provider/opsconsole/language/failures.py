@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from opsconsole.diagnostics import Mistakes, diagnostics_of
 from opsconsole.errors import UserError
-from opsconsole.terraform_binary import engine_of
+from opsconsole.terraform_binary import cli_of
 from opsconsole.text import did_you_mean, shorten
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ class OnlyTerraform(UserError):
     program: Program | None = None
 
     def __init__(self, message: str, construct: str, remedy: str = "") -> None:
-        engine = engine_of()
-        can = f"{engine.name} can run it: use `{engine.command}` or `cdktf` with this program"
+        cli = cli_of()
+        can = f"{cli.name} can run it: use `{cli.command}` or `cdktf` with this program"
         super().__init__(message, remedy or f"{can}, or leave it out.")
         self.construct = construct
 

@@ -16,7 +16,7 @@ from opsconsole.definition import DataSourceDefinition, ProviderDefinition, Reso
 from opsconsole.diagnostics import AttributePath
 from opsconsole.language.constraints import Constraint
 from opsconsole.state import Address, ConfiguredBackend
-from opsconsole.terraform_binary import TERRAFORM, Engine
+from opsconsole.terraform_binary import TERRAFORM, TerraformCli
 
 BlockDefinition = ResourceDefinition | DataSourceDefinition
 
@@ -284,7 +284,7 @@ class Program:
     warnings: tuple[tuple[str, str], ...] = ()
     undeclared: dict[str, str] = field(default_factory=dict)
     remote_states: dict[str, Block] = field(default_factory=dict)
-    engine: Engine = TERRAFORM
+    cli: TerraformCli = TERRAFORM
     unread: set[str] = field(default_factory=set)
     remote_outputs: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     literals: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)

@@ -49,7 +49,7 @@ from opsconsole.language.nodes import Quoted, is_name
 from opsconsole.language.parser import bare_reference
 from opsconsole.language.values import PRIMITIVES
 from opsconsole.state import Address, ConfiguredBackend
-from opsconsole.terraform_binary import OF_OPENTOFU, engine_of
+from opsconsole.terraform_binary import OF_OPENTOFU, cli_of
 from opsconsole.text import did_you_mean
 
 _UNSUPPORTED: Final = ("module", "check", "ephemeral", "action")
@@ -166,7 +166,7 @@ def read_program(files: list[Path], root: Path, schemas: Schemas, stack: str = "
         OnlyTerraform: The program has something that only Terraform can run or may know.
         UnreadProgram: The program has a mistake.
     """
-    program = Program(root, stack=stack, settings=schemas.PROVIDER, engine=engine_of(root))
+    program = Program(root, stack=stack, settings=schemas.PROVIDER, cli=cli_of(root))
     reader = _Reader(schemas, program)
     for path in files:
         for name, content in labels_of(read_json(path), str(path)):

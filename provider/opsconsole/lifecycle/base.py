@@ -347,9 +347,7 @@ class BaseLifecycle:
         if isinstance(problem, Stopped):
             return Outcome(prior, private, begun=False)
         diagnostics = diagnose(problem, doing, self.definition)
-        if isinstance(problem, ApiError) and (
-            named := self.session.named_in(problem.problem.texts)
-        ):
+        if isinstance(problem, ApiError) and (named := self.session.named_in(problem.answer.texts)):
             names = f"Its details name {'; '.join(named)}."
             diagnostics = (
                 replace(diagnostics[0], detail=f"{diagnostics[0].detail} {names}".strip()),

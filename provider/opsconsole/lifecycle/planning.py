@@ -26,7 +26,7 @@ from opsconsole.lifecycle.interface import (
     UnsettledCreate,
 )
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.terraform_binary import engine_of
+from opsconsole.terraform_binary import cli_of
 from opsconsole.text import first_items
 from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Value, Values, satisfies, unknown_names
@@ -284,11 +284,11 @@ class DeletionCount:
             return None
         # Core plans the deletion of an object without a declaration before it reads the object,
         # even with -refresh-only.
-        engine = engine_of()
+        cli = cli_of()
         return replace(
             refusal,
-            detail=f"{refusal.detail} Under {engine.name}, objects that are already gone from the "
-            f"console count too, as long as they are in state: `{engine.command} apply "
+            detail=f"{refusal.detail} Under {cli.name}, objects that are already gone from the "
+            f"console count too, as long as they are in state: `{cli.command} apply "
             "-refresh-only` with max_deletions raised takes them out, and deletes nothing.",
         )
 

@@ -55,7 +55,7 @@ def _api_problem(
             return
         # One answer may be the answer to many resources, such as that of a search.
         problem.already_reported = True
-    body = problem.problem
+    body = problem.answer
     at_fault = list(body.errors)
     if body.field is not None and all(field != body.field for field, _ in at_fault):
         at_fault.insert(0, (body.field, body.message))

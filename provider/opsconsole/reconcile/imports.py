@@ -70,7 +70,7 @@ async def add_imports(
                 error(
                     f"An import block names {address}, which the program does not declare",
                     "Declare the resource, or let "
-                    f"`{providers.program.engine.command} plan -generate-config-out` write it.",
+                    f"`{providers.program.cli.command} plan -generate-config-out` write it.",
                 )
             )
             continue

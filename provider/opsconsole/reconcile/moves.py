@@ -16,7 +16,7 @@ from opsconsole.errors import UserError
 from opsconsole.language import Moved, Program
 from opsconsole.reconcile.prior import PriorInstance, read_prior
 from opsconsole.state import Address, State, config_address
-from opsconsole.terraform_binary import engine_of
+from opsconsole.terraform_binary import cli_of
 
 
 def present_addresses(state: State, program: Program) -> frozenset[str]:
@@ -157,7 +157,7 @@ def _order_moves(moves: Sequence[_Move]) -> list[_Move]:
         raise UserError(
             f"moved blocks form a cycle: {steps}.",
             "To exchange two resources, move one of them with "
-            f"`{engine_of().command} state mv` first.",
+            f"`{cli_of().command} state mv` first.",
         ) from None
 
 

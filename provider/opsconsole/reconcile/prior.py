@@ -26,7 +26,7 @@ from opsconsole.state import (
     instance_and_key,
     instance_of,
 )
-from opsconsole.terraform_binary import engine_of
+from opsconsole.terraform_binary import cli_of
 from opsconsole.values import UNKNOWN, Value, Values
 
 Identity = tuple[str, str, str]
@@ -127,7 +127,7 @@ def _value_in_state(name: str, address: Address, stored: InstanceObject) -> Valu
         raise UserError(
             f"State holds {name}, which is not a resource of this provider's root module.",
             "The native engine works on states of this provider alone; "
-            f"{engine_of().name} can run it.",
+            f"{cli_of().name} can run it.",
         )
     if stored.schema_version > 0:
         raise UserError(

@@ -31,7 +31,7 @@ def full_source(program: Program) -> str:
     """Return the provider's source with its host: the program's, else its engine's."""
     required = program.required_providers.get(LOCAL_NAME, {})
     parts = str(required.get("source") or SOURCE).lower().split("/")
-    return "/".join(parts if len(parts) == 3 else [program.engine.host, *parts])
+    return "/".join(parts if len(parts) == 3 else [program.cli.host, *parts])
 
 
 def provider_in_state(program: Program, key: str) -> str:

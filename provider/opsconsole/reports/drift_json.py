@@ -26,7 +26,7 @@ from opsconsole.drift.model import (
     read_shard,
 )
 from opsconsole.drift.verdict import judge
-from opsconsole.errors import Cause, Problem, ProblemKind, UserError
+from opsconsole.errors import Cause, ErrorAnswer, ProblemKind, UserError
 from opsconsole.reports.drift_document import (
     FORMAT,
     FORMAT_VERSION,
@@ -199,7 +199,7 @@ def _cause_of(item: CauseDocument | None) -> Cause | None:
     kind = kinds.get(item.kind, ProblemKind.OTHER)
     answer = None
     if item.status is not None and kind is not ProblemKind.UNEXPECTED_ANSWER:
-        answer = Problem(
+        answer = ErrorAnswer(
             item.status, item.code, item.message, item.request_id, details=item.details
         )
     return Cause(kind, item.message, item.operation, answer, status=item.status)

@@ -117,7 +117,7 @@ class Row:
         diff: The attributes that differ, as lines.
         differences: The same attributes in a drift report, state and console side by side.
         children: Address and label of the resources that go with it.
-        children_effect: The words for the children_effect of the children, such as `archived`.
+        children_effect: The effect on the children, in a word such as `archived`.
         alike: Rows with an equal value share a reason, which is shown once; None for a single row.
     """
 

@@ -22,7 +22,7 @@ from opsconsole.terraform_binary import (
     OF_OPENTOFU,
     OPENTOFU,
     STANDIN,
-    engine_of,
+    cli_of,
     real_terraform,
 )
 from opsconsole.working_directory import data_directory
@@ -71,7 +71,7 @@ def reason_for_terraform(call: ProgramCall, environ: Mapping[str, str], director
             )
         return ""
     if maker == "terraform":
-        return f"the plan {call.operands[0]} was made by {engine_of(directory, environ).name}"
+        return f"the plan {call.operands[0]} was made by {cli_of(directory, environ).name}"
     if maker == "native":
         return ""
     if call.verb is None or not call.verb.reads_program:
@@ -133,28 +133,28 @@ def find_terraform_only(directory: Path) -> str:
 
 
 def hand_over(call: ProgramCall, reason: str, directory: Path) -> NoReturn:
-    """Become the real engine of a directory, with the same words but for flags that it lacks.
+    """Become the real Terraform or OpenTofu of a directory, without the flags that it lacks.
 
     Raises:
-        UserError: There is no real engine, or it leads back to this program.
+        UserError: There is none, or it leads back to this program.
     """
-    engine = engine_of(directory)
-    binary = real_terraform(os.environ, engine=engine)
+    cli = cli_of(directory)
+    binary = real_terraform(os.environ, cli=cli)
     if binary is None:
         named = os.environ.get(FALLBACK)
         lacking = "neither terraform nor tofu is"
         if named:
             lacking = f"{FALLBACK} names {named}, which is not"
-        elif engine is OPENTOFU:
-            lacking = f"tofu, the engine of {directory}, is not"
+        elif cli is OPENTOFU:
+            lacking = f"tofu, the CLI of {directory}, is not"
         raise UserError(
             f"The native engine cannot run this, because of {reason}, and {lacking} on PATH.",
-            f"Install {engine.name}, name it in {FALLBACK}, or take that out.",
+            f"Install {cli.name}, name it in {FALLBACK}, or take that out.",
         )
     # `exec` keeps the id of this process. With a script in between, that process is the parent.
     if os.environ.get(_HANDED_OVER) in (str(os.getpid()), str(os.getppid())):
         raise UserError(
-            f"{binary} is not {engine.name}: it runs {STANDIN} again.",
+            f"{binary} is not {cli.name}: it runs {STANDIN} again.",
             f"Name the real one in {FALLBACK}.",
         )
     remark = _provider_remark(call, binary, directory)

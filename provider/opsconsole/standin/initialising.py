@@ -34,7 +34,7 @@ from opsconsole.state import (
     read_state,
     workspace_of,
 )
-from opsconsole.terraform_binary import engine_of
+from opsconsole.terraform_binary import cli_of
 from opsconsole.text import join_words, plural
 from opsconsole.working_directory import WORKSPACES_FOLDER, ConfiguredBackend, noted_backend
 
@@ -68,9 +68,9 @@ def _print_sentence(text: str, code: str) -> None:
 
 
 def _prepare(directory: Path, call: ProgramCall, say: Say) -> int:
-    engine = engine_of(directory).name
+    cli = cli_of(directory).name
     if not any(directory.glob("*.tf.json")):
-        say(f"{engine} initialized in an empty directory!", "output_init_empty_message")
+        say(f"{cli} initialized in an empty directory!", "output_init_empty_message")
         return 0
     program = load_directory(directory, resources)
     if call.is_on("backend", True):
@@ -80,7 +80,7 @@ def _prepare(directory: Path, call: ProgramCall, say: Say) -> int:
     say("Initializing provider plugins...", "initializing_provider_plugin_message")
     say("- the native engine needs none", "provider_already_installed_message")
     # Clients look for these words.
-    say(f"\n{engine} has been successfully initialized!", "output_init_success_message")
+    say(f"\n{cli} has been successfully initialized!", "output_init_success_message")
     return 0
 
 
@@ -195,18 +195,18 @@ def _copy_state(
 
 
 def _check_source(directory: Path, source: ConfiguredBackend | None) -> None:
-    engine = engine_of(directory).name
+    cli = cli_of(directory).name
     if source is not None and not is_native_backend(source.kind):
         raise UserError(
-            f"The state is in the backend {source.kind}, which only {engine} supports.",
-            f"Set OPSCONSOLE_ENGINE=terraform to let {engine} copy it.",
+            f"The state is in the backend {source.kind}, which only {cli} supports.",
+            f"Set OPSCONSOLE_ENGINE=terraform to let {cli} copy it.",
         )
     settings = source.settings if source is not None and source.kind == "local" else {}
     folder = directory / (settings.get("workspace_dir") or WORKSPACES_FOLDER)
     if workspace_of(directory) != DEFAULT_WORKSPACE or (folder.is_dir() and any(folder.iterdir())):
         raise UserError(
             "There are several workspaces, which the native engine does not copy.",
-            f"Set OPSCONSOLE_ENGINE=terraform to let {engine} copy them.",
+            f"Set OPSCONSOLE_ENGINE=terraform to let {cli} copy them.",
         )
 
 

@@ -16,7 +16,7 @@ from opsconsole import __version__
 from opsconsole.address import SOURCE
 from opsconsole.errors import UserError
 from opsconsole.standin.command_line import ProgramCall
-from opsconsole.terraform_binary import TERRAFORM_VERSION, engine_of
+from opsconsole.terraform_binary import TERRAFORM_VERSION, cli_of
 
 if TYPE_CHECKING:
     from opsconsole.definition import (
@@ -58,7 +58,7 @@ def _required_providers(directory: Path) -> Iterator[str]:
             for body in settings if isinstance(settings, list) else [settings]:
                 for wanted in body["required_providers"].values():
                     if f"/{wanted['source']}".endswith(f"/{SOURCE}"):
-                        yield f"{engine_of(directory).host}/{SOURCE}"
+                        yield f"{cli_of(directory).host}/{SOURCE}"
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             # The verbs that need the file report its errors.
             continue
@@ -100,7 +100,7 @@ def schema(call: ProgramCall) -> int:
 
 
 def _provider_address() -> str:
-    return f"{engine_of().host}/{SOURCE}"
+    return f"{cli_of().host}/{SOURCE}"
 
 
 def _schema_json(

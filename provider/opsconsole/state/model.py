@@ -30,7 +30,7 @@ from opsconsole.state.objects import (
     with_fields,
     write_instance,
 )
-from opsconsole.terraform_binary import engine_of
+from opsconsole.terraform_binary import cli_of
 
 _FIELDS = (
     "version",
@@ -422,13 +422,13 @@ def _check_version(fields: dict[str, Any], source: str) -> None:
     if version < _FORMAT_VERSION:
         raise UserError(
             f"The state {source} has format version {version}; version 4 is needed.",
-            f"Run `{engine_of().command} apply -refresh-only` once: it upgrades the state.",
+            f"Run `{cli_of().command} apply -refresh-only` once: it upgrades the state.",
         )
     writer = fields.get("terraform_version")
     by = f" (written by Terraform {writer})" if writer else ""
     raise UserError(
         f"The state {source} has format version {version}{by}, newer than this program knows.",
-        f"Nothing was changed. Use a newer opsconsole, or {engine_of().name} itself.",
+        f"Nothing was changed. Use a newer opsconsole, or {cli_of().name} itself.",
     )
 
 

@@ -22,7 +22,7 @@ from opsconsole.errors import UserError
 from opsconsole.state.backend import DEFAULT_WORKSPACE
 from opsconsole.state.files import read_file, replace_durably
 from opsconsole.state.model import State
-from opsconsole.terraform_binary import engine_of
+from opsconsole.terraform_binary import cli_of
 from opsconsole.text import plural
 from opsconsole.working_directory import (
     WORKSPACES_FOLDER,
@@ -127,11 +127,11 @@ def merge_settings(
 
 def _moved_error(directory: Path, before: str, now: str, how: str) -> UserError:
     what = f"from {before} to {now}" if before != now else f"within {now}"
-    engine = engine_of(directory).command
+    cli = cli_of(directory).command
     return UserError(
         f"The backend of {directory} changed {what} since it was initialised{how}.",
-        f"Move the state: `{engine} init -migrate-state`. If it is at the new place already:"
-        f" `{engine} init -reconfigure`.",
+        f"Move the state: `{cli} init -migrate-state`. If it is at the new place already:"
+        f" `{cli} init -reconfigure`.",
     )
 
 

@@ -27,7 +27,7 @@ from opsconsole.state.files import NOT_OPEN
 from opsconsole.state.lock import lock_file, release_file
 from opsconsole.state.model import State
 from opsconsole.state.place import workspace_of
-from opsconsole.terraform_binary import engine_of, real_terraform
+from opsconsole.terraform_binary import cli_of, real_terraform
 from opsconsole.working_directory import data_directory
 
 _KEPT = "The changes are kept in the journal: run again once the cause is fixed."
@@ -37,13 +37,13 @@ _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 
 
 def find_binary(directory: Path) -> str:
-    """Return the command that accesses a directory's backend: TERRAFORM_BINARY_NAME, or its engine.
+    """Return the command that accesses a directory's backend: TERRAFORM_BINARY_NAME, or its CLI.
 
     Raises:
         UserError: No such command is installed.
     """
     named = os.environ.get("TERRAFORM_BINARY_NAME", "")
-    binary = real_terraform(os.environ, named, engine=engine_of(directory))
+    binary = real_terraform(os.environ, named, cli=cli_of(directory))
     if binary is not None:
         return binary
     raise UserError(
@@ -132,10 +132,10 @@ class TerraformBackend(Backend):
         raise self._elsewhere("workspace")
 
     def _elsewhere(self, verb: str) -> UserError:
-        engine = engine_of(self._directory)
+        cli = cli_of(self._directory)
         return UserError(
-            f"{self.name} is reached through {engine.name}.",
-            f"Use `{engine.command} {verb}` there.",
+            f"{self.name} is reached through {cli.name}.",
+            f"Use `{cli.command} {verb}` there.",
         )
 
     def _open_marker(self) -> int:

@@ -42,10 +42,10 @@ async def connect(config: Values) -> ConfiguredProvider:
 
     settings = Settings.from_values(config, os.environ)
     from opsconsole.resources.lifecycles import ConfiguredProvider
-    from opsconsole.terraform_binary import engine_of
+    from opsconsole.terraform_binary import cli_of
 
     provider = ConfiguredProvider(settings)
-    provider.session.command = engine_of().command
+    provider.session.command = cli_of().command
     provider.session.command_run = _command_run()
     return provider
 

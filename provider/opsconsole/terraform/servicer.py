@@ -39,7 +39,7 @@ from opsconsole.terraform.codec import ObjectCodec, attribute_path, render_diagn
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.terraform.schema import CAPABILITIES, provider_schema
 from opsconsole.terraform.transport import Activity, Method, unary_handlers
-from opsconsole.terraform_binary import engine_of
+from opsconsole.terraform_binary import cli_of
 from opsconsole.v1.settings import ENVIRONMENT, Settings
 from opsconsole.values import Values, holds_unknown, unknown_names
 from opsconsole.working_directory import unfolded_journals
@@ -113,7 +113,7 @@ class Servicer:
         # A second claim means that two addresses have the same object. Removing one address would
         # delete the object of the other.
         if claim in self._claims:
-            title, command = RESOURCES[type_name].title, engine_of().command
+            title, command = RESOURCES[type_name].title, cli_of().command
             raise NotServedError(
                 error(
                     f"Two addresses in state hold the {title} {object_id}",
@@ -133,8 +133,7 @@ class Servicer:
         return self._provider
 
     def _lifecycle(self, type_name: str) -> BaseLifecycle:
-        """Return the lifecycle of a resource; raise NotServedError if there is none."""
-        self.codec("resource", type_name)  # refuses a resource that does not exist
+        """Return the lifecycle of a resource that `codec` knows."""
         return self._require_provider().resources[type_name]
 
     def codec(self, kind: str, type_name: str = "") -> ObjectCodec:
@@ -337,8 +336,8 @@ class Servicer:
         self, request: pb.PlanResourceChange.Request
     ) -> pb.PlanResourceChange.Response:
         name = request.type_name
-        lifecycle = self._lifecycle(name)
         codec = self.codec("resource", name)
+        lifecycle = self._lifecycle(name)
         prior, private = codec.decode(request.prior_state), request.prior_private
         config = codec.decode(request.config) or {}
         # Of Terraform's own proposal only null matters, which requests removal.
@@ -402,7 +401,7 @@ class Servicer:
         raise NotServedError(
             error(
                 f"A {request.source_type_name} cannot become a {request.target_type_name}",
-                f"Remove the `moved` block, and `{engine_of().command} import` the object under "
+                f"Remove the `moved` block, and `{cli_of().command} import` the object under "
                 "its new address.",
             )
         )

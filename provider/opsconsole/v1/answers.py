@@ -18,9 +18,9 @@ from opsconsole.errors import (
     BadRequest,
     Conflict,
     ConsoleError,
+    ErrorAnswer,
     Forbidden,
     NotFound,
-    Problem,
     ServerError,
     TooLarge,
     TooManyRequests,
@@ -183,16 +183,16 @@ def _error(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) ->
 
     status = reply.status
     try:
-        problem = ErrorBody.read(json_object(redact(reply.content))).problem(status)
+        answer = ErrorBody.read(json_object(redact(reply.content))).error_answer(status)
     except (NotJson, WrongShape):
         if status not in _MEANING_WITHOUT_BODY and status < 500:
             return unexpected_answer(operation, reply, "no documented error", redact)
-        problem = Problem(status=status, message=_describe(reply, redact))
+        answer = ErrorAnswer(status=status, message=_describe(reply, redact))
     kind = ServerError if status >= 500 else _BY_STATUS.get(status, ApiError)
     remedy = _REMEDIES.get(status) or (_PAGE_REMEDY if _is_page(reply) else "")
     if status == 403:
-        remedy = remedy or _REMEDIES_BY_CODE.get(problem.code, "")
-    return kind(problem, str(operation), remedy)
+        remedy = remedy or _REMEDIES_BY_CODE.get(answer.code, "")
+    return kind(answer, str(operation), remedy)
 
 
 def unexpected_answer(

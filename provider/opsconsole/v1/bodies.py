@@ -25,7 +25,7 @@ from pydantic import (
     WrapValidator,
 )
 
-from opsconsole.errors import Problem
+from opsconsole.errors import ErrorAnswer
 from opsconsole.text import shorten
 from opsconsole.v1.answers import WrongShape
 from opsconsole.v1.operations import can_be_id
@@ -133,9 +133,9 @@ class ErrorBody(AnswerBody):
     errors: Annotated[list[FieldError], _each(FieldError), _lenient([])] = []
     details: Annotated[dict[str, Any], AfterValidator(_short), _lenient({})] = {}
 
-    def problem(self, status: int) -> Problem:
+    def error_answer(self, status: int) -> ErrorAnswer:
         errors = tuple((one.field, one.message) for one in self.errors[:_MAX_ENTRIES])
-        return Problem(
+        return ErrorAnswer(
             status, self.code, self.message, self.request_id, self.field, errors, self.details
         )
 

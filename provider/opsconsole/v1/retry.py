@@ -36,7 +36,7 @@ class OutOfTime(AnswerLost):
 
 def _is_passing(problem: ConsoleError) -> bool:
     if isinstance(problem, ApiError):
-        return problem.problem.status in _PASSING_STATUSES
+        return problem.answer.status in _PASSING_STATUSES
     return isinstance(problem, NotSent | AnswerLost) and not isinstance(problem, NotReachable)
 
 
@@ -100,7 +100,7 @@ class CircuitBreaker:
         """
         refusal, now = self._refusal, self._clock()
         if refusal is not None and now < self._refused_until:
-            again = type(refusal)(refusal.problem, str(operation), refusal.remedy)
+            again = type(refusal)(refusal.answer, str(operation), refusal.remedy)
             again.already_reported = True
             raise again
         if self._silent and now < self._cool_until:

@@ -128,7 +128,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         try:
             return await super().write(request, current)
         except Forbidden as problem:
-            if problem.problem.code not in _OF_ACCESS:
+            if problem.answer.code not in _OF_ACCESS:
                 raise
             refusal = _refuse_scope(problem, self.name(current), current, request.planned)
             return Outcome(request.prior, request.private, (refusal,))
@@ -233,7 +233,7 @@ def _old_and_new(name: str, old: str, new: str) -> str:
 def _refuse_scope(problem: ApiError, name: str, row: Values, planned: Values) -> Diagnostic:
     tenant = row.get("org_id") is None or planned.get("org_id") is None
     needs = " Writing a tenant-wide row takes tenant-level access." if tenant else ""
-    field = problem.problem.field
+    field = problem.answer.field
     path = (field,) if field and field in BLACKLISTED_COMMAND.by_name else ("org_id",)
     return error(
         f"This key sees the {name} but may not write its scope",

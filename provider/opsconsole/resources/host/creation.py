@@ -97,7 +97,9 @@ class BulkCreate:
         elif passing and not self._rehearsal:
             await self._send_import(passing)
         if not self._session.sees_whole_plan:
-            await map_limited(refused, partial(self._create_in_place, ended=ended), len(refused))
+            await map_limited(
+                refused, partial(self._create_after_deletion, ended=ended), len(refused)
+            )
 
     async def _judge(self, row: ImportRow) -> None:
         """Keep a row's verdict of the dry run; adopt or refuse the row if it is final."""
@@ -107,7 +109,7 @@ class BulkCreate:
         if self._session.sees_whole_plan and not row.verdict.created:
             await self._adopt_or_refuse(row)
 
-    async def _create_in_place(self, row: ImportRow, ended: Collection[str]) -> None:
+    async def _create_after_deletion(self, row: ImportRow, ended: Collection[str]) -> None:
         """Create a host once the deletion of the one in its place has ended, or refuse its row.
 
         Args:

@@ -191,7 +191,7 @@ class SpecialtyLifecycle(BaseLifecycle):
     def _refuse_carried(self, prior: Values, problem: Conflict) -> Diagnostic:
         summary = f"An agent still carries the {self.name(prior)}"
         known = self.session.singleton(KnownAgents)
-        others = problem.problem.texts - {prior["id"]}
+        others = problem.answer.texts - {prior["id"]}
         carriers = self.session.named_in(others) or sorted(
             str(agent)
             for agent in known.by_id.values()
@@ -202,7 +202,7 @@ class SpecialtyLifecycle(BaseLifecycle):
                 "Agents known here that carry it: " + "; ".join(carriers) + ". Delete their hosts, "
                 "or give them another specialty, first."
             )
-        elif named := sorted(problem.problem.texts):
+        elif named := sorted(problem.answer.texts):
             who = (
                 f"The console names {', '.join(named)}. This run has read no agent that carries "
                 "it: such agents are outside this configuration, or unchanged in it."
