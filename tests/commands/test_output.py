@@ -231,6 +231,22 @@ def test_outputs_that_are_known_are_kept_where_something_failed(native):
     assert set(native.state["outputs"]) == set(outputs)
 
 
+def test_outputs_leave_state_where_something_failed(native):
+    host = {"a": {"name": "a"}}
+    output = {name: {"value": name} for name in ("kept", "gone")}
+    native.apply({"opsconsole_host": host}, output=output)
+    del output["gone"]
+    host["b"] = {"name": "b"}
+    native.console.fault(method="POST", path="/hosts/batch$", status=500, times=None)
+    native.apply({"opsconsole_host": host}, expect=1, output=output)
+    assert set(native.state["outputs"]) == {"kept"}
+
+    native.console.fault(operation="host_delete", status=500, times=None)
+    native.run("destroy", "-auto-approve", expect=1)
+    assert native.state["outputs"] == {}
+    assert "opsconsole_host.a" in native.addresses()
+
+
 def test_an_output_leaves_state_with_its_declaration_or_its_value(native):
     host = {"opsconsole_host": {"a": {"name": "a"}}}
     native.apply(host, output={name: {"value": name} for name in ("kept", "gone", "emptied")})

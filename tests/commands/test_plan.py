@@ -437,6 +437,18 @@ def test_a_saved_plan_is_shown_in_either_form(many):
     assert "not allowed with" in many.run("show", "--compact", "--full", "saved", expect=1).err
 
 
+def test_objects_are_not_planned_with_settings_that_the_plan_changes(native):
+    late = native.settings | {"alias": "late", "org_id": "${opsconsole_host.a.name}"}
+    declared = hosts(a={"name": "old"}, b={"provider": "opsconsole.late"})
+    native.apply(declared, provider={"opsconsole": [native.settings, late]})
+    declared["opsconsole_host"]["a"]["name"] = "new"
+    native.write(declared, provider={"opsconsole": [native.settings, late]})
+    refused = native.run("apply", "-auto-approve", expect=1).text
+    assert "org_id of provider opsconsole.late is not up to date in state" in refused
+    native.run("apply", "-auto-approve", "-target=opsconsole_host.a")
+    native.run("plan")
+
+
 def test_a_setting_may_follow_from_a_host_that_is_applied_first(native):
     late = native.settings | {"alias": "late", "org_id": "${opsconsole_host.a.id}"}
     declared = hosts(a={}, b={"provider": "opsconsole.late"})
@@ -445,3 +457,5 @@ def test_a_setting_may_follow_from_a_host_that_is_applied_first(native):
     assert "org_id of provider opsconsole.late is known only after apply.\nApply what" in refused
     native.run("apply", "-auto-approve", "-target=opsconsole_host.a")
     native.run("plan", "-detailed-exitcode", expect=2)
+    native.run("apply", "-auto-approve")
+    native.run("plan", "-detailed-exitcode", expect=0)

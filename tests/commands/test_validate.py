@@ -85,6 +85,25 @@ def test_mistake_beside_a_variable_without_a_value_is_found(native):
     assert native.run("validate").code == 0
 
 
+@pytest.mark.parametrize(
+    ("variable", "told"),
+    [
+        ({"type": "bool", "default": "x"}, "(its default) does not fit its type"),
+        ({"type": "string", "default": None, "nullable": False}, "must not be null"),
+        ({"validation": {"condition": "${lenght(var.a) > 0}"}}, "uses the function lenght"),
+        ({"validation": {"condition": '${var.a > tonumber("q")}'}}, "a number is required"),
+        ({"validation": {"condition": "${var.b > 0}"}}, "does not refer to var.a"),
+        ({"default": "x", "validation": {"condition": "${length(var.a) > 3}"}}, ""),
+    ],
+)
+def test_variables_are_checked_without_their_values(variable, told, native):
+    if "validation" in variable:
+        variable["validation"]["error_message"] = "Too short."
+    native.write(HOST, variable={"a": {"type": "string", **variable}, "b": {"type": "number"}})
+    found = report(native, 1 if told else 0)["diagnostics"]
+    assert [told in item["summary"] for item in found] == [True] * bool(told)
+
+
 def test_each_instance_is_checked(native):
     host = {"for_each": {"a": 22, "b": 99999}, "name": "n", "target_port": "${each.value}"}
     native.write({"opsconsole_host": {"a": host}})

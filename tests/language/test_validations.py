@@ -8,6 +8,7 @@ import pytest
 from engines import run_program
 from opsconsole import resources
 from opsconsole.errors import UserError
+from opsconsole.language.failures import OnlyTerraform
 from opsconsole.language.reading import load_directory
 from opsconsole.language.variables import resolve_variables
 
@@ -74,12 +75,17 @@ def test_rules_pass_and_break_as_in_terraform(write_program, terraform_binary, s
             {"condition": "${data.opsconsole_specialty.s.id == var.site}", "error_message": "m"},
             "does not support a validation that refers to data.opsconsole_specialty.s.id",
         ),
+        (
+            {"condition": "${var.site != timestamp()}", "error_message": "m"},
+            "does not support a validation that is known only during the apply",
+        ),
     ],
 )
 def test_rules_that_are_no_rules_say_so(write_program, rule, words):
     with pytest.raises(UserError, match=words) as raised:
         resolve(write_program(program("north", rule)))
     assert "site" in str(raised.value)
+    assert not isinstance(raised.value, OnlyTerraform) or raised.value.program is not None
 
 
 def test_a_message_does_not_give_a_secret_away(write_program):

@@ -159,6 +159,27 @@ def test_values_that_do_not_fit_are_refused(write_program, variable, arguments, 
         _resolve(directory, arguments)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"v": "1", "v": "2"}', "v is declared twice"),
+        ('{"other": 1, "other": 2}', "other is declared twice"),
+        ('{"v": {"k": "1", "k": "2"}}', 'v .*: the key "k" is declared twice'),
+    ],
+)
+def test_names_that_a_json_file_declares_twice_are_refused(write_program, text, message):
+    directory = write_program({"variable": {"v": {}}})
+    (directory / "terraform.tfvars.json").write_text(text)
+    with pytest.raises(UserError, match=message):
+        _resolve(directory)
+
+
+def test_a_name_that_a_default_declares_twice_is_refused(tmp_path):
+    (tmp_path / "main.tf.json").write_text('{"variable": {"v": {"default": {"k": 1, "k": 2}}}}')
+    with pytest.raises(UserError, match=r'v .its default.*: the key "k" is declared twice'):
+        _resolve(tmp_path)
+
+
 def test_all_wrong_values_are_told_at_once(write_program):
     directory = write_program({"variable": {"a": {}, "b": {"type": "number"}, "c": {}}})
     with pytest.raises(Mistakes) as refused:

@@ -10,7 +10,7 @@ from engines import ON_TERRAFORM
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
 from opsconsole.errors import NotFound
-from opsconsole.lifecycle.interface import DeleteRequest, PlanChange, PlanCreation, Removal
+from opsconsole.lifecycle.interface import DeleteRequest, PlanChange, PlanCreation, RemovalReason
 from opsconsole.resources import AGENT
 
 ADDRESS = "opsconsole_agent.keeper"
@@ -230,7 +230,9 @@ async def test_prevent_refuses_a_replacement_that_no_plan_showed(agent_values, s
     assert fresh.diagnostics == ()
     for host_id in (config["host_id"], "hst_2"):
         after = config | {"host_id": host_id}
-        goes = PlanChange(prior.state, after, prior.private, Removal.WITH_OWNER, owner_first=True)
+        goes = PlanChange(
+            prior.state, after, prior.private, RemovalReason.WITH_OWNER, owner_first=True
+        )
         assert (await lifecycle.plan([goes]))[0].replace == ("host_id",)
 
     # It holds for the change that drops it.

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from declarations import program
+from declarations import attributes_in, program
 from engines import ON_TERRAFORM, Run
 from loopback import Handler, serve_handler
 from opsconsole.emulator import Emulator
@@ -96,3 +96,18 @@ def test_settings_that_are_known_only_after_apply_are_one_error(project, console
     engine.apply("-target=terraform_data.address")
     engine.apply()
     engine.plan_run(expect={0})
+
+
+def test_settings_follow_a_resource_in_state_or_in_the_plan(project, console):
+    known = dict(console.profile.provider_settings)
+    late = {"alias": "late", "org_id": "${opsconsole_host.a.name}"}
+    hosts = {"a": {"name": "a"}, "b": {"name": "b", "provider": "opsconsole.late"}}
+    declared = program(host=hosts) | {"provider": {"opsconsole": [known, late]}}
+    engine = project(declared, console)
+    engine.apply()
+    assert attributes_in(engine.state())["opsconsole_host.b"]["org_id"] == "a"
+    engine.plan_run(expect={0})
+    engine.plan_run("-refresh-only", expect={0})
+    late["org_id"] = "${opsconsole_host.a.id}"
+    engine.plan_run(program=declared, expect={0})
+    engine.destroy()

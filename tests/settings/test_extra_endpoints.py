@@ -9,7 +9,7 @@ import pytest
 from lifecycle_steps import errors
 from opsconsole.emulator import Emulator, Profile
 from opsconsole.emulator.document import EXTRA
-from opsconsole.lifecycle.interface import DeleteRequest, Outcome, Removal
+from opsconsole.lifecycle.interface import DeleteRequest, Outcome, RemovalReason
 from opsconsole.resources import AGENT, DATA_SOURCES, SPECIALTY
 from opsconsole.values import UNKNOWN
 
@@ -106,8 +106,8 @@ async def test_a_move_to_a_host_that_is_not_known_yet_is_doubted_where_nothing_t
     prior = await agents.create(host_id=old, specialty_id="spc_linux")
     moved = agents.config(host_id=UNKNOWN, specialty_id="spc_linux")
 
-    unexplained = await agents.plan(prior, moved, Removal.UNEXPLAINED)
-    alone = await agents.plan(prior, moved, Removal.ALONE)
+    unexplained = await agents.plan(prior, moved, RemovalReason.UNEXPLAINED)
+    alone = await agents.plan(prior, moved, RemovalReason.ALONE)
 
     [told] = unexplained.diagnostics
     assert f"If its host {old} is replaced in this run" in told.text

@@ -22,8 +22,8 @@ REFERENCES = {
 
 
 def kind_of(definition: ResourceDefinition) -> str:
-    """Return the emulator's name for a resource: the first word of its operations."""
-    return definition.ways["read"][0].operation.partition("_")[0]
+    """Return the emulator's name for a resource: its operations without their last word."""
+    return definition.ways["read"][0].operation.rpartition("_")[0]
 
 
 _NAMED: Mapping[str, tuple[Any, Any]] = {

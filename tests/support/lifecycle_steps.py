@@ -17,7 +17,7 @@ from opsconsole.lifecycle.interface import (
     PlanOutcome,
     PlanRemoval,
     PlanRequest,
-    Removal,
+    RemovalReason,
     UpdateRequest,
 )
 from opsconsole.lifecycle.interface import ReadRequest as Read
@@ -83,7 +83,7 @@ class Steps:
         self,
         prior: Outcome | None,
         config: dict[str, Any] | None,
-        removal: Removal = Removal.UNEXPLAINED,
+        removal: RemovalReason = RemovalReason.UNEXPLAINED,
     ) -> PlanOutcome:
         request: PlanRequest
         if prior is None or prior.state is None:
@@ -121,7 +121,9 @@ class Steps:
         request = Read(prior.state, prior.private)
         return (await self._run(lambda lifecycle: lifecycle.read([request])))[0]
 
-    async def delete(self, prior: Outcome, removal: Removal = Removal.UNEXPLAINED) -> Outcome:
+    async def delete(
+        self, prior: Outcome, removal: RemovalReason = RemovalReason.UNEXPLAINED
+    ) -> Outcome:
         plan = await self.plan(prior, None, removal)
         assert not plan.failed, plan.diagnostics
         request = DeleteRequest(prior.state, plan.private)

@@ -14,7 +14,13 @@ from opsconsole.cli import opening, planning
 from opsconsole.cli.table import FAILED
 from opsconsole.diagnostics import Diagnostic, diagnostics_of, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped
-from opsconsole.language import Evaluator, OnlyTerraform, example_values, find_mistakes
+from opsconsole.language import (
+    Evaluator,
+    OnlyTerraform,
+    example_values,
+    find_mistakes,
+    find_variable_mistakes,
+)
 from opsconsole.reports.json_values import diagnostic_json
 from opsconsole.v1.settings import ENVIRONMENT, Settings
 from opsconsole.values import holds_unknown
@@ -49,6 +55,7 @@ def _find_problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
     variables = example_values(program)
     try:
         yield from find_mistakes(program, variables)
+        yield from find_variable_mistakes(program)
     except OnlyTerraform as refusal:
         if opening.is_stand_in(args):
             raise

@@ -49,6 +49,7 @@ from opsconsole.language.synthesis import (
 )
 from opsconsole.language.variables import (
     example_values,
+    find_variable_mistakes,
     lasting_values,
     read_backend_options,
     resolve_variables,
@@ -78,6 +79,7 @@ __all__ = [
     "find_mistakes",
     "find_node",
     "find_output",
+    "find_variable_mistakes",
     "has_duplicate_keys",
     "jsii_environment",
     "lasting_values",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from opsconsole.errors import UserError
 from opsconsole.language.failures import MAX_PROGRAM, ExpressionFailure, unknown_name_error
 from opsconsole.language.model import Json, Origin
 from opsconsole.language.numbers import parse_number
+from opsconsole.language.values import DuplicateKeys
 from opsconsole.named_files import read_named
 from opsconsole.text import LONE_SURROGATE, to_nfc
 
@@ -40,18 +40,6 @@ _SYNTAX: Final = {
     "Unexpected UTF-8 BOM": "the file begins with a byte order mark",
 }
 """What Python's reader reports, by the beginning of its message."""
-
-
-class DuplicateKeys(dict[str, Any]):
-    """A JSON object in which a name occurs twice; `pairs` has all members, the dict only the last.
-
-    If the names are types or labels of blocks, Terraform reads the object as several blocks.
-    Terraform refuses the object everywhere else.
-    """
-
-    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
-        super().__init__(pairs)
-        self.pairs = pairs
 
 
 def read_json(path: Path) -> Any:
@@ -328,9 +316,7 @@ def labels_of(value: Json, where: str) -> Iterator[tuple[str, Json]]:
 def _fields_of(value: Json, where: str) -> Iterator[dict[str, Json]]:
     for fields in _objects(value, where):
         if isinstance(fields, DuplicateKeys):
-            counts = Counter(name for name, _ in fields.pairs)
-            twice = next(name for name, count in counts.items() if count > 1)
-            raise UserError(f'{where}: "{twice}" is declared twice.', "Keep one of them.")
+            raise UserError(f'{where}: "{fields.repeated}" is declared twice.', "Keep one of them.")
         yield fields
 
 

@@ -29,7 +29,6 @@ from opsconsole.language.failures import (
     expression_error,
 )
 from opsconsole.language.graph import block_address, order_locals
-from opsconsole.language.json_body import DuplicateKeys
 from opsconsole.language.model import Block, Program
 from opsconsole.language.nodes import (
     Names,
@@ -50,6 +49,7 @@ from opsconsole.language.values import (
     NULL,
     NUMBER,
     STRING,
+    DuplicateKeys,
     Marked,
     Value,
     from_python,

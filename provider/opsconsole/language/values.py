@@ -10,12 +10,13 @@ a marked part is a `Marked`. Results computed from a marked value are marked too
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
 from opsconsole.diagnostics import AttributePath
-from opsconsole.language.failures import MAX_PARTS, MAX_TEXT, BeyondBounds
+from opsconsole.language.failures import MAX_PARTS, MAX_TEXT, BeyondBounds, EvaluationError
 from opsconsole.language.numbers import from_float, int64
 from opsconsole.text import to_nfc
 from opsconsole.values import UNKNOWN, holds_unknown
@@ -28,6 +29,24 @@ EPHEMERAL: Final = "ephemeral"
 Marks = frozenset[str]
 NO_MARKS: Final[Marks] = frozenset()
 IS_SENSITIVE: Final[Marks] = frozenset((SENSITIVE,))
+
+
+class DuplicateKeys(dict[str, Any]):
+    """A JSON object in which a name occurs twice; `pairs` has all members, the dict only the last.
+
+    If the names are types or labels of blocks, Terraform reads the object as several blocks.
+    Terraform refuses the object everywhere else.
+    """
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+    @property
+    def repeated(self) -> str:
+        """The first name that occurs twice."""
+        counts = Counter(name for name, _ in self.pairs)
+        return next(name for name, count in counts.items() if count > 1)
 
 
 class Type:
@@ -321,7 +340,11 @@ def is_sequence(value: Value, *, sets: bool = True) -> bool:
 
 
 def from_python(data: Any) -> Value:
-    """Convert plain data to a value: lists become tuples, dicts objects, and None has no type."""
+    """Convert plain data to a value: lists become tuples, dicts objects, and None has no type.
+
+    Raises:
+        EvaluationError: A name occurs twice in a JSON object.
+    """
     if isinstance(data, Value):
         return data
     if isinstance(data, str):
@@ -335,6 +358,8 @@ def from_python(data: Any) -> Value:
         return Value(NUMBER, from_float(data))
     if isinstance(data, list | tuple):
         return tuple_value(map(from_python, data))
+    if isinstance(data, DuplicateKeys):
+        raise EvaluationError(f'the key "{data.repeated}" is declared twice')
     if isinstance(data, dict):
         return object_value({to_nfc(name): from_python(item) for name, item in data.items()})
     return Value(DYNAMIC, data)

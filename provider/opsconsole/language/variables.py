@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.diagnostics import Diagnostic, diagnostics_of, warning
 from opsconsole.errors import UserError
 from opsconsole.language.constraints import LITERALS
 from opsconsole.language.conversion import convert, to_wire
@@ -17,6 +17,7 @@ from opsconsole.language.failures import (
     MAX_FILE,
     EvaluationError,
     ExpressionFailure,
+    OnlyTerraform,
     UnsupportedExpression,
     expression_error,
     only_terraform_error,
@@ -29,11 +30,20 @@ from opsconsole.language.model import Program, Validation, Variable
 from opsconsole.language.name_resolver import evaluate_argument
 from opsconsole.language.nodes import Scope
 from opsconsole.language.parser import parse_arguments, parse_expression
-from opsconsole.language.values import BOOL, EPHEMERAL, SENSITIVE, STRING, from_python, unknown
+from opsconsole.language.values import (
+    BOOL,
+    EPHEMERAL,
+    SENSITIVE,
+    STRING,
+    DuplicateKeys,
+    from_python,
+    unknown,
+)
 from opsconsole.text import did_you_mean
-from opsconsole.values import UNKNOWN
+from opsconsole.values import UNKNOWN, Unknown
 
 PREFIX: Final = "TF_VAR_"
+_DEFAULT: Final = "its default"
 _UNDECLARED_SHOWN: Final = 2
 """The number of undeclared variables that are named; Terraform counts the others."""
 
@@ -147,13 +157,15 @@ def read_values(path: Path) -> dict[str, Any]:
     """Return the values in a file of variables, `.tfvars` or JSON, by name.
 
     Raises:
-        UserError: The file cannot be read, or a value is not a literal.
+        UserError: The file cannot be read, a value is not a literal, or a name is declared twice.
     """
     if path.suffix != ".json":
         return _read_tfvars(path)
     document = read_json(path)
     if not isinstance(document, dict):
         raise UserError(f"{path}: an object of values by name is required.")
+    if isinstance(document, DuplicateKeys):
+        raise UserError(f"{path}: {document.repeated} is declared twice.")
     return {name: value for name, value in document.items() if name != COMMENT}
 
 
@@ -175,7 +187,8 @@ def read_backend_options(options: Iterable[str]) -> dict[str, Any]:
             settings[name.strip()] = value
         else:
             for key, item in read_values(Path(option)).items():
-                settings[key] = to_wire(from_python(item).unmark_deep()[0])
+                literal = try_step(f"{option}: {key}", "", from_python, item)
+                settings[key] = to_wire(literal.unmark_deep()[0])
     return settings
 
 
@@ -204,7 +217,7 @@ def _value(variable: Variable, given: tuple[Any, str] | None) -> Any:
             f"Give one: --var {variable.name}=VALUE, {PREFIX}{variable.name} in the environment, "
             "or a terraform.tfvars file.",
         )
-    value, source = given or (variable.default, "its default")
+    value, source = given or (variable.default, _DEFAULT)
     if isinstance(value, _Text) and variable.textual:
         # A byte that is not UTF-8 is a lone surrogate in Python.
         value = replace_surrogates(value)
@@ -245,6 +258,29 @@ _KNOWN_BEFORE: Final = ("var", "path", "terraform")
 """The names that are known before anything is read, to which a rule may refer."""
 
 
+def find_variable_mistakes(program: Program) -> Iterator[Diagnostic]:
+    """Yield the mistakes in defaults and in validation rules, which need no values.
+
+    Raises:
+        OnlyTerraform: Only Terraform or OpenTofu can say whether a rule is correct.
+    """
+    unset = {
+        name: unknown(variable.constraint.type) for name, variable in program.variables.items()
+    }
+    scope = Evaluator(program, unset, lambda address: None, checking=True).scope()
+    for variable in program.variables.values():
+        try:
+            if variable.optional:
+                _convert_to_variable(variable, variable.default, _DEFAULT)
+            for rule in variable.validations:
+                _evaluate_condition(variable, rule, scope)
+        except OnlyTerraform as refusal:
+            refusal.program = program
+            raise
+        except UserError as problem:
+            yield from diagnostics_of(problem)
+
+
 def check_variables(program: Program, values: Mapping[str, Any]) -> None:
     """Check the values of all variables.
 
@@ -255,18 +291,22 @@ def check_variables(program: Program, values: Mapping[str, Any]) -> None:
     if not any(variable.validations for variable in program.variables.values()):
         return
     scope = Evaluator(program, values, lambda address: None).scope()
-    broken = [
-        f"The value of the variable {variable.name} is not valid: {message}"
-        for variable in program.variables.values()
-        for rule in variable.validations
-        if (message := _check_rule(variable, rule, scope))
-    ]
+    try:
+        broken = [
+            f"The value of the variable {variable.name} is not valid: {message}"
+            for variable in program.variables.values()
+            for rule in variable.validations
+            if (message := _check_rule(variable, rule, scope))
+        ]
+    except OnlyTerraform as refusal:
+        refusal.program = program
+        raise
     if broken:
         raise UserError("\n".join(broken), "The program's validation rules say so.")
 
 
-def _check_rule(variable: Variable, rule: Validation, scope: Scope) -> str:
-    """Return the rule's message if the variable breaks it."""
+def _evaluate_condition(variable: Variable, rule: Validation, scope: Scope) -> bool | Unknown:
+    """Return whether the variable satisfies a rule; UNKNOWN if that is known only later."""
     title = variable.origin.where(f"var.{variable.name}")
     references = try_step(title, "validation", references_in, rule.condition)
     if not any(item.steps[:2] == ("var", variable.name) for item in references):
@@ -281,10 +321,20 @@ def _check_rule(variable: Variable, rule: Validation, scope: Scope) -> str:
     result = evaluate_argument(
         title, "validation", rule.condition, scope, partial(convert, wanted=BOOL)
     )
-    if result.data is True:
-        return ""
     if result.is_null:
         raise UserError(f"{title}: the condition of its validation is null.", "Write a condition.")
+    satisfied: bool | Unknown = result.data
+    return satisfied
+
+
+def _check_rule(variable: Variable, rule: Validation, scope: Scope) -> str:
+    """Return the rule's message if the variable breaks it."""
+    title = variable.origin.where(f"var.{variable.name}")
+    satisfied = _evaluate_condition(variable, rule, scope)
+    if satisfied is UNKNOWN:
+        raise only_terraform_error(title, "a validation that is known only during the apply")
+    if satisfied:
+        return ""
     to_text = partial(convert, wanted=STRING)
     message, secret = evaluate_argument(
         title, "error_message", rule.error_message, scope, to_text

@@ -44,7 +44,7 @@ from opsconsole.lifecycle.interface import (
     ReadOutcome,
     ReadRequest,
     ReadStatus,
-    Removal,
+    RemovalReason,
     ReportOutcomes,
     UnsettledCreate,
     UpdateRequest,
@@ -261,7 +261,7 @@ class BaseLifecycle:
 
     def _plan_removal(self, request: PlanRemoval) -> PlanOutcome:
         private_state = PrivateState.decode(request.private)._replace(
-            removal_planned=True, owner_stays=request.removal is Removal.ALONE
+            removal_planned=True, owner_stays=request.removal is RemovalReason.ALONE
         )
         if run := self.session.command_run:
             private_state = private_state._replace(extra={**private_state.extra, _PLANNED_BY: run})

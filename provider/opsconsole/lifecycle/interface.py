@@ -19,15 +19,15 @@ BULK_CREATES_AT_A_TIME = 2
 only wait at the console."""
 
 
-class Removal(Enum):
+class RemovalReason(Enum):
     """Why a resource is removed, as far as the engine knows."""
 
     UNEXPLAINED = "unexplained"
     """Nothing is known: Terraform's destroy plan sees one resource at a time, in no order."""
     ALONE = "alone"
-    """It is removed by itself: no deletion of its host takes it along."""
+    """It is removed by itself: no deletion of its owner takes it along."""
     WITH_OWNER = "with owner"
-    """The deletion of its host takes it along."""
+    """The deletion of its owner takes it along."""
 
 
 class PlanCreation(NamedTuple):
@@ -57,7 +57,7 @@ class PlanChange(NamedTuple):
     prior: Values
     config: Values
     private: bytes = b""
-    removal: Removal = Removal.UNEXPLAINED
+    removal: RemovalReason = RemovalReason.UNEXPLAINED
     address: str = ""
     owner_first: bool = False
 
@@ -67,7 +67,7 @@ class PlanRemoval(NamedTuple):
 
     prior: Values
     private: bytes = b""
-    removal: Removal = Removal.UNEXPLAINED
+    removal: RemovalReason = RemovalReason.UNEXPLAINED
     address: str = ""
 
 

@@ -101,7 +101,7 @@ def may_still_arrive(sent: object) -> bool:
     return time.time() - moment < _ARRIVES_WITHIN
 
 
-def remedy(definition: ResourceDefinition, address: str, command: str) -> str:
+def unsettled_remedy(definition: ResourceDefinition, address: str, command: str) -> str:
     """Return the remedy for a create of unknown outcome; `command` is the engine's program."""
     where = f"'{address}'" if address else "ADDRESS"
     import_id = definition.import_id.split(" or ")[0]
@@ -117,7 +117,7 @@ def warn_unread_sentinel(lifecycle: BaseLifecycle, request: ReadRequest) -> Diag
     return warning(
         f"It is not known whether the {lifecycle.name(request.prior)} was created",
         "An earlier run ended before it knew; applying does not touch it. "
-        + remedy(lifecycle.definition, request.address, lifecycle.session.command),
+        + unsettled_remedy(lifecycle.definition, request.address, lifecycle.session.command),
     )
 
 
@@ -125,7 +125,7 @@ def refuse_replacement(lifecycle: BaseLifecycle, request: DeleteRequest) -> Diag
     return error(
         f"The {lifecycle.name(request.prior)} may exist already",
         "An earlier run ended before it knew, so applying might create a second one. "
-        + remedy(lifecycle.definition, request.address, lifecycle.session.command),
+        + unsettled_remedy(lifecycle.definition, request.address, lifecycle.session.command),
     )
 
 
@@ -142,7 +142,7 @@ def unsettled_outcome(
         f"It is not known whether the {name} was created",
         "The create was sent, and no answer shows whether it took place. It is not sent again, so "
         f"that nothing is created twice. {asked if lifecycle.session.sees_whole_plan else ''}"
-        + remedy(lifecycle.definition, request.address, lifecycle.session.command),
+        + unsettled_remedy(lifecycle.definition, request.address, lifecycle.session.command),
         cause=problem.cause,
     )
     state = fill_unknown(lifecycle.definition, request.planned, {"id": new_sentinel()})

@@ -65,9 +65,10 @@ async def apply_plan(
                     " see which changes are pending.",
                 )
             )
-        if applied.complete or only_refreshes:
-            left = any(item.mode == "managed" for item in state.addresses())
-            gone = plan.mode == "destroy" and not left
+        left = any(item.mode == "managed" for item in state.addresses())
+        # As in core, outputs leave state although a deletion failed.
+        gone = plan.mode == "destroy" and not (plan.targeted and left)
+        if applied.complete or only_refreshes or gone:
             keep_outputs(None if gone else worker.evaluator, state, outputs)
         elif plan.mode == "normal":
             keep_known_outputs(worker.evaluator, state, outputs)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from opsconsole.lifecycle.interface import Removal
+from opsconsole.lifecycle.interface import RemovalReason
 from opsconsole.reconcile.prior import Identity, PriorInstance
 from opsconsole.resources import RESOURCES, owner_of, owners_above
 
@@ -59,5 +59,5 @@ class Cascade:
         owner_id = item.value.get(definition.owner) or ""
         return self.deleted_by.get((self._console_holding(item), above.type_name, owner_id), "")
 
-    def removal_of(self, item: PriorInstance) -> Removal:
-        return Removal.WITH_OWNER if self.owner_of(item) else Removal.ALONE
+    def removal_of(self, item: PriorInstance) -> RemovalReason:
+        return RemovalReason.WITH_OWNER if self.owner_of(item) else RemovalReason.ALONE

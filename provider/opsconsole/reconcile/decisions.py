@@ -21,7 +21,7 @@ from opsconsole.lifecycle.interface import (
     PlanOutcome,
     PlanRemoval,
     PlanRequest,
-    Removal,
+    RemovalReason,
 )
 from opsconsole.reconcile.plan import Action, Change, OutputChange
 from opsconsole.reconcile.prior import PriorInstance
@@ -58,7 +58,7 @@ class PlanInput:
     dependencies: tuple[str, ...]
     create_first: bool = False
     reason: str = ""
-    removal: Removal = Removal.ALONE
+    removal: RemovalReason = RemovalReason.ALONE
     owner_first: bool = False
 
 
@@ -182,7 +182,7 @@ def _replace_at(value: Any, prior: Any, path: AttributePath) -> Any:
 
 
 async def plan_removals(
-    lifecycle: BaseLifecycle, leaving: Iterable[tuple[PriorInstance, Removal]]
+    lifecycle: BaseLifecycle, leaving: Iterable[tuple[PriorInstance, RemovalReason]]
 ) -> list[PlanOutcome]:
     return await lifecycle.plan(
         [PlanRemoval(item.value or {}, item.private, why, item.address) for item, why in leaving]
@@ -301,5 +301,4 @@ def keep_known_outputs(evaluator: Evaluator, state: State, names: Collection[str
     for name in names:
         # The output may refer to a step that was not done.
         with suppress(UserError):
-            if name in evaluator.program.outputs:
-                keep_outputs(evaluator, state, [name])
+            keep_outputs(evaluator, state, [name])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
-from opsconsole.language import Block, PresentKeys, undeclared_warnings
+from opsconsole.language import Block, Evaluator, PresentKeys, undeclared_warnings
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, ReadStatus
 from opsconsole.reconcile.decisions import output_changes
 from opsconsole.reconcile.order import sort_steps
@@ -84,7 +84,8 @@ class Planner:
         self._evaluator = stack.evaluator(
             self._values.get, present=lambda block: self._keys(block), planned_at=self._planned_at
         )
-        self.providers = stack.providers(self._evaluator)
+        self._prior: Mapping[str, PriorInstance] = {}
+        self.providers = stack.providers(self._evaluator, self._evaluator_in_state())
         self._diagnostics = [
             warning(f"{path}: {text}", "The app says so, in an annotation of this construct.")
             for path, text in stack.program.warnings
@@ -122,8 +123,11 @@ class Planner:
                     "it in exceptional situations only, such as the recovery from an error.",
                 )
             )
+        self._prior = prior
         if prior:
-            prior = await self._refresh_instances(prior)
+            self._prior = prior = await self._refresh_instances(prior)
+            refreshed = self._evaluator_in_state()
+            self._diagnostics += self.providers.refuse_changed_settings(refreshed)
         self.providers.check_stopped()
         # The walk would create the objects to be imported.
         if any(item.import_id and item.value is None for item in prior.values()):
@@ -144,6 +148,18 @@ class Planner:
         )
         changes = await self._plan_changes(walk)
         return self._result(changes, prior, walk)
+
+    def _evaluator_in_state(self) -> Evaluator:
+        """Return an evaluator that knows the values before the changes of this plan."""
+        return self._stack.evaluator(self._value_in_state, planned_at=self._planned_at)
+
+    def _value_in_state(self, address: str) -> Values | None:
+        item = self._prior.get(address)
+        if item is None:
+            return self._stack.value_in_state(address)
+        # An import names an id only: its other values are not known before the read.
+        partial = item.unsettled or (item.import_id and item.read is None)
+        return None if partial else item.value
 
     def _show_state(self, prior: Mapping[str, PriorInstance]) -> None:
         """Let references see the instances in state that the plan keeps, as in core."""
@@ -176,6 +192,8 @@ class Planner:
         program, options = self._stack.program, self._options
         if options.mode == "normal":
             await walk.run()
+            if not has_error(walk.diagnostics):
+                self._diagnostics += self.providers.refuse_changed_settings(self._evaluator)
             if options.replace:
                 from opsconsole.reconcile.targets import warn_undeclared_replacements
 

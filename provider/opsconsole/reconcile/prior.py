@@ -15,7 +15,7 @@ from opsconsole.errors import UserError
 from opsconsole.language import PresentKeys
 from opsconsole.lifecycle.answers import is_sentinel, may_hold_sentinel
 from opsconsole.lifecycle.interface import ReadOutcome
-from opsconsole.lifecycle.writes import remedy
+from opsconsole.lifecycle.writes import unsettled_remedy
 from opsconsole.resources import RESOURCES
 from opsconsole.state import (
     Address,
@@ -165,7 +165,7 @@ def report_unsettled(address: str) -> Diagnostic:
 
 def _describe_unsettled(address: str, after: str) -> tuple[str, str]:
     definition = RESOURCES[instance_of(address).type]
-    way_out = remedy(definition, address, "opsconsole")
+    way_out = unsettled_remedy(definition, address, "opsconsole")
     if instance_and_key(address)[1]:
         after = "the next apply takes it out of the state."
         way_out = "Look it up in the console, and delete it there if it was created."

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from opsconsole.address import LOCAL_NAME, SOURCE
-from opsconsole.diagnostics import AttributePath
+from opsconsole.diagnostics import AttributePath, Diagnostic, error
 from opsconsole.errors import ConfigurationError, OpsconsoleError, Stopped, UserError
 from opsconsole.language import Evaluator, Graph, PresentKeys, Program, build_graph
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import ReadRequest, ReadStatus
-from opsconsole.reconcile.prior import Identity, PriorInstance
-from opsconsole.resources import RESOURCES, owners_above
+from opsconsole.reconcile.prior import Identity, PriorInstance, from_state
+from opsconsole.resources import DATA_SOURCES, RESOURCES, owners_above
 from opsconsole.resources.lifecycles import ConfiguredProvider
-from opsconsole.state import State, StateSession
+from opsconsole.state import Address, State, StateSession
 from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings
-from opsconsole.values import unknown_names
+from opsconsole.values import Values, unknown_names
 
 MakeProvider = Callable[[Settings], ConfiguredProvider]
+_APPLY_FIRST: Final = "Apply what it depends on first, with --target."
 OnStop = Callable[[Callable[[], None]], None]
 """Registers a callback for the stop of the run."""
 
@@ -87,6 +89,7 @@ class Providers(OpenedProviders):
 
     Attributes:
         environ: The environment, which supplies the settings that the blocks leave out.
+        in_state: Evaluates settings that `evaluator` does not know yet, with the values in state.
         by_key: The opened providers, by the key of their provider configuration.
     """
 
@@ -94,8 +97,10 @@ class Providers(OpenedProviders):
     evaluator: Evaluator
     environ: Mapping[str, str]
     make_provider: MakeProvider = ConfiguredProvider
+    in_state: Evaluator | None = None
     by_key: dict[str, ConfiguredProvider] = field(default_factory=dict, init=False)
     _settings: dict[str, Settings] = field(default_factory=dict, init=False)
+    _from_state: dict[str, Values] = field(default_factory=dict, init=False)
 
     def of(self, key: str) -> ConfiguredProvider:
         """Return the provider of a provider configuration.
@@ -120,11 +125,12 @@ class Providers(OpenedProviders):
         if key in self._settings:
             return self._settings[key]
         values = self.evaluator.provider_config(key).values
+        if self.in_state is not None and unknown_names(values):
+            values = self._from_state[key] = self.in_state.provider_config(key).values
         unknown = unknown_names(values)
         if unknown:
             raise UserError(
-                f"{', '.join(unknown)} of provider {key} is known only after apply.",
-                "Apply what it depends on first, with --target.",
+                f"{', '.join(unknown)} of provider {key} is known only after apply.", _APPLY_FIRST
             )
         try:
             self._settings[key] = Settings.from_values(values, self.environ)
@@ -132,6 +138,21 @@ class Providers(OpenedProviders):
             problem.message = f"provider {key}: {problem.message}"
             raise
         return self._settings[key]
+
+    def refuse_changed_settings(self, evaluator: Evaluator) -> Iterator[Diagnostic]:
+        """Yield an error for each opened provider whose settings in state are out of date.
+
+        Args:
+            evaluator: Knows the values that the settings should have.
+        """
+        for key, used in self._from_state.items():
+            values = evaluator.provider_config(key).values if key in self.by_key else used
+            changed = [name for name in used if used[name] != values[name]]
+            if changed:
+                yield error(
+                    f"{', '.join(changed)} of provider {key} is not up to date in state",
+                    f"Its objects were read with the value in state. {_APPLY_FIRST}",
+                )
 
     def console_of(self, key: str) -> str:
         """Return the console of a provider configuration: its URL, or the key if unknown."""
@@ -226,10 +247,27 @@ class OpenedStack:
             planned_at=planned_at,
         )
 
-    def providers(self, evaluator: Evaluator | None = None) -> Providers:
-        """Return the program's providers; without `evaluator`, they know no instance."""
+    def value_in_state(self, address: str) -> Values | None:
+        """Return the values of an instance in state; None: there are none."""
+        parsed = Address.parse(address)
+        stored = self.state.get(parsed)
+        if stored is None:
+            return None
+        kinds = DATA_SOURCES if parsed.mode == "data" else RESOURCES
+        value = from_state(address, kinds[parsed.type], stored.attributes)
+        # A sentinel stands for an id that nobody knows: no request may carry it.
+        return None if is_sentinel(value.get("id")) else value
+
+    def providers(
+        self, evaluator: Evaluator | None = None, in_state: Evaluator | None = None
+    ) -> Providers:
+        """Return the program's providers; without `evaluator`, they know the values in state."""
         return Providers(
-            self.program, evaluator or self.evaluator(), self.environ, self.make_provider
+            self.program,
+            evaluator or self.evaluator(self.value_in_state),
+            self.environ,
+            self.make_provider,
+            in_state,
         )
 
 

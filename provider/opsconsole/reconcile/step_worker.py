@@ -26,9 +26,9 @@ from opsconsole.lifecycle.writes import DRY_RUN_STATUS
 from opsconsole.reconcile.decisions import without_ignored
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reconcile.plan import Action, Change, Plan
-from opsconsole.reconcile.prior import from_state, keys_by_block
+from opsconsole.reconcile.prior import keys_by_block
 from opsconsole.reconcile.providers import OpenedStack, provider_in_state
-from opsconsole.resources import DATA_SOURCES, RESOURCES
+from opsconsole.resources import RESOURCES
 from opsconsole.state import (
     Address,
     InstanceObject,
@@ -52,6 +52,7 @@ class StepWorker:
 
     def __init__(self, stack: OpenedStack, plan: Plan) -> None:
         self.state_session = stack.state_session
+        self._value_in_state = stack.value_in_state
         self.evaluator = stack.evaluator(
             self._value,
             present=lambda block: self._keys(block),
@@ -60,7 +61,14 @@ class StepWorker:
         )
         self._only_refreshes = plan.mode == "refresh-only"
         self._stays = {change.address: change.after is not None for change in plan.changes}
-        self.providers = stack.providers(self.evaluator)
+        self._planned = {
+            **{item.address: item.value for item in plan.data},
+            **{change.address: change.after for change in plan.changes},
+        }
+        # All providers are opened before the first step, with the settings of the plan.
+        self.providers = stack.providers(
+            stack.evaluator(self._planned_value, applying=True, planned_at=plan.planned_at)
+        )
         # Until it is replaced, an instance holds its old value, not its planned one.
         self._values: dict[str, Values | None] = {
             change.address: None for change in plan.changes if change.action is Action.REPLACE
@@ -92,17 +100,14 @@ class StepWorker:
     def _value(self, address: str) -> Values | None:
         """Return an instance's current values; None: they are not known."""
         if address not in self._values:
-            parsed = Address.parse(address)
-            stored = self.state_session.state.get(parsed)
-            kinds = DATA_SOURCES if parsed.mode == "data" else RESOURCES
-            self._values[address] = (
-                from_state(address, kinds[parsed.type], stored.attributes)
-                if stored is not None
-                else None
-            )
+            self._values[address] = self._value_in_state(address)
         value = self._values[address]
         # A sentinel stands for an id that nobody knows: no request may carry it.
         return None if value is not None and is_sentinel(value.get("id")) else value
+
+    def _planned_value(self, address: str) -> Values | None:
+        """Return an instance's values as planned; else as they are in state."""
+        return self._planned.get(address) or self._value_in_state(address)
 
     def config_of(self, step: Step) -> Values:
         """Return a step's declaration, evaluated with the values known by now.

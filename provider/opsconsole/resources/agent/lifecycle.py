@@ -26,7 +26,7 @@ from opsconsole.lifecycle.interface import (
     ReadOutcome,
     ReadRequest,
     ReadStatus,
-    Removal,
+    RemovalReason,
     UnsettledCreate,
     UpdateRequest,
 )
@@ -94,7 +94,7 @@ class AgentLifecycle(BaseLifecycle):
         outcome = await super()._plan_change(request)
         # A host that no state holds was not read: a run on another machine may have deleted it.
         if outcome.failed and "host_id" in outcome.replace and await self._is_host_gone(request):
-            return await super()._plan_change(request._replace(removal=Removal.WITH_OWNER))
+            return await super()._plan_change(request._replace(removal=RemovalReason.WITH_OWNER))
         return outcome
 
     async def _is_host_gone(self, request: PlanChange) -> bool:
@@ -394,9 +394,9 @@ class AgentLifecycle(BaseLifecycle):
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, private_state = request.prior, PrivateState.decode(request.private)
-        why = Removal.ALONE if private_state.owner_stays else Removal.UNEXPLAINED
+        why = RemovalReason.ALONE if private_state.owner_stays else RemovalReason.UNEXPLAINED
         if prior.get("host_id") in self.session.gone[HOST.name]:
-            why = Removal.WITH_OWNER
+            why = RemovalReason.WITH_OWNER
         name = self.name(prior, request.address)
         diagnostics = judge_removal(name, prior, why, deletable=self.has_operation("delete"))
         if has_error(diagnostics):

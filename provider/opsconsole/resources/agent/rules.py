@@ -6,7 +6,7 @@ Terraform cannot know why an agent is destroyed; the reconciler passes the reaso
 from __future__ import annotations
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.lifecycle.interface import PlanChange, Removal
+from opsconsole.lifecycle.interface import PlanChange, RemovalReason
 from opsconsole.lifecycle.missing import warn_abandoned
 from opsconsole.lifecycle.planning import Proposal
 from opsconsole.resources import AGENT
@@ -20,23 +20,23 @@ def judge_creation(name: str, config: Values, replacing: bool) -> list[Diagnosti
     """Judge a creation; `replacing` if it is the second half of a replacement."""
     # An explicit replacement (`-replace`) shows nowhere else, and only an error of it is shown.
     if replacing and config.get("deletion_policy") == "prevent":
-        return [_refuse_removal(name, Removal.UNEXPLAINED)]
+        return [_refuse_removal(name, RemovalReason.UNEXPLAINED)]
     return AGENT.find_undeclared(config)
 
 
 def judge_removal(
-    name: str, prior: Values, why: Removal, *, deletable: bool
+    name: str, prior: Values, why: RemovalReason, *, deletable: bool
 ) -> tuple[Diagnostic, ...]:
     """Report the consequence of an agent's removal, or refuse it (`deletion_policy`)."""
     policy = prior.get("deletion_policy")
-    if policy == "prevent" and why is not Removal.WITH_OWNER:
+    if policy == "prevent" and why is not RemovalReason.WITH_OWNER:
         return (_refuse_removal(name, why),)
     if AGENT.is_abandoned(prior):
-        return (warn_abandoned(name, _GOES_ON),) if why is not Removal.WITH_OWNER else ()
-    if deletable or why is Removal.WITH_OWNER:
+        return (warn_abandoned(name, _GOES_ON),) if why is not RemovalReason.WITH_OWNER else ()
+    if deletable or why is RemovalReason.WITH_OWNER:
         return ()
     host = f"the host {prior.get('host_id') or '(not known)'}"
-    if why is Removal.ALONE:
+    if why is RemovalReason.ALONE:
         text = (
             f"The API has no operation that deletes an agent, and {host} stays: the agent "
             f"continues to run there. {_LIFT}"
@@ -57,7 +57,7 @@ def judge_replacement(
     policies = (config.get("deletion_policy"), prior.get("deletion_policy"))
     changed = ", ".join(proposal.replaced)
     path = (proposal.replaced[0],)
-    with_owner = request.removal is Removal.WITH_OWNER
+    with_owner = request.removal is RemovalReason.WITH_OWNER
     if "prevent" in policies and not with_owner:
         return [_refuse_removal(name, request.removal, path)]
     if with_owner or deletable:
@@ -92,7 +92,7 @@ def judge_replacement(
 def judge_move(name: str, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
     """Warn of a move to a host that is not known yet, where the old host may be replaced."""
     unknown = proposal.planned["host_id"] is UNKNOWN
-    if request.removal is not Removal.UNEXPLAINED or not unknown:
+    if request.removal is not RemovalReason.UNEXPLAINED or not unknown:
         return []
     host = request.prior.get("host_id") or "(not known)"
     return [
@@ -125,11 +125,11 @@ def warn_created_archived(name: str) -> Diagnostic:
     )
 
 
-def _refuse_removal(name: str, why: Removal, path: tuple[str, ...] = ()) -> Diagnostic:
+def _refuse_removal(name: str, why: RemovalReason, path: tuple[str, ...] = ()) -> Diagnostic:
     unknowing = (
         " Terraform cannot tell whether its host is deleted too: to delete both, change the "
         "policy first."
-        if why is Removal.UNEXPLAINED
+        if why is RemovalReason.UNEXPLAINED
         else ""
     )
     return error(
