@@ -29,8 +29,8 @@ _GLOBAL = (
 )
 _REMARKS = {"ignore": "changes nothing here", "foreign": "only Terraform has it"}
 _VARIABLES = (
-    ("OPSCONSOLE_ENGINE", "native or terraform: force the native or the real engine"),
-    ("OPSCONSOLE_TERRAFORM_FALLBACK", "the real engine; else terraform or tofu on PATH"),
+    ("OPSCONSOLE_ENGINE", "native or terraform: force the native engine or the real CLI"),
+    ("OPSCONSOLE_TERRAFORM_FALLBACK", "the real CLI; else terraform or tofu on PATH"),
     ("OPSCONSOLE_FORCE", "1: allow a plan that the guard refuses"),
 )
 
@@ -111,7 +111,7 @@ def _run_verb(call: ProgramCall, verb: Verb, directory: Path) -> int:
             or os.environ.get(ENGINE) == "native"
         ):
             raise
-        # The values are checked before any request to a console and any change, so the real engine
+        # The values are checked before any request to a console and any change, so the real CLI
         # can start afresh. The words for that engine include -chdir, which is relative to this
         # directory.
         os.chdir(start)
