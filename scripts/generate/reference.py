@@ -22,7 +22,7 @@ from opsconsole.definition import (
     ResourceDefinition,
 )
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole.v1.operations import NAMEABLE, OPERATIONS, documented_for, operation_to_name
+from opsconsole.v1.operations import NAMEABLE, OPERATIONS, documented_for, missing_operation
 from opsconsole.v1.settings import ENVIRONMENT
 
 _TYPES = {
@@ -94,7 +94,7 @@ def _page(
             if way.operation in NAMEABLE and not NAMEABLE[way.operation].documented
         ],
         documented_for=documented_for,
-        operation_to_name=operation_to_name,
+        missing_operation=missing_operation,
         rests_on=_rests_on,
         TYPES=_TYPES,
         STEPS=STEPS,

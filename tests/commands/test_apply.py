@@ -251,7 +251,7 @@ def test_unwritable_state_is_found_before_the_first_request(native, fleet, monke
     assert native.console.request_counts() == {}
 
 
-@pytest.mark.parametrize("name", ["create", "creates_together"])
+@pytest.mark.parametrize("name", ["create", "max_creates_at_once"])
 def test_a_defect_ends_the_run_and_what_was_done_is_saved(native, fleet, monkeypatch, name):
     def defect(*_: object) -> None:
         raise OverflowError("anything")

@@ -7,7 +7,7 @@ import pytest
 from opsconsole.definition import STEPS
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.capabilities import Reach, capabilities
-from opsconsole.v1.operations import operation_to_name
+from opsconsole.v1.operations import missing_operation
 from opsconsole.v1.settings import Settings
 
 
@@ -56,7 +56,7 @@ def test_capabilities_follow_the_definitions():
     items = capabilities(Settings.from_values(plain, {}))
     assert [item.documented for item in items] == [True] * len(RESOURCES) * len(STEPS)
     for item in items:
-        lift = operation_to_name(RESOURCES[item.type_name], item.step)
+        lift = missing_operation(RESOURCES[item.type_name], item.step)
         if not lift:
             continue
         assert f"extra_endpoints.{lift}" in item.lifted_by

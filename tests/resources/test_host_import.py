@@ -207,7 +207,7 @@ async def test_a_size_that_was_refused_is_not_tried_again(steps_of, one_run, con
     await hosts.create_all(hosts.config(name="c"), hosts.config(name="d"))
 
     assert console.request_counts()["host_import"] == 2 * 2 + 1
-    together = {kind: hosts.provider.resources[kind].creates_together for kind in RESOURCES}
+    together = {kind: hosts.provider.resources[kind].max_creates_at_once for kind in RESOURCES}
     assert together == dict.fromkeys(together, 1) | {"opsconsole_host": 2}
 
 

@@ -38,11 +38,11 @@ async def created(lifecycle: BaseLifecycle, requests: Sequence[CreateRequest]) -
     found: dict[int, Outcome] = {}
 
     async def report(
-        results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
+        results: Sequence[tuple[CreateRequest, Outcome]], *, final: bool = True
     ) -> None:
         for request, outcome in results:
             assert id(request) not in found, "reported again after its last report"
-            if last:
+            if final:
                 found[id(request)] = outcome
 
     await lifecycle.create(requests, report)

@@ -62,7 +62,7 @@ class Lifecycle:
         return ReadOutcome(None if is_gone else request.prior, request.private)
 
     @property
-    def creates_together(self) -> int:
+    def max_creates_at_once(self) -> int:
         return 500 if self.definition.name == "host" else 1
 
     async def create(self, requests: Sequence[CreateRequest], report: ReportOutcomes) -> None:

@@ -16,8 +16,8 @@ def request(number: int) -> CreateRequest:
 class Lifecycle:
     """Takes creations, and holds each batch back until it is let go."""
 
-    def __init__(self, creates_together: int = 500) -> None:
-        self.creates_together = creates_together
+    def __init__(self, max_creates_at_once: int = 500) -> None:
+        self.max_creates_at_once = max_creates_at_once
         self.batches: list[list[int]] = []
         self.begun = asyncio.Event()
         self.go = asyncio.Event()
@@ -31,7 +31,7 @@ class Lifecycle:
         if -13 in numbers:
             raise LookupError("thirteen")
         for item in requests:
-            await report([(item, Outcome({"id": "seen"}))], last=False)
+            await report([(item, Outcome({"id": "seen"}))], final=False)
             await report([(item, Outcome({"id": str(2 * item.planned["number"])}))])
 
 
@@ -48,14 +48,14 @@ async def test_what_comes_at_once_goes_at_once():
 
 
 async def test_a_batch_holds_no_more_than_the_console_takes():
-    lifecycle = Lifecycle(creates_together=20)
+    lifecycle = Lifecycle(max_creates_at_once=20)
     batcher = Batcher(lifecycle)
     await asyncio.gather(*(batcher.create(request(number)) for number in range(50)))
     assert [len(batch) for batch in lifecycle.batches] == [20, 20, 10]
 
 
 async def test_what_the_console_takes_singly_never_waits():
-    lifecycle = Lifecycle(creates_together=1)
+    lifecycle = Lifecycle(max_creates_at_once=1)
     batcher = Batcher(lifecycle, at_once=2)
     lifecycle.go.clear()
     tasks = [asyncio.create_task(batcher.create(request(number))) for number in range(10)]

@@ -37,7 +37,7 @@ from opsconsole.resources.host.file_import import Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.terraform_binary import cli_of
 from opsconsole.text import first_items, first_lines, plural
-from opsconsole.v1.operations import OPERATIONS, documented_for, operation_to_name
+from opsconsole.v1.operations import OPERATIONS, documented_for, missing_operation
 from opsconsole.v1.settings import Settings
 
 _DECLARED: Final = re.compile(r'"opsconsole_\w+"\s+"([^"\s]+)"\s*{')
@@ -207,7 +207,7 @@ def _announce_reads(provider: ConfiguredProvider, wanted: Iterable[ObjectId]) ->
     console = provider.session.console
     for type_name, count in Counter(one.type_name for one in wanted).items():
         definition = RESOURCES[type_name]
-        endpoint = operation_to_name(definition, "read")
+        endpoint = missing_operation(definition, "read")
         call = endpoint if console.has(endpoint) else str(documented_for(definition, "read"))
         note = ", with an empty body, which changes nothing" if call.startswith("POST") else ""
         sys.stderr.write(f"Reading {_count_by_type([type_name] * count)} by {call}{note}.\n")

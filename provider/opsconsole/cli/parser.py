@@ -196,7 +196,7 @@ def _fill_parser(parser: CommandParser, command: Command) -> None:
     _add_options(parser, command.options)
     parser.set_defaults(**command.fixed)
     if command.run:
-        parser.set_defaults(run=partial(_run_command, command.run))
+        parser.set_defaults(run=partial(_import_and_run, command.run))
         for name, verb in command.verbs.items():
             parser.add_argument_group("verb", f"  {name:<14} {_first_sentence(verb)}")
             parser.leading_verbs[name] = CommandParser(prog=f"{parser.prog} {name}")
@@ -214,7 +214,7 @@ def _first_sentence(verb: Command) -> str:
     return first[0].lower() + first[1:]
 
 
-def _run_command(place: str, args: argparse.Namespace) -> int:
+def _import_and_run(place: str, args: argparse.Namespace) -> int:
     module, _, function = place.partition(":")
     code: int = getattr(importlib.import_module(f"opsconsole.cli.{module}"), function)(args)
     return code

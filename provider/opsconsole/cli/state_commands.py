@@ -223,7 +223,7 @@ def _settle_intents(args: argparse.Namespace, session: StateSession) -> Sequence
     """Settle open intents by asking the console, if there is a program."""
     from opsconsole.cli import planning
     from opsconsole.cli.interrupts import make_runner, run_stoppable
-    from opsconsole.reconcile.settle import settle_all
+    from opsconsole.reconcile.settle import settle_without_plan
 
     if not opening.has_program(args):
         return ()
@@ -232,7 +232,9 @@ def _settle_intents(args: argparse.Namespace, session: StateSession) -> Sequence
         variables = opening.read_variables(args, program)
         stack = planning.open_stack(args, program, variables, session)
         with make_runner() as runner:
-            return run_stoppable(runner, lambda interrupts: settle_all(stack, interrupts.on_stop))
+            return run_stoppable(
+                runner, lambda interrupts: settle_without_plan(stack, interrupts.on_stop)
+            )
     except Stopped:
         raise
     except OpsconsoleError as problem:

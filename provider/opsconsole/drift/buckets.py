@@ -20,7 +20,7 @@ from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
 from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import join_words, plural
-from opsconsole.v1.operations import operation_to_name, reads_whole
+from opsconsole.v1.operations import missing_operation, reads_whole
 from opsconsole.values import Values, is_same
 
 Addresses = Mapping[tuple[ConfiguredProvider | None, str, str], str]
@@ -99,7 +99,7 @@ def _unseen_reason(definition: ResourceDefinition, before: Values, unseen: tuple
     ):
         return (
             f"no documented operation reads {definition.plural}, and no "
-            f"{operation_to_name(definition, 'read')} is named: it exists, its fields were not seen"
+            f"{missing_operation(definition, 'read')} is named: it exists, its fields were not seen"
         )
     in_state = [name for name in unseen if before.get(name) is not None]
     if not in_state:

@@ -32,9 +32,9 @@ from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
 from opsconsole.reconcile.prior import warn_unsettled
 from opsconsole.reconcile.providers import (
-    OnStop,
     OpenedProviders,
     Providers,
+    RegisterStop,
     provider_key_of,
     refresh,
 )
@@ -139,7 +139,7 @@ async def check(
     states: StackStates,
     options: CheckOptions,
     environ: Mapping[str, str],
-    on_stop: OnStop = lambda stop: None,
+    register_stop: RegisterStop = lambda stop: None,
 ) -> DriftReport:
     """Check states against their consoles; Stopped if not everything was read.
 
@@ -147,10 +147,10 @@ async def check(
 
     Args:
         environ: The environment that provider settings fall back on.
-        on_stop: Takes the function that stops the check.
+        register_stop: Takes the function that stops the check.
     """
     async with ProviderPool(environ, options.read_only) as pool:
-        on_stop(pool.stop)
+        register_stop(pool.stop)
         return await _check(states, options, pool)
 
 

@@ -19,7 +19,7 @@ from opsconsole.drift.model import Bucket, Finding
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator, Program
 from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
-from opsconsole.reconcile.prior import PriorInstance, from_state
+from opsconsole.reconcile.prior import PriorInstance, values_from_state
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import (
@@ -210,7 +210,7 @@ def _state_object(
     newer = stored.schema_version > 0
     # A newer release may have changed the meaning of all values except names.
     named = {name: value for name, value in stored.attributes.items() if isinstance(value, str)}
-    before = from_state(text, definition, named if newer else stored.attributes)
+    before = values_from_state(text, definition, named if newer else stored.attributes)
     # Only `before` keeps the decoded attributes, because there may be tens of thousands.
     slim = InstanceObject(stored.provider, {}, private=stored.private)
     instance = PriorInstance(f"{stack}: {text}", address.type, slim, before)
@@ -277,7 +277,7 @@ def read_states(stacks: Sequence[Stack], *, whole: bool) -> StackStates:
     diagnostics: list[Diagnostic] = []
     for stack in stacks:
         try:
-            state, remarks = _read_state(stack)
+            state, remarks = _read_stack(stack)
         except UserError as problem:
             remarks = [error(f"{stack.name}: its state was not read", cause=problem.cause)]
         else:
@@ -287,7 +287,7 @@ def read_states(stacks: Sequence[Stack], *, whole: bool) -> StackStates:
     return StackStates(stacks, states, diagnostics, began)
 
 
-def _read_state(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
+def _read_stack(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
     """Read a state, with diagnostics; raise UserError if it cannot be read."""
     state, stored = read_stored(stack.backend)
     for _ in range(_EMPTY_TRIES):

@@ -87,11 +87,11 @@ class BaseLifecycle:
     a failed request never fails its neighbours.
 
     Attributes:
-        remembered: The attributes whose last applied declaration is kept beside the state.
+        remembered_attributes: Those whose last applied declaration is kept beside the state.
     """
 
     definition: ClassVar[ResourceDefinition]
-    remembered: ClassVar[Sequence[str]] = ()
+    remembered_attributes: ClassVar[Sequence[str]] = ()
 
     def __init__(self, session: ConsoleSession) -> None:
         self.session = session
@@ -113,12 +113,12 @@ class BaseLifecycle:
         return await map_limited(requests, self.read_one, self.session.settings.max_concurrency)
 
     @property
-    def creates_together(self) -> int:
+    def max_creates_at_once(self) -> int:
         """How many creations the console takes in one request."""
         return 1
 
     async def create(self, requests: Sequence[CreateRequest], report: ReportOutcomes) -> None:
-        """Create or adopt at most `creates_together` resources; report each outcome once known.
+        """Create or adopt at most `max_creates_at_once` resources; report each outcome once known.
 
         Unless a resource overrides this, the console creates one after another.
 
@@ -468,7 +468,7 @@ class BaseLifecycle:
         # A creation carries the bytes of the resource that it replaces.
         before = PrivateState() if creating else PrivateState.decode(request.private)
         planned = None if creating else request.planned
-        declared = before.with_declaration(request.config, self.remembered, planned)
+        declared = before.with_declaration(request.config, self.remembered_attributes, planned)
         merged, private_state, _ = merge_answer(self.answer_fields, state, declared, values)
         # As in a read, a field is unset if it was shown before and a whole answer leaves it out.
         changed = changed_fields(request.prior or NO_VALUES, state, names)

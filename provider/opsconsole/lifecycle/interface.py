@@ -260,10 +260,10 @@ class ReportOutcomes(Protocol):
     """Receives the outcomes of creations, as soon as they are known."""
 
     async def __call__(
-        self, results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
+        self, results: Sequence[tuple[CreateRequest, Outcome]], *, final: bool = True
     ) -> None:
         """Take in outcomes; on return they are durable, if the engine keeps a journal.
 
         Args:
-            last: False if the resources exist, and a later report completes each outcome.
+            final: False if the resources exist, and a later report completes each outcome.
         """

@@ -66,7 +66,9 @@ def outcome_of_missing(
     if documented_for(definition, "create") is None:
         # A declaration names the object by one of the two.
         keys = (request.prior.get(name) for name in ("key", "id"))
-        lifecycle.session.gone_adopted |= dict.fromkeys(map(str, filter(None, keys)), request.prior)
+        lifecycle.session.gone_adoptable |= dict.fromkeys(
+            map(str, filter(None, keys)), request.prior
+        )
     else:
         detail += (
             " If it is only hidden from this key, the next apply creates it again: "
@@ -105,7 +107,7 @@ def plan_gone(
     # The native engine makes no such plan before it destroys.
     if session.sees_whole_plan:
         return PlanOutcome(planned, diagnostics=(why,))
-    gone = session.gone_adopted.get(str(key))
+    gone = session.gone_adoptable.get(str(key))
     if gone is None:
         way_out = _WAY_OUT.format(command=session.command)
         return PlanOutcome(planned, diagnostics=(replace(why, detail=why.detail + way_out),))

@@ -54,12 +54,12 @@ class DryRuns:
     Attributes:
         honoured: Whether an answer has shown that the console imports nothing in a dry run.
         ignored: Whether the console imported the rows of a dry run.
-        first_alone: Held by the first dry run until it is known whether the console honours them.
+        one_at_a_time: Held by the first dry run until it is known whether the console honours them.
     """
 
     honoured: bool = False
     ignored: bool = False
-    first_alone: asyncio.Lock = field(default_factory=asyncio.Lock)
+    one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 @dataclass
@@ -74,8 +74,8 @@ class ConsoleSession:
             that holds it; empty if the engine tells none.
         before_write: Called before writes are sent, if the engine keeps a journal.
         command: The engine's own program, whose commands messages advise.
-        gone_adopted: The values in state of each object that this run found gone and that can only
-            be adopted, once by its key and once by its id.
+        gone_adoptable: The values in state of each object that can only be adopted and that this
+            run found gone, once by its key and once by its id.
         command_run: The identity of this run of the command; empty if not known.
         sees_whole_plan: Whether the engine judges and orders a plan as a whole, after reading
             everything in state (unless the user asks for no reading). Terraform reads, plans and
@@ -101,7 +101,7 @@ class ConsoleSession:
     command: str = "terraform"
     command_run: str = ""
     sees_whole_plan: bool = False
-    gone_adopted: dict[str, Values] = field(default_factory=dict)
+    gone_adoptable: dict[str, Values] = field(default_factory=dict)
     deletes_begun: int = 0
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     _singletons: dict[Callable[[ConsoleSession], Any], Any] = field(default_factory=dict)

@@ -246,14 +246,14 @@ class Executor:
         for steps in self._waiting.values():
             if not steps:
                 continue
-            limit = self._worker.creates_together(steps[0])
+            limit = self._worker.max_creates_at_once(steps[0])
             if limit > 1 and self._bulk_creates >= BULK_CREATES_AT_A_TIME:
                 continue
             return [steps.popleft() for _ in range(min(limit, len(steps)))]
         return []
 
     def _start(self, steps: Sequence[Step]) -> None:
-        is_bulk = self._worker.creates_together(steps[0]) > 1
+        is_bulk = self._worker.max_creates_at_once(steps[0]) > 1
         self._bulk_creates += is_bulk
         for step in steps:
             self._note_start(step)

@@ -10,7 +10,7 @@ from opsconsole.errors import UserError
 from opsconsole.language import Block, Evaluator
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.prior import PriorInstance, read_all, read_prior
-from opsconsole.reconcile.providers import OnStop, OpenedStack, Providers, provider_in_state
+from opsconsole.reconcile.providers import OpenedStack, Providers, RegisterStop, provider_in_state
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession, instance_and_key
 from opsconsole.text import first_items, suggest_address
@@ -106,7 +106,7 @@ def refuse_missing_object(type_name: str, import_id: str) -> Diagnostic:
 
 
 async def import_instance(
-    stack: OpenedStack, address: Address, import_id: str, on_stop: OnStop
+    stack: OpenedStack, address: Address, import_id: str, register_stop: RegisterStop
 ) -> list[Diagnostic]:
     """Import an object; return diagnostics. After an error, state is unchanged.
 
@@ -122,7 +122,7 @@ async def import_instance(
     _check_declared(stack, block, address)
     _check_free(state_session, address)
     async with stack.providers() as providers:
-        on_stop(providers.stop)
+        register_stop(providers.stop)
         item, diagnostics = await _read_import(providers, block, address, import_id)
         providers.check_stopped()
         if item is None or has_error(diagnostics):

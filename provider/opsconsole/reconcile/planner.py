@@ -26,12 +26,12 @@ from opsconsole.reconcile.prior import (
     Identity,
     Name,
     PriorInstance,
-    from_state,
     keys_by_block,
     may_hold_unsettled,
     name_of,
     read_deposed,
     read_prior,
+    values_from_state,
     warn_unsettled,
 )
 from opsconsole.reconcile.providers import OpenedStack, Providers, is_partly_shown
@@ -64,9 +64,9 @@ async def make_plan(
     diagnostics: list[Diagnostic] = []
     async with planner.providers as providers:
         if stack.state_session.open_intents or may_hold_unsettled(stack.state):
-            from opsconsole.reconcile.settle import settle_unknown  # rarely needed
+            from opsconsole.reconcile.settle import settle_earlier_writes  # rarely needed
 
-            diagnostics = await settle_unknown(stack.state_session, providers)
+            diagnostics = await settle_earlier_writes(stack.state_session, providers)
         plan = await planner.plan()
         if options.preflight and not has_error(plan.diagnostics):
             plan = await _with_preflight(plan, providers)
@@ -407,7 +407,7 @@ def _data_in(state: State) -> Iterator[tuple[str, Values]]:
         definition = DATA_SOURCES.get(address.type)
         if address.mode == "data" and definition and (stored := state.get(address)) is not None:
             text = str(address)
-            yield text, from_state(text, definition, stored.attributes)
+            yield text, values_from_state(text, definition, stored.attributes)
 
 
 def _warn_shared_names(

@@ -134,7 +134,7 @@ def _value_in_state(name: str, address: Address, stored: InstanceObject) -> Valu
             f"State holds {name} in schema version {stored.schema_version}.",
             "A newer release of opsconsole wrote it: use that release.",
         )
-    return from_state(name, definition, stored.attributes)
+    return values_from_state(name, definition, stored.attributes)
 
 
 def name_of(console: str, type_name: str, values: Values | None) -> Name | None:
@@ -219,7 +219,7 @@ def keys_by_block(addresses: Iterable[Address]) -> PresentKeys:
     return lambda block: keys.get(block.address, ()) if block.mode == "managed" else None
 
 
-def from_state(
+def values_from_state(
     name: str, definition: ResourceDefinition | DataSourceDefinition, attributes: Values
 ) -> Values:
     """Return the wire value of attributes in state: sets sorted, every name present.

@@ -15,7 +15,7 @@ from opsconsole.errors import ConfigurationError, OpsconsoleError, Stopped, User
 from opsconsole.language import Evaluator, Graph, PresentKeys, Program, build_graph
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import ReadRequest, ReadStatus
-from opsconsole.reconcile.prior import Identity, PriorInstance, from_state
+from opsconsole.reconcile.prior import Identity, PriorInstance, values_from_state
 from opsconsole.resources import DATA_SOURCES, RESOURCES, owners_above
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import Address, State, StateSession
@@ -25,7 +25,7 @@ from opsconsole.values import Values, unknown_names
 
 MakeProvider = Callable[[Settings], ConfiguredProvider]
 _APPLY_FIRST: Final = "Apply what it depends on first, with --target."
-OnStop = Callable[[Callable[[], None]], None]
+RegisterStop = Callable[[Callable[[], None]], None]
 """Registers a callback for the stop of the run."""
 
 
@@ -254,7 +254,7 @@ class OpenedStack:
         if stored is None:
             return None
         kinds = DATA_SOURCES if parsed.mode == "data" else RESOURCES
-        value = from_state(address, kinds[parsed.type], stored.attributes)
+        value = values_from_state(address, kinds[parsed.type], stored.attributes)
         # A sentinel stands for an id that nobody knows: no request may carry it.
         return None if is_sentinel(value.get("id")) else value
 

@@ -37,7 +37,7 @@ from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.named_files import check_writable, read_named
 from opsconsole.reconcile.plan import UNKNOWN_KEY, Action, Plan
 from opsconsole.reconcile.prior import PriorInstance, has_shape
-from opsconsole.reconcile.providers import OnStop, OpenedStack, provider_in_state
+from opsconsole.reconcile.providers import OpenedStack, RegisterStop, provider_in_state
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
@@ -407,7 +407,9 @@ def check_state(saved: SavedPlan, session: StateSession) -> None:
         )
 
 
-async def compare_with_console(stack: OpenedStack, plan: Plan, on_stop: OnStop) -> list[Diagnostic]:
+async def compare_with_console(
+    stack: OpenedStack, plan: Plan, register_stop: RegisterStop
+) -> list[Diagnostic]:
     """Read the plan's instances again; return their differences from the plan as diagnostics.
 
     Volatile values are ignored: any write may change them.
@@ -432,7 +434,7 @@ async def compare_with_console(stack: OpenedStack, plan: Plan, on_stop: OnStop) 
     if not instances:
         return []
     async with stack.providers() as providers:
-        on_stop(providers.stop)
+        register_stop(providers.stop)
         refreshed = await providers.refresh(instances)
         providers.check_stopped()
     failed = [

@@ -24,7 +24,7 @@ from opsconsole.lifecycle.planning import fill_unknown
 from opsconsole.lifecycle.writes import recall_create, unsettled_private
 from opsconsole.reconcile.cascade import Cascade
 from opsconsole.reconcile.prior import PriorInstance, read_all, warn_unsettled
-from opsconsole.reconcile.providers import OnStop, OpenedStack, Providers, provider_key_of
+from opsconsole.reconcile.providers import OpenedStack, Providers, RegisterStop, provider_key_of
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, Intent, StateSession, instance_and_key, instance_of
 from opsconsole.text import plural
@@ -33,7 +33,9 @@ from opsconsole.values import UNKNOWN, Values
 _log = logging.getLogger(__name__)
 
 
-async def settle_unknown(state_session: StateSession, providers: Providers) -> list[Diagnostic]:
+async def settle_earlier_writes(
+    state_session: StateSession, providers: Providers
+) -> list[Diagnostic]:
     """Settle the writes of earlier runs as far as possible; return diagnostics.
 
     Raises:
@@ -298,7 +300,7 @@ def _warn_of(
         yield warning(summary.format(plural(len(addresses), noun)), listed)
 
 
-async def settle_all(stack: OpenedStack, on_stop: OnStop) -> list[Diagnostic]:
+async def settle_without_plan(stack: OpenedStack, register_stop: RegisterStop) -> list[Diagnostic]:
     """Settle the writes of earlier runs without a plan; return diagnostics.
 
     Raises:
@@ -306,7 +308,7 @@ async def settle_all(stack: OpenedStack, on_stop: OnStop) -> list[Diagnostic]:
         Stopped: The run was told to stop.
     """
     async with stack.providers() as providers:
-        on_stop(providers.stop)
-        diagnostics = await settle_unknown(stack.state_session, providers)
+        register_stop(providers.stop)
+        diagnostics = await settle_earlier_writes(stack.state_session, providers)
     prior = read_all(stack.state).values()
     return [*diagnostics, *(warn_unsettled(item.address) for item in prior if item.unsettled)]

@@ -132,11 +132,11 @@ class StepWorker:
     def _lifecycle_of(self, change: Change) -> BaseLifecycle:
         return self.providers.of(change.provider).resources[change.type_name]
 
-    def creates_together(self, step: Step) -> int:
+    def max_creates_at_once(self, step: Step) -> int:
         """Return how many creations of this kind fit into one request."""
         if step.kind is not StepKind.CREATE:
             return 1
-        return self._lifecycle_of(step.change).creates_together
+        return self._lifecycle_of(step.change).max_creates_at_once
 
     def carry_out_without_request(self, step: Step) -> Outcome | None:
         """Do a step that needs no request; return None if it needs one.
@@ -180,10 +180,10 @@ class StepWorker:
             await self._keep_outcomes(outcomes, ended)
 
         async def report(
-            results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
+            results: Sequence[tuple[CreateRequest, Outcome]], *, final: bool = True
         ) -> None:
             created = [(self._sending[request.address], outcome) for request, outcome in results]
-            await self._keep_outcomes(created, ended if last else None)
+            await self._keep_outcomes(created, ended if final else None)
 
         if creations:
             await self._lifecycle_of(steps[0].change).create(creations, report)

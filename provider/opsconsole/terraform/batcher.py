@@ -38,7 +38,7 @@ class Batcher:
         A caller that is cancelled leaves its request in a batch: it may have been sent.
         """
         result: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        if self._lifecycle.creates_together == 1:
+        if self._lifecycle.max_creates_at_once == 1:
             await self._answer([(request, result)])
         else:
             self._waiting.append((request, result))
@@ -61,7 +61,7 @@ class Batcher:
     async def _run(self) -> None:
         await self._wait_for_others()
         self._collecting = False
-        size = self._lifecycle.creates_together
+        size = self._lifecycle.max_creates_at_once
         batch, self._waiting = self._waiting[:size], self._waiting[size:]
         self._start()
         await self._answer(batch)
@@ -79,11 +79,11 @@ class Batcher:
         waiting = {id(request): result for request, result in batch}
 
         async def report(
-            results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
+            results: Sequence[tuple[CreateRequest, Outcome]], *, final: bool = True
         ) -> None:
             for request, outcome in results:
                 # The future of a cancelled caller is already done.
-                if last and not waiting[id(request)].done():
+                if final and not waiting[id(request)].done():
                     waiting[id(request)].set_result(outcome)
 
         try:

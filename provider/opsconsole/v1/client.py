@@ -264,14 +264,14 @@ class Client:
         task: asyncio.Task[Reply] | None = None
         sent = None
         while sent is None:
-            self._check(operation)
+            self._refuse_if_blocked(operation)
             sent = await limiter.take(
                 self, settings.max_concurrency, settings.max_requests_per_second
             )
         try:
             # While the call waited for its turn, the run may have been stopped, or the console have
             # refused every call.
-            self._check(operation)
+            self._refuse_if_blocked(operation)
             self.calls[operation.name] += 1
             task = asyncio.create_task(transport.send(operation.method, *request[1:]))
             # `wait_for` would cancel the request, which the console may be carrying out.
@@ -283,7 +283,7 @@ class Client:
                 )
             reply = task.result()
             self._breaker.note_answer()
-            self._note(operation, reply, sent)
+            self._report_to_limiter(operation, reply, sent)
             return reply
         finally:
             if task is None or task.done():
@@ -291,7 +291,7 @@ class Client:
             else:
                 self._abandon(task)
 
-    def _note(self, operation: Operation, reply: Reply, sent: float) -> None:
+    def _report_to_limiter(self, operation: Operation, reply: Reply, sent: float) -> None:
         """Tell the limiter the console's load, as an answer shows it."""
         limiter = self._shared_limiter()
         if _log.isEnabledFor(logging.DEBUG):
@@ -320,7 +320,7 @@ class Client:
         # end.
         request.add_done_callback(end)
 
-    def _check(self, operation: Operation) -> None:
+    def _refuse_if_blocked(self, operation: Operation) -> None:
         """Raise if a call must not be made, or would only fail."""
         if self._read_only and operation.method != "GET":
             raise UserError(

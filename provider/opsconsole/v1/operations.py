@@ -145,7 +145,7 @@ def documented_for(definition: ResourceDefinition, step: str) -> Operation | Non
     return next((operation for operation in ways if operation.documented), None)
 
 
-def operation_to_name(definition: ResourceDefinition, step: str) -> str:
+def missing_operation(definition: ResourceDefinition, step: str) -> str:
     """Return the operation that lifts a step's limit once it is named; empty if there is none."""
     best = definition.ways[step][0].operation
     return "" if not best or OPERATIONS[best].documented else best

@@ -212,7 +212,7 @@ class AgentPluginLifecycle(BaseLifecycle):
                 if outcome.state is not None:
                     # Once it is in state, a run that ends before the list is read does not lose it.
                     bare = outcome._replace(state=self._unread_state(outcome.state))
-                    await report([(request, bare)], last=False)
+                    await report([(request, bare)], final=False)
             await attaching.ended.wait()
             await report([(request, await self._read_back(request, outcome))])
 

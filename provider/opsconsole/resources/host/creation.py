@@ -200,7 +200,7 @@ class BulkCreate:
         # Once its id is durable, a host is not created again if the run ends while it is read back.
         if created:
             unread = [(row.request, unread_outcome(row)) for row in created]
-            await self._report(unread, last=False)
+            await self._report(unread, final=False)
 
         others: list[ImportRow] = []
 

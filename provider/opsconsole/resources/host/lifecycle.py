@@ -74,7 +74,7 @@ class HostLifecycle(BaseLifecycle):
     """The steps of `opsconsole_host`."""
 
     definition: ClassVar[ResourceDefinition] = HOST
-    remembered: ClassVar[Sequence[str]] = CREATION_ONLY
+    remembered_attributes: ClassVar[Sequence[str]] = CREATION_ONLY
 
     def __init__(self, session: ConsoleSession) -> None:
         super().__init__(session)
@@ -83,7 +83,7 @@ class HostLifecycle(BaseLifecycle):
         self._imports = session.singleton(GuardedImports)
 
     @property
-    def creates_together(self) -> int:
+    def max_creates_at_once(self) -> int:
         """The rows of one import."""
         return self._imports.chunk_size
 
@@ -99,10 +99,10 @@ class HostLifecycle(BaseLifecycle):
         outcomes: dict[int, Outcome] = {}
 
         async def keep(
-            results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
+            results: Sequence[tuple[CreateRequest, Outcome]], *, final: bool = True
         ) -> None:
             # By identity, as requests hold dicts, which have no hash.
-            outcomes.update((id(request), outcome) for request, outcome in results if last)
+            outcomes.update((id(request), outcome) for request, outcome in results if final)
 
         rehearsal = BulkCreate(self, keep, rehearsal=True)
         # The first row goes alone: a console that ignores the dry run creates this one host, not a

@@ -152,7 +152,7 @@ class GuardedImports:
         # Until an answer shows that dry runs are honoured, they go one by one: a console that
         # imports the rows gets no second chunk.
         dry_runs = self._session.dry_runs
-        async with nullcontext() if dry_runs.honoured else dry_runs.first_alone:
+        async with nullcontext() if dry_runs.honoured else dry_runs.one_at_a_time:
             if dry_runs.ignored:
                 raise DryRunIgnored(f"{DRY_RUN_IMPORTED}. Nothing more is sent.")
             result = await send()
