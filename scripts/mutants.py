@@ -76,7 +76,7 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """What tells it from others, whatever line it stands in."""
+        """The identity of the mutant, independent of its line."""
         return f"{self.path} {self.mutation.function}: {self.mutation.words}"
 
     def plant(self, functions: list[FunctionType]) -> None:
@@ -225,14 +225,14 @@ class Planter:
         place.write_text(json.dumps(self._notes))
 
     def _fork(self, ended: Callable[[int], None]) -> bool:
-        """Fork a process as soon as one may begin; tell whether this is it."""
+        """Fork a process as soon as one may begin; return whether this is the child."""
         self._wait(PROCESSES - 1)
         child = os.fork()
         self._ends[child] = ended
         return not child
 
     def _wait(self, count: int) -> bool:
-        """Wait until no more than so many children are left."""
+        """Wait until at most `count` children are left."""
         while len(self._ends) > count:
             child, status = os.wait()
             self._ends.pop(child)(os.waitstatus_to_exitcode(status))

@@ -2,7 +2,7 @@
 
 The lifecycles of all resources share it; a new run makes a new session. Facts that only one
 resource needs are in a class of that resource, such as `HostReader`; `singleton` returns this run's
-object of it. Nothing here knows a resource.
+object of it. Only `dry_runs` and `gone_adoptable` serve single resources.
 """
 
 from __future__ import annotations
