@@ -32,7 +32,7 @@ _UNCOMPILED = "PYTHONDONTWRITEBYTECODE"
 
 def python(*words: str) -> int:
     """Run a module of this Python in the checkout; return its exit code."""
-    # Without the compiled files of the last run, each worker spends seconds on compiling anew.
+    # Without the compiled files of the last run, each worker spends seconds on compiling again.
     environment = {name: os.environ[name] for name in os.environ if name != _UNCOMPILED}
     return subprocess.run([sys.executable, "-m", *words], cwd=ROOT, env=environment).returncode
 

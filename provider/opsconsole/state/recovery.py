@@ -155,7 +155,7 @@ def _choose_state(
             f"The state {source} was damaged, and there is no copy of it: {error.message}",
             "Restore the state as it was before that run; the journal will then complete it.",
         ) from error
-    # A torn write of a longer serial may have lost characters of the lineage behind it.
+    # A torn write of a longer serial may have lost characters of the lineage after it.
     was_torn = copied is not None and _is_torn(state.lineage, copied.lineage)
     if data.strip() and not was_torn:
         _check_lineage(state, base, source)

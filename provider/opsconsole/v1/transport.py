@@ -246,7 +246,7 @@ def _expander(coding: str) -> Callable[[bytes], Iterator[bytes]] | None:
     def expand(piece: bytes) -> Iterator[bytes]:
         nonlocal begun, expanding
         part = b""
-        # A full part may have more behind it, even if the whole piece was consumed.
+        # More may follow a full part, even if the whole piece was consumed.
         while piece or len(part) == _LARGE:
             try:
                 part = expanding.decompress(piece, _LARGE)

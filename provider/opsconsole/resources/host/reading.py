@@ -16,7 +16,7 @@ from opsconsole.v1.operations import Operation, naming_hint
 
 HOST_GET_HINT = naming_hint("host_get", "an operation that reads a host")
 _REFUSALS = 2
-"""After so many hosts refused an empty update, reading by it counts as impossible."""
+"""After this many hosts refused an empty update, reading by it counts as impossible."""
 
 _log = logging.getLogger(__name__)
 
