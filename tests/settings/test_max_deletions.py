@@ -1,5 +1,7 @@
 """`max_deletions`: no more is deleted than it allows, however it is planned."""
 
+from dataclasses import replace
+
 import pytest
 
 from declarations import program
@@ -88,6 +90,7 @@ def test_a_replacement_counts_once(one_run, private, is_too_many):
     assert (problem is not None) == is_too_many
     wanted = refuse_too_many([*["web"] * is_too_many, "web", "db"], 1)
     assert again.detail.startswith(wanted.detail), "a tainted object that is replaced counts too"
+    assert replace(again, detail=wanted.detail) == wanted
 
 
 async def test_deletions_beyond_the_setting_are_refused_when_planned_and_when_made(
@@ -105,7 +108,9 @@ async def test_deletions_beyond_the_setting_are_refused_when_planned_and_when_ma
     [told] = plans[2].diagnostics
     names = [f'host "{each.state["name"]}" ({each.state["id"]})' for each in made]
     assert told.detail.startswith(f"Hosts and specialties: {', '.join(names)}. If")
-    assert ended == [Outcome(None), Outcome(*requests[1][:2], (refuse_too_many(names, 1),))]
+    wanted = refuse_too_many(names, 1)
+    assert replace(told, detail=wanted.detail) == wanted
+    assert ended == [Outcome(None), Outcome(*requests[1][:2], (wanted,))]
     assert [row["name"] for row in console.rows("hosts")] == ["b"]
     assert ", 49. If" in refuse_too_many([*map(str, range(50))], 3).detail
     assert ", 49 and 1,002 more. If" in refuse_too_many([*map(str, range(1052))], 3).detail
