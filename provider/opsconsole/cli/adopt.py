@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     ]
     rows = read_rows(args.inventory) if args.inventory else None
     settings, _ = opening.read_settings(args)
-    managed = _managed_objects(args, settings.base_url)
+    managed = _read_managed_objects(args, settings.base_url)
     if rows is not None and settings.org_id:
         rows = rows.of_org(settings.org_id)
     with make_runner() as runner:
@@ -241,8 +241,8 @@ def _read_ids(path: Path) -> list[str]:
     return ids
 
 
-def _managed_objects(args: argparse.Namespace, base_url: str) -> set[tuple[str, str]]:
-    """Return the type and the id of every object of a console in the state of this program."""
+def _read_managed_objects(args: argparse.Namespace, base_url: str) -> set[tuple[str, str]]:
+    """Return type and id of each object of a console that the program's state holds."""
     has_program = opening.has_program(args)
     if not (has_program or args.state or Path("terraform.tfstate").exists()):
         return set()
