@@ -96,7 +96,9 @@ def warn_of_unlisted_ids(
     plugin_ids = config.get("plugin_ids")
     declared = plugin_ids if isinstance(plugin_ids, list) else []
     kept = known.get("plugin_ids") or ()
-    diagnostics = doubt_plugins(session, (i for i in declared if i not in kept), "plugin_ids")
+    diagnostics = warn_of_unlisted_plugins(
+        session, (i for i in declared if i not in kept), "plugin_ids"
+    )
     specialty_id = config.get("specialty_id")
     # One in state that was never seen is sent nowhere.
     seen = prior is None or known.get("specialty_id") is not None
@@ -105,7 +107,7 @@ def warn_of_unlisted_ids(
     return diagnostics
 
 
-def doubt_plugins(
+def warn_of_unlisted_plugins(
     session: ConsoleSession, plugin_ids: Iterable[Any], attribute: str
 ) -> list[Diagnostic]:
     """Warn of ids that no list of the run shows."""

@@ -42,8 +42,8 @@ from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST
 from opsconsole.resources.agent.known import (
     PLUGINS_NOT_PERMITTED,
     KnownAgents,
-    doubt_plugins,
     outcome_of_forbidden,
+    warn_of_unlisted_plugins,
 )
 from opsconsole.resources.agent_plugin.definition import PLUGIN_FIELDS
 from opsconsole.resources.host.reading import HostReader
@@ -128,7 +128,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         if UNKNOWN not in (planned["agent_id"], planned["plugin_id"]):
             planned["id"] = f"{planned['agent_id']}/{planned['plugin_id']}"
         diagnostics = self._check_plugin_set(request.config)
-        diagnostics += doubt_plugins(self.session, [planned["plugin_id"]], "plugin_id")
+        diagnostics += warn_of_unlisted_plugins(self.session, [planned["plugin_id"]], "plugin_id")
         return PlanOutcome(planned, diagnostics=tuple(diagnostics))
 
     def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
