@@ -103,7 +103,7 @@ def warn_of_unlisted_ids(
     # One in state that was never seen is sent nowhere.
     seen = prior is None or known.get("specialty_id") is not None
     if isinstance(specialty_id, str) and seen and specialty_id != known.get("specialty_id"):
-        diagnostics += _doubt_specialty(session, specialty_id)
+        diagnostics += _warn_of_unlisted_specialty(session, specialty_id)
     return diagnostics
 
 
@@ -137,7 +137,7 @@ def warn_of_unlisted_plugins(
     return diagnostics
 
 
-def _doubt_specialty(session: ConsoleSession, specialty_id: str) -> list[Diagnostic]:
+def _warn_of_unlisted_specialty(session: ConsoleSession, specialty_id: str) -> list[Diagnostic]:
     """Warn of an id that a complete search of this run does not show."""
     listing = session.lists_read("specialty_search").get("")
     if listing is None or not listing.complete:
