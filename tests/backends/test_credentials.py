@@ -148,6 +148,9 @@ def read_as(kind: str, block: dict[str, Any], clouds: Clouds) -> str:
         assert storage.read() == b""
     finally:
         storage.close()
+    # Nothing is asked about the bucket itself, for which a role for objects is not enough.
+    asked = clouds.asked("storage.googleapis.com")
+    assert all("/states/o" in request.path for request in asked)
     return clouds.requests[-1].authorization
 
 

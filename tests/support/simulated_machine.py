@@ -12,10 +12,12 @@ import secrets
 import signal
 import socket
 import tempfile
+import threading
 import time
 import uuid
-from collections.abc import Coroutine, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from functools import cache, partial
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,7 +29,7 @@ from consoles import Answer, Session, call
 from opsconsole.emulator import API_KEY
 from opsconsole.errors import AnswerLost
 from opsconsole.state import journal, opening
-from opsconsole.v1 import transport
+from opsconsole.v1 import retry, transport
 from simulated_disk import Killed
 from virtual_time import VirtualLoop
 
@@ -124,17 +126,31 @@ class Line(Session):
         return answer
 
 
+def _replace_for_this_thread(
+    patch: pytest.MonkeyPatch, module: ModuleType, name: str, function: Callable[..., Any]
+) -> None:
+    """Replace a function of a module, except for threads that other tests left behind."""
+    thread, real = threading.get_ident(), getattr(module, name)
+
+    def call_own(*args: Any, **named: Any) -> Any:
+        chosen = function if threading.get_ident() == thread else real
+        return chosen(*args, **named)
+
+    patch.setattr(module, name, call_own)
+
+
 @contextlib.contextmanager
 def machine_of(world: World) -> Iterator[pytest.MonkeyPatch]:
     """Put time, chance, disk and network of this process in the world's hands."""
     chance = random.Random(world.seed)
     with pytest.MonkeyPatch.context() as patch, world.disk.watched():
-        patch.setattr(time, "time", lambda: EPOCH + world.clock.now)
-        patch.setattr(time, "monotonic", lambda: world.clock.now)
-        patch.setattr(time, "sleep", world.clock.advance)
-        patch.setattr(secrets, "token_hex", lambda size=32: chance.randbytes(size).hex())
-        patch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=chance.getrandbits(128), version=4))
-        random.seed(world.seed)
+        replace = partial(_replace_for_this_thread, patch)
+        replace(time, "time", lambda: EPOCH + world.clock.now)
+        replace(time, "monotonic", lambda: world.clock.now)
+        replace(time, "sleep", world.clock.advance)
+        replace(secrets, "token_hex", lambda size=32: chance.randbytes(size).hex())
+        replace(uuid, "uuid4", lambda: uuid.UUID(int=chance.getrandbits(128), version=4))
+        patch.setattr(retry, "random", random.Random(world.seed))
         # The garbage collector of a command may do as it likes; this process lives longer.
         patch.setattr(gc, "freeze", lambda: None)
         patch.setattr(signal, "signal", lambda *_: None)

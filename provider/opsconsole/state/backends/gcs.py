@@ -170,6 +170,8 @@ class GcsBackend(ObjectBackend):
         if endpoint:
             parts = urlsplit(endpoint)
             options = {"api_endpoint": f"{parts.scheme}://{parts.netloc}"}
+        # The client would ask for the bucket in a thread of its own, for traces that nobody takes.
+        os.environ.setdefault("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
         client = storage.Client(project=project or "none", credentials=made, client_options=options)
         if authorities := trusted_file():
             # The client requests tokens in a session that reads only this variable.
