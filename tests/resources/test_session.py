@@ -13,7 +13,6 @@ from opsconsole.lifecycle.writes import may_still_arrive
 from opsconsole.resources.host import deletions
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.settings import Settings
-from patience import until
 from virtual_time import VirtualLoop
 
 
