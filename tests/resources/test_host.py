@@ -51,6 +51,26 @@ def test_a_host_that_is_there_fails_or_is_adopted(project, console):
     assert len(console.rows("hosts")) == 3
 
 
+def test_a_host_that_cannot_be_read_is_gone_once_its_update_is_answered_404(applied, console):
+    engine = applied(program(host={"web": {"name": "web"}}), console)
+    [gone] = console.rows("hosts")
+    console.delete("hosts", gone["id"])
+    changed = program(host={"web": {"name": "web", "knowledge": "new"}})
+    changed["import"] = [{"to": "opsconsole_host.web", "id": gone["id"]}]
+    engine.settings = {"host_read": "none", "on_missing": "error"}
+    [refused] = engine.apply(program=changed, expect={1}).errors
+    assert "status 404" in refused["detail"]
+    [kept] = engine.plan_run(expect={1}).errors
+    assert "The console answered 404 to its last update" in kept["detail"]
+    assert 'on_missing is "error", so it stays in state' in kept["detail"]
+
+    engine.settings = {"host_read": "none"}
+    engine.apply(program=changed)
+    [made] = console.rows("hosts")
+    assert (made["knowledge"], held(engine)["opsconsole_host.web"]["id"]) == ("new", made["id"])
+    engine.plan_run(expect={0})
+
+
 def test_an_abandoned_host_stays_on_the_console(applied, console):
     kept = {"deletion_policy": "abandon"}
     engine = applied(
