@@ -71,6 +71,20 @@ def test_a_host_that_cannot_be_read_is_gone_once_its_update_is_answered_404(appl
     engine.plan_run(expect={0})
 
 
+async def test_a_host_that_is_shown_again_is_no_longer_missing(steps_of, console):
+    unread, read = steps_of("host", host_read="none"), steps_of("host")
+    made = await read.create(name="web")
+    console.fault(kind="not_found", operation="host_update")
+    refused = await unread.change(made, name="web", knowledge="new")
+    assert warnings(await unread.read(refused)) == [
+        f'The host "web" ({made.state["id"]}) is deleted, or not visible to this key'
+    ]
+    shown = await read.read(refused)
+    assert (await unread.read(shown)).state == made.state
+    changed = await unread.change(refused, name="web", knowledge="new")
+    assert (await unread.read(changed)).state == changed.state
+
+
 def test_an_abandoned_host_stays_on_the_console(applied, console):
     kept = {"deletion_policy": "abandon"}
     engine = applied(
