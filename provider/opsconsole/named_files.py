@@ -9,7 +9,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -127,6 +127,13 @@ def check_report_file(path: Path) -> None:
             f"{path} exists already and is {content}, so it is not overwritten.",
             "Name another file, or remove that file first.",
         )
+
+
+def find_shared_file(paths: Iterable[Path]) -> str:
+    """Return the file that several of the paths lead to, or ""."""
+    # `resolve` raises an error at a loop of links.
+    places = [os.path.realpath(path) for path in paths]
+    return next((place for place in places if places.count(place) > 1), "")
 
 
 _PROGRAMS = re.compile(r".*\.(tf|tofu|tfvars)(\.json)?|.*\.py|cdktf\.json")

@@ -35,7 +35,8 @@ def test_targets_and_replacements(native):
         "opsconsole_host.a[1]": ["delete", "create"],
         "opsconsole_host.b": ["create"],
     }
-    said = native.run("plan", "-target=opsconsole_host.b", "-replace=opsconsole_host.a[1]").text
+    replace = ("-replace=opsconsole_host.a[0]", "-replace=opsconsole_host.a[1]")
+    said = native.run("plan", "-target=opsconsole_host.b", *replace).text
     assert "replaces nothing" not in said
     for words in (("plan",), ("apply", "-auto-approve")):
         idle = native.run(*words, "-target=opsconsole_host.a[7]").text
@@ -129,7 +130,12 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_first_request(nativ
 
 @pytest.mark.parametrize(
     "words",
-    [("plan", "--html"), ("apply", "--markdown"), ("drift", "--format", "html={}")],
+    [
+        ("plan", "--html"),
+        ("apply", "--markdown"),
+        ("show", "saved", "--html"),
+        ("drift", "--format", "html={}"),
+    ],
     ids=" ".join,
 )
 def test_a_report_is_not_written_over_a_program_or_a_state(native, words):
@@ -144,6 +150,23 @@ def test_a_report_is_not_written_over_a_program_or_a_state(native, words):
         refused = native.run(*line, expect=1).err
         assert f"{name} exists already and is {is_what}, so it is not overwritten." in refused
         assert (native.folder / name).read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "--out=p", "--html=./p"),
+        ("plan", "--html=p", "--markdown=p"),
+        ("show", "p", "--html=p"),
+        ("apply", "p", "--markdown=p"),
+    ],
+    ids=" ".join,
+)
+def test_a_plan_and_its_reports_do_not_share_a_file(native, words):
+    native.write(host_with_agent())
+    refused = native.run(*words, expect=1).err
+    assert f"The plan and its reports would share the file {native.folder / 'p'}." in refused
+    assert not (native.folder / "p").exists()
 
 
 @pytest.mark.parametrize(*ROWS["replacements of nothing"])

@@ -33,7 +33,8 @@ def test_the_profiles_are_listed(capsys):
 
 
 def test_emulator_prints_its_address_and_stops_after_its_time(capfd):
-    assert run("--seconds", "0.3", "--switch", "order=sorted", "--switch", "page_size=3") == 0
+    switches = [f"--switch={text}" for text in ("order=sorted", "page_size=3", "unset=null")]
+    assert run("--seconds", "0.3", *switches) == 0
     said = capfd.readouterr().out.splitlines()
     assert said[0].startswith("listening on http://127.0.0.1:")
     assert said[2] == f"export OPSCONSOLE_BASE_URL={said[0].removeprefix('listening on ')}"

@@ -169,8 +169,9 @@ print("synthesised")
 
 def test_several_stacks_need_a_name(app):
     directory = app(TWO)
-    with pytest.raises(UserError, match="There are 2 stacks: one, two"):
+    with pytest.raises(UserError, match="There are 2 stacks: one, two") as refused:
         load_program(directory, resources)
+    assert refused.value.remedy == "Name the one to work on with `--stack`."
     program = load_program(directory, resources, "two", run_app=False)
     assert program.blocks["opsconsole_host.h"].arguments == {"name": "two"}
     assert program.root == directory / "cdktf.out" / "stacks" / "two"

@@ -79,7 +79,9 @@ class GitHub:
                 "event": {"pull_request": pull if event == "pull_request" else {}},
                 "repository": "operations/fleet",
                 "token": "github-token",
-                "run_id": self._number,
+                # Each run here is one more attempt of the same run.
+                "run_id": 1,
+                "run_attempt": self._number,
             },
             "vars": self.settings,
             "secrets": self.settings,
@@ -158,7 +160,9 @@ class _Job:
         elif action == "download-artifact":
             _copy(self.kept / facts["name"], self.checkout / facts["path"])
         elif action == "cache/save":
-            _copy(self.checkout / facts["path"], self.cache / facts["key"])
+            # The service takes each key once.
+            if not (self.cache / facts["key"]).exists():
+                _copy(self.checkout / facts["path"], self.cache / facts["key"])
         elif action == "cache/restore":
             found = sorted(self.cache.glob(f"{facts['restore-keys']}*"), key=lambda file: file.name)
             if found:

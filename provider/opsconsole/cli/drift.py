@@ -22,7 +22,12 @@ from opsconsole.drift.since import compare
 from opsconsole.drift.stack import read_states
 from opsconsole.drift.verdict import judge
 from opsconsole.errors import UserError
-from opsconsole.named_files import check_report_file, check_writable, write_whole
+from opsconsole.named_files import (
+    check_report_file,
+    check_writable,
+    find_shared_file,
+    write_whole,
+)
 from opsconsole.reports.formats import FORMATS
 from opsconsole.text import Pen, plural
 
@@ -171,14 +176,12 @@ def _check_targets(targets: Sequence[OutputTarget]) -> None:
         FORMATS[item.format].load()
         if item.file is not None:
             check_report_file(item.file)
-    # `resolve` raises an error at a loop of links.
-    places = [None if item.file is None else os.path.realpath(item.file) for item in targets]
-    for place in places:
-        if places.count(place) > 1:
-            name = "stdout" if place is None else place
-            raise UserError(
-                f"Two formats would go to {name}.", "Give each a file: --format FORMAT=FILE."
-            )
+    files = [item.file for item in targets if item.file is not None]
+    place = "stdout" if len(targets) - len(files) > 1 else find_shared_file(files)
+    if place:
+        raise UserError(
+            f"Two formats would go to {place}.", "Give each a file: --format FORMAT=FILE."
+        )
 
 
 def _write_all(report: DriftReport, targets: Sequence[OutputTarget], pen: Pen) -> None:

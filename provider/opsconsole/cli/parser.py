@@ -137,6 +137,7 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the error and the command that shows help, and exit."""
         text = re.sub(r"^argument ([^:]+): ", r"\1: ", message)
+        text = re.sub(r"ignored explicit argument (.+)", r"\1 is neither true nor false", text)
         if missing := re.match(r"the following arguments are required: (.+)", text):
             names = missing[1].split(", ")
             text = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} missing."

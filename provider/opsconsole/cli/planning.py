@@ -22,7 +22,7 @@ from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic, Mistakes, Severity, are_temporary, has_error
 from opsconsole.errors import TRY_LATER, UserError
 from opsconsole.language import Program, find_mistakes
-from opsconsole.named_files import check_report_file, write_named
+from opsconsole.named_files import check_report_file, find_shared_file, write_named
 from opsconsole.reconcile.plan import Plan, PlanOptions, checksum, guard_objection
 from opsconsole.reconcile.planner import make_plan
 from opsconsole.reconcile.providers import OpenedStack, Providers
@@ -170,9 +170,15 @@ def print_diagnostics(args: argparse.Namespace, diagnostics: Sequence[Diagnostic
 
 
 def check_reports(args: argparse.Namespace) -> None:
-    for path in (args.html, args.markdown):
-        if path is not None:
-            check_report_file(path)
+    reports = [path for path in (args.html, args.markdown) if path is not None]
+    for path in reports:
+        check_report_file(path)
+    plans = [getattr(args, name, None) for name in ("out", "planfile")]
+    if place := find_shared_file([*reports, *filter(None, plans)]):
+        raise UserError(
+            f"The plan and its reports would share the file {place}.",
+            "Name a file of its own for each.",
+        )
 
 
 def write_reports(args: argparse.Namespace, plan: Plan, title: str) -> None:

@@ -16,6 +16,8 @@ from opsconsole.state import StateOutput, decode
 
 def run(args: argparse.Namespace) -> int:
     if args.planfile is None:
+        if args.html or args.markdown:
+            raise UserError("--html and --markdown write a saved plan.", "Name its file.")
         state = opening.load_state(args, "show")
         if args.json:
             sys.stdout.write(state_formats.render_json(state))
@@ -26,6 +28,7 @@ def run(args: argparse.Namespace) -> int:
     from opsconsole.cli import planning
     from opsconsole.reconcile.saved_plan import program_of, read_plan
 
+    planning.check_reports(args)
     saved = read_plan(args.planfile)
     planning.write_reports(args, saved.plan, saved.stack)
     if args.json:

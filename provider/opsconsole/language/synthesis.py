@@ -97,7 +97,9 @@ def load_stack(output: Path, schemas: Schemas, stack: str | None = None) -> Prog
                 f"There are {len(stacks)} stacks: {', '.join(sorted(stacks))}."
                 if stacks
                 else f"{output} holds no stack.",
-                "Name the one to work on." if stacks else "Add a TerraformStack to the app.",
+                "Name the one to work on with `--stack`."
+                if stacks
+                else "Add a TerraformStack to the app.",
             )
         stack = next(iter(stacks))
     if stack not in stacks:

@@ -197,7 +197,9 @@ class Planner:
             if options.replace:
                 from opsconsole.reconcile.targets import warn_undeclared_replacements
 
-                self._diagnostics += warn_undeclared_replacements(options.replace, walk.declared)
+                self._diagnostics += warn_undeclared_replacements(
+                    options.replace, walk.declared, self._targets
+                )
         if program.moved or program.removed:
             from opsconsole.reconcile.moves import refuse_declared_sources
 

@@ -129,12 +129,13 @@ def refuse_split_moves(
 
 
 def warn_undeclared_replacements(
-    requested: Iterable[str], declared: Collection[str]
+    requested: Iterable[str], declared: Collection[str], targets: Targets | None
 ) -> Iterator[Diagnostic]:
     for address in requested:
-        if address in declared:
-            continue
         config = config_address(str(Address.parse(address)))
+        # As in core, nothing is said of what the targets leave out.
+        if address in declared or (targets is not None and not targets.reaches(config)):
+            continue
         like = [item for item in declared if config_address(item) == config]
         like.sort(key=lambda item: (len(item), item))
         remedy = "The program declares no such instance."
