@@ -167,7 +167,7 @@ class Planner:
         named = (instance_and_key(address) for address in kept)
         in_state = keys_by_block(Address.parse(item) for item, deposed in named if not deposed)
         targets = self._targets
-        if targets is None:
+        if targets is None or self._options.mode == "refresh-only":
             self._keys = in_state
             return
         self._values.update((item, kept[item]) for item in kept if item not in targets)
