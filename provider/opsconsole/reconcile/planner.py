@@ -198,10 +198,10 @@ class Planner:
                 from opsconsole.reconcile.targets import warn_undeclared_replacements
 
                 self._diagnostics += warn_undeclared_replacements(options.replace, walk.declared)
-        if program.moved or program.removed:
-            from opsconsole.reconcile.moves import refuse_declared_sources
+        if program.removed:
+            from opsconsole.reconcile.moves import refuse_declared_removals
 
-            self._diagnostics += refuse_declared_sources(program, walk.declared)
+            self._diagnostics += refuse_declared_removals(program)
         changes = list(walk.changes.values())
         if walk.prior:
             from opsconsole.reconcile import removals
@@ -315,6 +315,10 @@ class Planner:
                 (address, item.value) for address, item in prior.items() if item.value is not None
             )
             self._values.update(_data_in(state))
+        if self._stack.program.moved:
+            from opsconsole.reconcile.moves import refuse_declared_sources
+
+            self._diagnostics += refuse_declared_sources(self._evaluator)
         refused = {a for item in self._diagnostics if item.is_error for a in item.addresses}
         drift, refreshed = _compare_reads(prior.values())
         return Plan(
