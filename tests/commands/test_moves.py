@@ -166,6 +166,17 @@ def test_resource_moved_beside_its_dependency_is_destroyed(native):
     assert native.addresses() == []
 
 
+def test_a_refresh_that_moves_keeps_the_order_of_deletions(native_on):
+    native = native_on("strict")
+    through = {"name": "through", "jump_host_ids": [f"${{{A}.id}}"]}
+    native.apply(hosts(a={"name": "jump"}, x=through))
+    through["jump_host_ids"] = [f"${{{B}.id}}"]
+    native.write(hosts(b={"name": "jump"}, x=through), moved=moved((A, B)))
+    native.run("apply", "-auto-approve", "-refresh-only")
+    native.apply({}, "-force")
+    assert native.addresses() == []
+
+
 def program(name: str, **more: Any) -> dict[str, Any]:
     """A jump host at an address with this name, its agent, and a host that goes through it."""
     jump = f"${{opsconsole_host.{name}.id}}"
