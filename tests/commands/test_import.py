@@ -25,6 +25,13 @@ def test_import_is_no_change_by_others(native):
     assert native.plan().get("resource_drift", []) == []
 
 
+def test_an_import_that_is_replaced_counts_once(native):
+    native.console.create("hosts", id="hst_there", name="a", external_id="e1")
+    write(native, "opsconsole_host", "hst_there", name="a", external_id="e2")
+    counts = "1 imported, 1 added, 0 changed, 1 destroyed."
+    assert counts in native.run("apply", "-auto-approve").out
+
+
 @pytest.mark.parametrize(*ROWS["test_an_id_may_come_from_a_data_source"])
 def test_an_id_may_come_from_a_data_source(native, block):
     """It is read first, and once; so it works in Terraform too."""

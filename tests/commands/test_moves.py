@@ -100,7 +100,9 @@ def test_blocks_that_make_no_sense_are_refused(native, declared, pairs, said):
     removed = [] if pairs else [{"from": A, "lifecycle": {"destroy": False}}]
     several = {name: {"count": 2} for name in declared}
     native.write(hosts(**several), moved=moved(*pairs), removed=removed)
-    assert said in native.run("apply", "-auto-approve", expect=1).text
+    # Nothing is removed by a refresh, and every mode moves.
+    for mode in ("-destroy", *(["-refresh-only"] if pairs else []), "-refresh"):
+        assert said in native.run("apply", "-auto-approve", mode, expect=1).text
     assert not {"host_import", "host_delete"} & native.console.request_counts().keys()
 
 
@@ -161,6 +163,17 @@ def test_resource_moved_beside_its_dependency_is_destroyed(native):
     begin(native, a={"for_each": {"x": 1}}, b={"jump_host_ids": [f'${{{A}["x"].id}}']})
     native.write(hosts(a={"for_each": {"x": 1, "y": 1}}), moved=moved((B, f'{A}["y"]')))
     native.run("destroy", "-auto-approve")
+    assert native.addresses() == []
+
+
+def test_a_refresh_that_moves_keeps_the_order_of_deletions(native_on):
+    native = native_on("strict")
+    through = {"name": "through", "jump_host_ids": [f"${{{A}.id}}"]}
+    native.apply(hosts(a={"name": "jump"}, x=through))
+    through["jump_host_ids"] = [f"${{{B}.id}}"]
+    native.write(hosts(b={"name": "jump"}, x=through), moved=moved((A, B)))
+    native.run("apply", "-auto-approve", "-refresh-only")
+    native.apply({}, "-force")
     assert native.addresses() == []
 
 

@@ -138,12 +138,13 @@ def test_terraform_has_nothing_to_change_in_them(native_on, terraform):
     ("words", "changes"),
     [
         (["-refresh-only"], {}),
+        (["-refresh-only", "-target=opsconsole_host.e"], {}),
         (['-target=opsconsole_host.e["z"]'], {"each": {"x": "x", "y": "y", "z": "z"}}),
         (["-target=opsconsole_host.c[1]"], {"counted": ["c0"], "number": 1}),
         (["-target=opsconsole_host.c[0]"], {}),
         ([], {"each": {"y": "y", "z": "z"}, "counted": ["c0"], "number": 1}),
     ],
-    ids=["refresh", "create", "remove", "neither", "all"],
+    ids=["refresh", "refresh-some", "create", "remove", "neither", "all"],
 )
 def test_an_output_shows_the_instances_that_a_run_leaves(native, words, changes):
     """As in core, where state holds others than are declared."""
@@ -164,6 +165,7 @@ def test_an_output_shows_the_instances_that_a_run_leaves(native, words, changes)
     native.run("apply", "saved.plan")
     shown = {name: item["value"] for name, item in native.state["outputs"].items()}
     assert shown == before | changes
+    native.run("plan", "-detailed-exitcode", *words)
 
 
 @pytest.mark.parametrize("words", [[], ["-destroy"]])

@@ -506,3 +506,7 @@ def test_marks_of_the_former_value_are_no_marks_of_the_planned_one(native):
     shown = {"o": {"value": "${opsconsole_host.a.knowledge}"}}
     refused = native.run_plan({"opsconsole_host": {"a": host}}, expect=1, output=shown).err
     assert "output.o: its value is sensitive" in refused
+    native.apply({"opsconsole_host": {"a": {"name": "a", "knowledge": "open"}}})
+    host["knowledge"] = "${var.k}"
+    assert marks() == [False, False]
+    native.run_plan({"opsconsole_host": {"a": host}}, variable=secret, output=shown)

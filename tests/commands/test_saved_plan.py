@@ -142,9 +142,11 @@ def test_secret_variables_of_a_saved_plan_are_given_again(native, facts):
     native.run_plan(resource, "-out=p", f"-var=key={key}", "-var=name=box", variable=variable)
     assert key not in content(native, "p")
     assert 'variable "key" is not set' in native.run("apply", "p", expect=1).err
-    other = native.run("apply", "p", f"-var=key={key}", "-var=name=other", expect=1)
-    assert "holds the value of this variable already" in other.err
-    native.run("apply", "p", f"-var=key={key}")
+    (native.folder / "other.tfvars").write_text('name = "other"')
+    for words in ("-var=name=other", "-var-file=other.tfvars"):
+        other = native.run("apply", "p", f"-var=key={key}", words, expect=1)
+        assert "The plan holds another value of the variable name." in other.err
+    native.run("apply", "p", f"-var=key={key}", "-var=name=box")
     assert [row["name"] for row in native.console.rows("hosts")] == ["box"]
 
 

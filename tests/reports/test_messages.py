@@ -50,8 +50,10 @@ def test_import_and_drift():
     change = Change(HOST, "opsconsole_host", Action.NO_OP, {}, {}, import_id="hst_1")
     told = messages.planned_change(change)["change"]
     assert (told["action"], told["importing"]) == ("import", {"id": "hst_1"})
-    drift = messages.resource_drift(Drift(HOST, "opsconsole_host", {}, None))
+    moved = Drift(HOST, "opsconsole_host", {}, None, previous_address="opsconsole_host.old")
+    drift = messages.resource_drift(moved)
     assert drift["change"]["action"] == "delete"
+    assert drift["change"]["previous_resource"]["addr"] == "opsconsole_host.old"
     assert drift["@message"] == f"{HOST}: Drift detected (delete)"
 
 

@@ -97,7 +97,7 @@ def test_a_plan_file_goes_to_the_engine_that_made_it(elsewhere, console_of):
         archive.writestr("tfplan", "")
     for verb in ("apply", "show"):
         run = engine.run(verb, "theirs", expect={7})
-        assert "the plan theirs was made by Terraform" in run.err
+        assert "the plan theirs, which Terraform made" in run.err
     engine.run("plan", "-out=ours")
     engine.write(AWS)
     assert "opsconsole_host.web" in engine.run("show", "ours").out

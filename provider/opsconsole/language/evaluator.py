@@ -113,12 +113,7 @@ class Evaluator(NameResolver):
         problems: list[UserError] = []
         configured = self.examine(instance, problems)
         raise_any(problems)
-        paths, lifecycle = configured.sensitive, instance.block.lifecycle_block
-        if lifecycle.ignore_all or lifecycle.ignore_changes:
-            # As in core, an ignored value keeps its marks.
-            in_state = self._sensitive_in_state(instance.address)
-            paths = (*paths, *lifecycle.find_ignored(in_state))
-        self._sensitive[instance.address] = paths
+        self.mark(instance.address, configured.sensitive)
         return configured
 
     def examine(self, instance: Instance, problems: list[UserError]) -> Evaluated:

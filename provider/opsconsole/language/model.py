@@ -7,9 +7,8 @@ them. The caller passes the definitions of types, because the language has none 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from operator import eq
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -101,16 +100,6 @@ class LifecycleBlock:
     ignore_changes: tuple[AttributePath, ...] = ()
     ignore_all: bool = False
     replace_triggered_by: tuple[str, ...] = ()
-
-    def find_ignored(self, paths: Iterable[AttributePath]) -> set[AttributePath]:
-        """Return the paths that overlap with an ignored one."""
-        if self.ignore_all:
-            return set(paths)
-        return {
-            path
-            for path in paths
-            if any(all(map(eq, path, ignored)) for ignored in self.ignore_changes)
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -369,6 +369,10 @@ class NameResolver(Names):
             self._objects[address] = cached
         return cached[1]
 
+    def mark(self, address: str, paths: Iterable[AttributePath]) -> None:
+        """Take the values of an instance at `paths` as sensitive, and no others."""
+        self._sensitive[address] = tuple(paths)
+
     def _sensitive_paths(self, address: str) -> Iterable[AttributePath]:
         known = self._sensitive.get(address)
         if known is None:

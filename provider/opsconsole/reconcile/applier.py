@@ -91,6 +91,8 @@ def _catch_up(stack: OpenedStack, plan: Plan, providers: Providers) -> None:
         elif stored is not None:
             refreshed = stored._replace(attributes=item.value, private=item.private)
             state.put(address, refreshed, deposed)
+    if plan.mode == "refresh-only":
+        _add_dependencies(stack)
     for change in plan.changes:
         # No step writes an instance without a change. Its dependencies, the order of a replacement
         # and its provider reach state only here.
@@ -103,6 +105,16 @@ def _catch_up(stack: OpenedStack, plan: Plan, providers: Providers) -> None:
     for address in plan.dropped:
         state.remove(address)
     stack.state_session.record()
+
+
+def _add_dependencies(stack: OpenedStack) -> None:
+    """Add the declared dependencies to those in state, as in core: a move may have renamed them."""
+    for address in stack.state.addresses():
+        stored = stack.state.get(address) if address.mode == "managed" else None
+        if stored is not None and address.config in stack.program.blocks:
+            needed = {*stored.dependencies, *stack.graph.ancestors(address.config)}
+            if needed != set(stored.dependencies):
+                stack.state.put(address, stored._replace(dependencies=sorted(needed)))
 
 
 def _keep_declaration(state: State, change: Change, providers: Providers) -> None:

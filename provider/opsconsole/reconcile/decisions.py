@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from operator import eq
 from typing import Any, cast
 
 from opsconsole.diagnostics import AttributePath, Diagnostic, error, leading_names
@@ -107,6 +108,7 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         kept = without_ignored(block, config, prior.value or {})
         if kept is not config:
             config = {n: kept[n] if holds_unknown(value) else value for n, value in config.items()}
+        item = replace(item, sensitive=_keep_ignored_marks(item, prior.stored.sensitive_paths))
     former = prior.stored.dependencies if prior else ()
     action = _choose_action(item, plan, reason)
     # As in Terraform, triggers are a reason to create as well, but --replace is none.
@@ -155,6 +157,20 @@ def _choose_action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:
     # As in core, a value that becomes or stops being sensitive is a change, though no call is made.
     stays = is_same(prior.value, plan.planned) and item.sensitive == prior.stored.sensitive_paths
     return Action.NO_OP if stays else Action.UPDATE
+
+
+def _keep_ignored_marks(
+    item: PlanInput, in_state: Iterable[AttributePath]
+) -> frozenset[AttributePath]:
+    """Return the sensitive paths of a declaration; as in core, ignored values keep their marks."""
+    if item.block.lifecycle_block.ignore_all:
+        return frozenset(in_state)
+    ignored = item.block.lifecycle_block.ignore_changes
+    declared = {
+        path for path in item.sensitive if not any(path[: len(other)] == other for other in ignored)
+    }
+    kept = {path for path in in_state if any(all(map(eq, path, other)) for other in ignored)}
+    return frozenset(declared | kept)
 
 
 def without_ignored(block: Block, config: Values, prior: Values) -> Values:

@@ -81,7 +81,7 @@ class ApplyResult:
             adopt=adopted,
             change=kinds.count(StepKind.UPDATE),
             destroy=kinds.count(StepKind.DELETE),
-            imported=sum(bool(step.change.import_id) for step in self.done),
+            imported=len({step.change.address for step in self.done if step.change.import_id}),
             forget=sum(step.change.action is Action.FORGET for step in self.done),
         )
 

@@ -8,12 +8,13 @@ itself changes only when a plan is applied.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import UserError
-from opsconsole.language import Moved, Program
+from opsconsole.language import Evaluator, Moved, Program
 from opsconsole.reconcile.prior import PriorInstance, read_prior
 from opsconsole.state import Address, State, config_address
 from opsconsole.terraform_binary import cli_of
@@ -179,19 +180,24 @@ def carry_out_moves(state: State, moved: Iterable[tuple[str, str]]) -> None:
             state.move(source, pending.pop(source))
 
 
-def refuse_declared_sources(program: Program, declared: Collection[str]) -> Iterator[Diagnostic]:
-    """Yield an error for each block that moves or removes a declared resource.
-
-    Args:
-        declared: The addresses of all instances, as far as they are known.
-    """
+def refuse_declared_sources(evaluator: Evaluator) -> Iterator[Diagnostic]:
+    """Yield an error for each block that moves a declared resource."""
+    program = evaluator.program
     for block in program.moved:
-        source, target = str(block.source), str(block.target)
-        if source in program.blocks if block.whole else source in declared:
-            yield error(
-                f"A moved block moves {source}, which is still declared",
-                f"Declare it as {target} instead, or remove the block.",
-            )
+        source, declared = block.source, program.blocks.get(block.source.config)
+        if declared is None:
+            continue
+        # A plan that destroys may not know the keys, and needs none.
+        with suppress(UserError):
+            if block.whole or source.key in evaluator.instances(declared):
+                yield error(
+                    f"A moved block moves {source}, which is still declared",
+                    f"Declare it as {block.target} instead, or remove the block.",
+                )
+
+
+def refuse_declared_removals(program: Program) -> Iterator[Diagnostic]:
+    """Yield an error for each block that removes a declared resource."""
     for removed in program.removed:
         if str(removed.source) in program.blocks:
             yield error(

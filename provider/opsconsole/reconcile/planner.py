@@ -167,7 +167,7 @@ class Planner:
         named = (instance_and_key(address) for address in kept)
         in_state = keys_by_block(Address.parse(item) for item, deposed in named if not deposed)
         targets = self._targets
-        if targets is None:
+        if targets is None or self._options.mode == "refresh-only":
             self._keys = in_state
             return
         self._values.update((item, kept[item]) for item in kept if item not in targets)
@@ -200,10 +200,10 @@ class Planner:
                 self._diagnostics += warn_undeclared_replacements(
                     options.replace, walk.declared, self._targets
                 )
-        if program.moved or program.removed:
-            from opsconsole.reconcile.moves import refuse_declared_sources
+        if program.removed:
+            from opsconsole.reconcile.moves import refuse_declared_removals
 
-            self._diagnostics += refuse_declared_sources(program, walk.declared)
+            self._diagnostics += refuse_declared_removals(program)
         changes = list(walk.changes.values())
         if walk.prior:
             from opsconsole.reconcile import removals
@@ -317,6 +317,10 @@ class Planner:
                 (address, item.value) for address, item in prior.items() if item.value is not None
             )
             self._values.update(_data_in(state))
+        if self._stack.program.moved:
+            from opsconsole.reconcile.moves import refuse_declared_sources
+
+            self._diagnostics += refuse_declared_sources(self._evaluator)
         refused = {a for item in self._diagnostics if item.is_error for a in item.addresses}
         drift, refreshed = _compare_reads(prior.values())
         return Plan(

@@ -295,27 +295,27 @@ def reopen(
             variables that the plan does not hold.
 
     Raises:
-        UserError: A variable of the plan is given again, or another variable is missing.
+        UserError: A variable of the plan is given another value, or another variable is missing.
     """
-    held = decode(saved.variables)
-    for kind, text in arguments:
-        name = text.partition("=")[0].strip()
-        if kind == "var" and name in held:
-            raise UserError(
-                f"--var {name}: the plan holds the value of this variable already.",
-                "The value cannot change when the plan is applied; plan again to change it.",
-            )
     program = program_of(saved)
     with tempfile.TemporaryDirectory(prefix="opsconsole-plan-") as folder:
         values = Path(folder, _VALUES)
         values.write_text(saved.variables, "utf-8")
-        variables = resolve_variables(
-            program,
-            directory=Path(saved.root),
-            environment=environ,
-            # Last, so that no --var-file changes a value that the plan holds.
-            arguments=[*arguments, ("var-file", str(values))],
-        )
+        held = ("var-file", str(values))
+
+        def resolve(*arguments: tuple[str, str]) -> dict[str, Any]:
+            return resolve_variables(
+                program, directory=Path(saved.root), environment=environ, arguments=arguments
+            )
+
+        variables = resolve(*arguments, held)
+        given = lasting_values(resolve(held, *arguments))
+    for name, value in lasting_values(variables).items():
+        if value != given[name]:
+            raise UserError(
+                f"The plan holds another value of the variable {name}.",
+                "The value cannot change when the plan is applied; plan again to change it.",
+            )
     return program, variables
 
 

@@ -128,6 +128,7 @@ class StepWorker:
         """Put an instance into state and among the values that declarations refer to."""
         self.state_session.state.put(address, instance)
         self._values[address] = instance.attributes
+        self.evaluator.mark(address, instance.sensitive_paths)
 
     def _lifecycle_of(self, change: Change) -> BaseLifecycle:
         return self.providers.of(change.provider).resources[change.type_name]

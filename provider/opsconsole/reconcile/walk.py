@@ -146,15 +146,11 @@ class Walk:
             instance, self.evaluator, self._of_block
         ):
             reason = "replace_by_triggers"
-        sensitive = {path for path in evaluated.sensitive if path}
-        if item is not None and item.value is not None:
-            # As in core, an ignored value keeps its marks.
-            sensitive |= block.lifecycle_block.find_ignored(item.stored.sensitive_paths)
         return PlanInput(
             address,
             block,
             evaluated.values,
-            sensitive=frozenset(sensitive),
+            sensitive=frozenset(path for path in evaluated.sensitive if path),
             prior=item if item is not None and item.value is not None else None,
             dependencies=self.graph.ancestors(block.address),
             create_first=block.address in self._create_first,
@@ -236,6 +232,7 @@ class Walk:
         self._of_block.setdefault(change.address.partition("[")[0], []).append(change)
         if change.after is not None:
             self.values[change.address] = change.after
+        self.evaluator.mark(change.address, change.sensitive_paths)
         if has_error(diagnostics):
             self._failed.add(config_address(change.address))
         self.diagnostics += (item.about(change.address) for item in diagnostics)

@@ -88,7 +88,7 @@ def diagnostic(item: Diagnostic) -> Message:
 def resource_drift(drift: Drift) -> Message:
     """Return the message of a difference that refreshing found."""
     word = "delete" if drift.after is None else "update"
-    change = {"resource": resource(drift.address, drift.type_name), "action": word}
+    change = _change_of(drift) | {"action": word}
     return _message("resource_drift", f"{drift.address}: Drift detected ({word})", change=change)
 
 
@@ -97,17 +97,21 @@ def planned_change(change: Change) -> Message:
     word = _WORDS[change.action]
     if change.action is Action.NO_OP and (change.previous_address or change.import_id):
         word = "move" if change.previous_address else "import"
-    previous = change.previous_address and resource(change.previous_address, change.type_name)
-    body = without_empty(
+    body = _change_of(change) | without_empty(
         {
-            "resource": resource(change.address, change.type_name),
-            "previous_resource": previous,
             "action": word,
             "reason": _REASONS.get(change.reason, change.reason),
             "importing": without_empty({"id": imported_id(change)}),
         }
     )
     return _message("planned_change", f"{change.address}: Plan to {word}", change=body)
+
+
+def _change_of(item: Change | Drift) -> dict[str, Any]:
+    previous = item.previous_address and resource(item.previous_address, item.type_name)
+    return {"resource": resource(item.address, item.type_name)} | without_empty(
+        {"previous_resource": previous}
+    )
 
 
 def change_summary(counts: ChangeCounts, operation: str) -> Message:

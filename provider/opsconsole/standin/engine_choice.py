@@ -71,7 +71,7 @@ def reason_for_terraform(call: ProgramCall, environ: Mapping[str, str], director
             )
         return ""
     if maker == "terraform":
-        return f"the plan {call.operands[0]} was made by {cli_of(directory, environ).name}"
+        return f"the plan {call.operands[0]}, which {cli_of(directory, environ).name} made"
     if maker == "native":
         return ""
     if call.verb is None or not call.verb.reads_program:
