@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -262,11 +261,11 @@ def test_the_journal_is_kept_where_a_pipeline_keeps_it(app, make_place, tmp_path
     place = make_place("http")
     app.write("only", place, resource=hosts(3))
     journals = tmp_path / "journals"
-    app.console.fault(method="POST", path="/agents$", delay=20, times=None)
+    app.console.fault(operation="agent_create", hold="before", times=None)
     with app.started("apply", "-auto-approve", f"--journal-dir={journals}"):
         until(lambda: any(journals.glob("http.default.*.opsconsole-journal")))
-        until(lambda: len(app.console.rows("hosts")) == 3)
-        time.sleep(1)
+        # The hosts are in the journal before their agents are sent.
+        until(lambda: app.console.traffic()["in_flight"] == 3)
     app.console.clear_faults()
     place.steal()
     app.run("plan", f"--journal-dir={journals}", expect=None)

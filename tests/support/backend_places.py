@@ -24,7 +24,7 @@ from opsconsole.state import DEFAULT_WORKSPACE, ConfiguredBackend, Locking, RunO
 from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.opening import backend_for, native_backend, open_state
 from opsconsole.state.session import StateSession
-from patience import until
+from patience import PATIENCE, until
 from real_programs import do_without
 from sampling import EVERYTHING
 
@@ -275,7 +275,7 @@ def _server(
         yield
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE)
 
 
 def post(address: str, body: bytes) -> None:
