@@ -31,7 +31,7 @@ def test_plan_apply_and_destroy_of_a_fleet(native, fleet):
     assert native.addresses() == []
     applied = native.run("apply", "-auto-approve")
     assert "Apply complete! Resources: 1 adopted, 9 added, 0 changed, 0 destroyed." in applied.out
-    created = r"opsconsole_host\.web\[2\]: Creation complete after \ds \[id=hst_"
+    created = r"opsconsole_host\.web\[2\]: Creation complete after [\dm]+s \[id=hst_"
     assert re.search(created, applied.out)
     assert re.search(r'\nThe run ended in [\d.]+ s\.\n\nOutputs:\n\nfirst = "hst_', applied.out)
     assert len(native.console.rows("hosts")) == 3
@@ -146,7 +146,7 @@ def test_a_failed_host_fails_alone(native):
     for address in ("opsconsole_agent.on_b", "opsconsole_host.c"):
         assert f"{address} (waited for opsconsole_host.b)" in result.out
     assert result.out.count("Error:") == 1
-    assert re.search(r"^opsconsole_host\.b: Creation errored after \ds$", result.out, re.MULTILINE)
+    assert re.search(r"^opsconsole_host\.b: Creation errored after [\dm]+s$", result.out, re.MULTILINE)
     assert native.addresses() == ["opsconsole_host.a", "opsconsole_specialty.linux"]
     told = native.apply(resources, "--json", expect=1)
     assert [m["changes"]["operation"] for m in told.of_type("change_summary")] == ["plan"]
