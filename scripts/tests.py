@@ -81,7 +81,7 @@ def main(words: list[str]) -> int:
         shutil.rmtree(COVERAGE, ignore_errors=True)
         COVERAGE.mkdir(parents=True)
         folders = words[1:] or [f"tests/{name}" for name in IN_PROCESS]
-        options = ("--timeout=300", "-m", TRACED, *folders)
+        options = ("-m", TRACED, *folders)
         failed = python("coverage", "run", "-m", *pytest, *options)
     python("coverage", "combine", "--quiet")
     return python("coverage", "report", "--skip-covered", "--show-missing") or failed

@@ -17,6 +17,7 @@ from backend_places import MAKERS, Make, Place
 from declarations import write_stacks
 from engines import Terraform, quiet_environment, run_command
 from opsconsole.emulator import Emulator
+from patience import PATIENCE
 
 
 @pytest.fixture(scope="session")
@@ -132,7 +133,7 @@ class App:
                 yield process
             finally:
                 process.kill()
-                process.wait(60)
+                process.wait(PATIENCE)
 
     @property
     def said(self) -> str:

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.model import State
 from opsconsole.state.place import local_path
-from patience import until
+from patience import PATIENCE, until
 
 HOST = {"opsconsole_host": {"h": {"name": "web"}}}
 SPECIALTY = {"opsconsole_specialty": {"s": {"key": "linux-server"}}}
@@ -203,13 +202,15 @@ def test_a_state_beside_an_empty_place_goes_there_by_the_remedy(place, app):
 def test_a_run_whose_machine_is_gone_loses_nothing_that_is_five_seconds_old(kind, app, make_place):
     place = make_place(kind)
     app.write("only", place, resource=hosts(200))
-    app.console.fault(method="POST", path="/agents$", delay=1.5, times=None)
+    app.console.fault(operation="agent_create", skip=24, hold="before", times=None)
     storage = place.storage()
     with app.started("apply", "-auto-approve"):
         until(lambda: len(app.console.rows("hosts")) == 200)
         until(lambda: held(storage, "opsconsole_host") == 200)
-        until(lambda: len(app.console.rows("agents")) > 20)
+        until(lambda: len(app.console.rows("agents")) == 24)
+        until(lambda: app.console.traffic()["in_flight"])
     app.console.clear_faults()
+    until(lambda: not app.console.traffic()["in_flight"])
     shutil.rmtree(app.folder / "cdktf.out")
     app.write("only", place, resource=hosts(200))
     if kind == "pg":
@@ -237,14 +238,15 @@ def test_a_run_whose_machine_is_gone_loses_nothing_that_is_five_seconds_old(kind
 def test_a_run_whose_lock_is_taken_away_stops(kind, app, make_place):
     place = make_place(kind)
     app.write("only", place, resource=hosts(200))
-    app.console.fault(method="POST", path="/agents$", delay=2, times=None)
+    app.console.fault(operation="agent_create", skip=1, hold="before", times=None)
     with app.started("apply", "-auto-approve") as process:
-        until(lambda: len(app.console.rows("agents")) >= 1)
+        until(lambda: app.console.rows("agents") and app.console.traffic()["in_flight"])
         place.steal()
         storage = place.storage()
         storage.lock(LockInfo.own("apply by another", ""))
         storage.read()
-        process.wait(120)
+        app.console.clear_faults()
+        process.wait(PATIENCE)
     assert process.returncode == 1, app.said
     assert "This run has lost the lock" in app.said
     assert "opsconsole-journal" in app.said
@@ -252,7 +254,6 @@ def test_a_run_whose_lock_is_taken_away_stops(kind, app, make_place):
     storage.check_lock()
     storage.unlock()
     storage.close()
-    app.console.clear_faults()
     told = app.run("apply", "-auto-approve", expect=None)
     names = [row["name"] for row in app.console.rows("agents")]
     assert len(names) == len(set(names))
@@ -269,11 +270,11 @@ def test_the_journal_is_kept_where_a_pipeline_keeps_it(app, make_place, tmp_path
     place = make_place("http")
     app.write("only", place, resource=hosts(3))
     journals = tmp_path / "journals"
-    app.console.fault(method="POST", path="/agents$", delay=20, times=None)
+    app.console.fault(operation="agent_create", hold="before", times=None)
     with app.started("apply", "-auto-approve", f"--journal-dir={journals}"):
         until(lambda: any(journals.glob("http.default.*.opsconsole-journal")))
-        until(lambda: len(app.console.rows("hosts")) == 3)
-        time.sleep(1)
+        # The hosts are in the journal before their agents are sent.
+        until(lambda: app.console.traffic()["in_flight"] == 3)
     app.console.clear_faults()
     place.steal()
     app.run("plan", f"--journal-dir={journals}", expect=None)

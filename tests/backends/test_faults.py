@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from backend_places import KINDS, Place, on, post
-from loopback import Handler, closed_address, serve_handler
+from loopback import CLOSED_ADDRESS, Handler, serve_handler
 from opsconsole.errors import UserError
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.objects import InstanceObject
@@ -37,7 +37,7 @@ def spoilt(place: Place, fault: str) -> Iterator[Place]:
 @contextmanager
 def _settings(place: Place, fault: str, patch: pytest.MonkeyPatch) -> Iterator[Mapping[str, Any]]:
     """Yield the settings by which a program has the fault, or make it at the place itself."""
-    closed = f"http://{closed_address()}"
+    closed = f"http://{CLOSED_ADDRESS}"
     match place.kind, fault:
         case "http", "unreachable":
             address = f"{closed}/state"
@@ -200,8 +200,7 @@ def test_one_message_with_a_remedy_and_the_journal_intact(kind, fault, app, make
 
 
 def test_each_line_of_a_librarys_message_becomes_a_sentence():
-    address = closed_address()
-    host, _, port = address.rpartition(":")
+    host, _, port = CLOSED_ADDRESS.rpartition(":")
     block = {"conn_str": f"host={host} port={port} user=tf dbname=postgres"}
     storage = native_backend("pg", block, "default")
     with pytest.raises(UserError) as told:

@@ -17,6 +17,7 @@ from opsconsole.state.backends.base import LockLost
 from opsconsole.state.backends.pg import creation_key
 from opsconsole.state.lock import LockHeld, LockInfo
 from opsconsole.state.model import State
+from patience import PATIENCE
 from sampling import EVERYTHING
 
 
@@ -83,7 +84,7 @@ def test_of_many_who_race_one_wins(place, stored):
     start = threading.Barrier(lockers)
 
     def race(number: int) -> bool:
-        start.wait(30)
+        start.wait(PATIENCE)
         try:
             storages[number].lock(own(f"apply {number}"))
             won = True
@@ -92,10 +93,10 @@ def test_of_many_who_race_one_wins(place, stored):
         except BaseException:
             start.abort()
             raise
-        start.wait(120)
+        start.wait(PATIENCE)
         if won:
             storages[number].unlock()
-        start.wait(30)
+        start.wait(PATIENCE)
         return won
 
     with ThreadPoolExecutor(lockers) as pool:

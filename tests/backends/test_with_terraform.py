@@ -8,10 +8,12 @@ from subprocess import Popen
 import pytest
 
 from backend_places import SEVERAL_OBJECTS, on
+from declarations import waiting_for
 from engines import Terraform
 from opsconsole.standin.main import main as standin
 from opsconsole.state.lock import LockHeld
 from opsconsole.state.objects import StateOutput
+from patience import PATIENCE
 
 pytestmark = pytest.mark.terraform
 
@@ -20,9 +22,7 @@ pytestmark = pytest.mark.terraform
 def slowly_applying(engine: Terraform) -> Iterator[Popen[str]]:
     """Let Terraform hold the lock until the block ends."""
     gate = engine.folder / "gate"
-    wait = f"for i in $(seq 600); do test -e {gate} && exit; sleep 0.1; done"
-    slow = {"slow": {"provisioner": {"local-exec": {"command": wait}}}}
-    program = {"resource": {"terraform_data": slow}}
+    program = {"resource": waiting_for(gate)}
     (engine.folder / "slow.tf.json").write_text(json.dumps(program))
     process = engine.start("apply", "-auto-approve", "-no-color")
     assert process.stdout is not None
@@ -33,7 +33,7 @@ def slowly_applying(engine: Terraform) -> Iterator[Popen[str]]:
         yield process
     finally:
         gate.touch()
-        said, errors = process.communicate(timeout=300)
+        said, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, said + errors
 
 

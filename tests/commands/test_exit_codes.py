@@ -3,15 +3,18 @@
 import json
 import os
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from opsconsole.errors import TRY_LATER
 from opsconsole.standin.main import main as standin
+from opsconsole.state import lock
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.opening import open_state
 from text_groups import read_rows
+from virtual_time import Clock
 
 ROWS = read_rows(__file__)
 
@@ -37,6 +40,9 @@ def test_a_state_that_another_run_holds(deployed, words):
 
 
 def test_a_holder_is_waited_for_or_passed_over_and_terraforms_exit_codes_are_kept(deployed):
+    clock = Clock()
+    waiting = SimpleNamespace(monotonic=lambda: clock.now, sleep=clock.advance)
+    deployed.monkeypatch.setattr(lock, "time", waiting)
     with open_state(LocalBackend(deployed.state_file)):
         deployed.run("plan", "-lock=false")
         waited = deployed.run("plan", "-lock-timeout=100ms", expect=TRY_LATER)

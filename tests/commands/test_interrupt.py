@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from opsconsole.working_directory import journal_of
-from patience import until
+from patience import PATIENCE, until
 
 
 def begun(native: Any, fleet: Any, count: int = 12) -> subprocess.Popen[str]:
@@ -36,7 +36,7 @@ def test_one_interrupt_finishes_the_calls_in_flight(native, fleet):
     process = begun(native, fleet)
     assert "what is in flight is finished and saved. Press Ctrl-C again" in interrupt(process)
     native.console.clear_faults()
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, out + err
     created = len(native.console.rows("agents"))
     assert created == out.count(": Creating...") == 4
@@ -55,7 +55,7 @@ def test_second_interrupt_stops_and_loses_nothing(native, fleet):
     process = begun(native, fleet)
     interrupt(process)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=25)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, out + err
     assert "the next run adds it to the state" in err
     assert journal_of(native.state_file).exists()
@@ -91,7 +91,7 @@ def test_signal_while_reading_ends_with_130_and_no_lock(native, fleet, number, w
         until(lambda: native.console.traffic()["in_flight"], "it reads")
         interrupt(process, number)
         native.console.clear_faults()
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert err.endswith("Interrupted.\n")
@@ -104,7 +104,7 @@ def test_signal_while_reading_ends_with_130_and_no_lock(native, fleet, number, w
 def test_a_closed_stdin_approves_nothing(native, fleet):
     native.write(fleet(1))
     with native.start("apply", preexec_fn=partial(os.close, 0)) as process:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (1, "")
     assert out.endswith("Apply cancelled.\n")
     assert native.console.rows("hosts") == []
@@ -114,7 +114,7 @@ def test_output_that_nobody_reads_any_more_ends_the_run_in_good_order(native, fl
     native.settings["max_concurrency"] = 2
     native.write(fleet(12))
     with native.start("apply", "-auto-approve", preexec_fn=partial(os.close, 1)) as process:
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (0, ""), "a closed stdout is none"
     # The first pair ends at once; while the second is in flight, the output is closed.
     native.console.fault(operation="host_delete", skip=2, hold="after", times=None)
@@ -147,7 +147,7 @@ def test_an_import_of_a_file_stops_and_says_what_was_not_sent(native):
         until(lambda: native.console.traffic()["in_flight"], "ten more are sent")
         interrupt(process)
         native.console.clear_faults()
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, out + err
     created = native.console.rows("hosts")
     assert 0 < len(created) < 100

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from declarations import agent_on
+from patience import PATIENCE
 from sampling import sample
 
 SOURCE = Path(__file__).parents[1] / "support" / "failing_calls.c"
@@ -71,7 +72,7 @@ def test_nothing_is_lost_or_created_twice(native, library, request, kind, how, n
         environment["CALLS_ON"] = "1"
     environment = os.environ | native.console.environment | environment
     with native.start("apply", "-auto-approve", env=environment) as run:
-        text = "".join(run.communicate(timeout=50))
+        text = "".join(run.communicate(timeout=PATIENCE))
     if how != "kill":
         assert run.returncode in (0, 1, 75) and "Traceback" not in text, text
         assert "unexpected" not in text.lower(), text

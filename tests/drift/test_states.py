@@ -2,8 +2,9 @@
 
 import json
 import os
-import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from consoles import call_api
 from opsconsole.cli.drift_stacks import stack_names, state_files
 from opsconsole.cli.main import main
+from opsconsole.drift import stack
 from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS
 from text_groups import read_rows
@@ -159,10 +161,9 @@ def test_a_state_that_is_emptied_and_written_again_is_waited_for(native):
     path = native.folder / "terraform.tfstate"
     text = path.read_text()
     path.write_text("")
-    timer = threading.Timer(0.2, path.write_text, [text])
-    timer.start()
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: path.write_text(text))
+    native.monkeypatch.setattr(stack, "time", clock)
     found = native.drift("terraform.tfstate")
-    timer.join()
     assert found.bucket(LINUX) == "in_sync"
 
 

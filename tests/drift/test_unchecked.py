@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from declarations import attributes_in
-from loopback import closed_address
+from loopback import CLOSED_ADDRESS
 from opsconsole.errors import TRY_LATER
 from opsconsole.reports.formats import FORMATS
 
@@ -20,7 +20,7 @@ HTML = {"text": "<html><h1>Please log in</h1></html>", "content_type": "text/htm
 def native(native_on: Callable[..., Any], world: Any) -> Any:
     """The world, under settings that give up soon."""
     made = native_on("default")
-    made.settings |= {"max_retries": 1, "request_timeout": 1}
+    made.settings["max_retries"] = 1
     made.apply(**world())
     made.console.reset_log()
     return made
@@ -121,7 +121,7 @@ def silent() -> Iterator[str]:
 
 
 def test_nobody_is_there_or_answers(native, silent):
-    native.settings["base_url"] = f"http://{closed_address()}"
+    native.settings["base_url"] = f"http://{CLOSED_ADDRESS}"
     native.write()
     found = native.drift(expect=1)
     assert found.addresses("unchecked") == everything(native)
@@ -132,7 +132,7 @@ def test_nobody_is_there_or_answers(native, silent):
     assert "\n\nhttp://127.0.0.1:" in shown and "of base_url:\n\n" in shown
     assert f"of base_url. (with {AGENT}, with " in shown
 
-    native.settings |= {"base_url": silent, "max_retries": 0}
+    native.settings |= {"base_url": silent, "max_retries": 0, "request_timeout": 1}
     native.write()
     found = native.drift(expect=1)
     assert found.addresses("unchecked") == everything(native)

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from opsconsole.emulator import API_KEY, ControlError, serve
+from patience import until
 
 
 def test_requests_are_counted_and_logged_without_the_key(served, call):
@@ -30,10 +31,12 @@ def test_requests_are_counted_and_logged_without_the_key(served, call):
 
 
 def test_requests_in_flight_are_counted(served, call):
-    served.fault(delay=0.3, times=None)
+    served.fault(hold="before", times=None)
     with ThreadPoolExecutor(4) as pool:
         path = "/api/v1/blacklists/blk_wipe"
         answers = [pool.submit(call, served, "GET", path) for _ in range(4)]
+        until(lambda: served.traffic()["in_flight"] == 4)
+        served.clear_faults()
         assert {answer.result()[0] for answer in answers} == {200}
     assert served.traffic()["most_in_flight"] == 4
 

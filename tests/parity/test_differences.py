@@ -5,6 +5,7 @@ is refused; each row of the table has one scene here, which both engines live th
 """
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from consoles import CONSOLES
 from opsconsole.emulator import serve
+from patience import until
 from shared_stack import SharedStack, actions
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "guides" / "native.md"
@@ -179,11 +181,16 @@ def carried(ours: SharedStack, theirs: SharedStack) -> None:
         stack.write(program)
         stack.native.apply()
         stack.write({})
-        # A slow deletion: who does not wait for it is refused with 409.
-        stack.console.fault(method="DELETE", path="^/api/v1/hosts/", delay=1.5)
         stack.console.reset_log()
+    # A slow deletion: who does not wait for it is refused with 409.
+    ours.console.fault(operation="host_delete", delay=1.5)
     ours.native.apply()
-    theirs.terraform.apply()
+    theirs.console.fault(operation="host_delete", hold="before")
+    with ThreadPoolExecutor() as pool:
+        applying = pool.submit(theirs.terraform.apply)
+        until(lambda: applying.done() or "specialty_delete" in theirs.console.request_counts())
+        theirs.console.clear_faults()
+        applying.result()
 
     writes = ("host_delete", "specialty_delete")
     assert order(ours, *writes) == ["host_delete", "specialty_delete"]

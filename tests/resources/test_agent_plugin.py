@@ -254,11 +254,12 @@ async def test_a_rename_that_is_stopped_before_its_plugins_goes_into_state(
     config = agents.config(**agent_values | {"name": "renamed"}, plugin_ids=["plg_disk"])
     plan = await agents.plan(created, config)
     request = UpdateRequest(created.state, config, plan.planned, plan.private)
-    console.fault(operation="agent_update", answer_delay=0.2)
+    console.fault(operation="agent_update", hold="after")
 
     changing = asyncio.create_task(run.resources[AGENT.type_name].update(request))
     await asyncio.to_thread(until, lambda: not console.waiting_faults())
     run.stop()
+    console.clear_faults()
     in_part = await changing
 
     assert errors(in_part) == [f'The agent "keeper" ({created.state["id"]}) was updated in part']
@@ -274,7 +275,7 @@ async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
     plan = await agents.plan(created, config)
     request = UpdateRequest(created.state, config, plan.planned, plan.private)
     run = one_run()
-    console.fault(operation="plugin_attach", answer_delay=1.0, times=2)
+    console.fault(operation="plugin_attach", hold="after", times=2)
     attachments = steps_of("agent_plugin")
     attachments.provider = run
     other = (await agents.create(**agent_values)).state["id"]
@@ -283,6 +284,7 @@ async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
     attaching = asyncio.create_task(attachments.create(agent_id=other, plugin_id="plg_disk"))
     await asyncio.to_thread(until, lambda: not console.waiting_faults())
     run.stop()
+    console.clear_faults()
     in_part = await changing
     # What was never seen of an agent is no call where no operation updates agents.
     unseen = request._replace(prior=created.state | {"main_engine": None})
@@ -309,7 +311,7 @@ async def test_an_attach_that_is_cancelled_before_its_turn_holds_up_no_other(
     agent_id = (await steps_of("agent").create(**agent_values)).state["id"]
     attachments = steps_of("agent_plugin")
     lifecycle = one_run().resources[attachments.type_name]
-    console.fault(operation="plugin_attach", answer_delay=0.3)
+    console.fault(operation="plugin_attach", hold="after")
     tasks = []
     for plugin_id in ("plg_disk", "plg_logs"):
         config = attachments.config(agent_id=agent_id, plugin_id=plugin_id)
@@ -318,6 +320,7 @@ async def test_an_attach_that_is_cancelled_before_its_turn_holds_up_no_other(
         tasks.append(asyncio.create_task(created(lifecycle, [request])))
     await asyncio.to_thread(until, lambda: not console.waiting_faults())
     tasks[1].cancel()
+    console.clear_faults()
     async with asyncio.timeout(PATIENCE / 4):
         [first] = await tasks[0]
     assert (first.state["id"], first.diagnostics) == (f"{agent_id}/plg_disk", ())

@@ -54,7 +54,7 @@ async def test_nothing_is_sent_once_a_run_has_ended(steps_of, console):
     hosts = steps_of("host", max_retries=3)
     hosts.provider = hosts.open()
     session = hosts.provider.session
-    console.fault(path="/hosts/batch$|/search$|/plugins$", delay=2, times=None)
+    console.fault(path="/hosts/batch$|/search$|/plugins$", hold="before", times=None)
     lists = (session.list_once("specialty_search"), session.list_once("plugin_list", "a"))
     reads = [asyncio.create_task(read) for read in lists]
     creating = asyncio.create_task(hosts.create(name="web"))
@@ -62,6 +62,7 @@ async def test_nothing_is_sent_once_a_run_has_ended(steps_of, console):
         await asyncio.sleep(0.01)
 
     await hosts.provider.close()
+    console.clear_faults()
     outcome = await creating
     for read in reads:
         with pytest.raises(asyncio.CancelledError):

@@ -1,6 +1,7 @@
 """Specialties: found by one search, adopted, and deleted once no agent carries them."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest, ReadStatus
 from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.values import UNKNOWN
+from patience import until
+from virtual_time import Clock
 
 ADDRESS = "opsconsole_specialty.linux"
 
@@ -39,11 +42,15 @@ def deletes(console: Emulator) -> list[tuple[str, int]]:
 @ON_TERRAFORM
 def test_a_delete_waits_for_the_hosts_of_released_agents(applied, console):
     engine = applied(declared(), console)
-    console.fault(method="DELETE", path="/hosts/", delay=5, times=None)
+    console.fault(method="DELETE", path="/hosts/", hold="before", times=None)
 
     plan = engine.plan("-destroy")
     assert any("cannot be created again" in item["summary"] for item in plan.run.warnings)
-    engine.destroy("-refresh=false")
+    with ThreadPoolExecutor() as pool:
+        destroying = pool.submit(engine.destroy, "-refresh=false")
+        until(lambda: destroying.done() or ("specialty_delete", 409) in deletes(console))
+        console.clear_faults()
+        destroying.result()
 
     assert ("specialty_delete", 409) in deletes(console)
     assert deletes(console)[-1] == ("specialty_delete", 200)
@@ -148,7 +155,7 @@ async def test_a_specialty_that_can_be_created_is_not_adopted_unless_it_is_there
 
 
 @pytest.mark.parametrize("end", ["stop", "host", "abandoned", "timeout"])
-async def test_wait_of_a_delete_ends(steps_of, console, one_run, end):
+async def test_wait_of_a_delete_ends(steps_of, console, one_run, monkeypatch, end):
     hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
     web = await hosts.create(name="web", deletion_policy="abandon" if end == "abandoned" else None)
     agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
@@ -163,15 +170,22 @@ async def test_wait_of_a_delete_ends(steps_of, console, one_run, end):
     if end == "abandoned":  # and the answer names no agent
         console.fault(operation="specialty_delete", status=409, code="CONFLICT", times=None)
 
+    # Time stands still, so that no delete ends at its own limit of two minutes.
+    loop = asyncio.get_running_loop()
+    clock = Clock(loop.time())
+    monkeypatch.setattr(loop, "time", lambda: clock.now)
     waiting = asyncio.create_task(run.resources[SPECIALTY].delete(DeleteRequest(specialty.state)))
-    await asyncio.sleep(0.2)
+    for _ in range(200):
+        await asyncio.sleep(0)
+    assert deletes(console)[-1] == ("specialty_delete", 409)
     assert not waiting.done()
     if end == "stop":
         run.stop()
-    elif end != "timeout":
+    elif end == "timeout":
+        clock.advance(0.9)
+    else:
         await run.resources[HOST].delete(DeleteRequest(web.state))
-    async with asyncio.timeout(60):  # the delete itself would wait for two minutes
-        ended = await waiting
+    ended = await waiting
 
     if end == "host":
         assert (ended.state, ended.diagnostics) == (None, ())

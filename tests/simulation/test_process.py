@@ -14,7 +14,7 @@ import pytest
 from declarations import held
 from engines import Terraform
 from opsconsole.emulator import serve
-from patience import until
+from patience import PATIENCE, until
 from shared_stack import SharedStack
 
 HOSTS = 6
@@ -56,7 +56,7 @@ def interrupt(stack: SharedStack, words: list[str], number: int, **options: Any)
         while "nterrupt" not in said and (line := process.stdout.readline()):
             said += line
         console.clear_faults()
-        said += process.communicate(timeout=60)[0]
+        said += process.communicate(timeout=PATIENCE)[0]
     until(lambda: not console.traffic()["in_flight"])
     return process.returncode, said
 
@@ -103,7 +103,7 @@ def fold(stack: SharedStack, words: list[str]) -> None:
 
 @pytest.mark.terraform
 def test_a_second_run_goes_on_after_an_interrupted_terraform(stack):
-    stack.terraform.start("version").communicate(timeout=60)
+    stack.terraform.start("version").communicate(timeout=PATIENCE)
     words = [str(stack.terraform.program), "apply", "-auto-approve", "-no-color", "-input=false"]
     _, said = interrupt(stack, words, signal.SIGINT, start_new_session=True)
     assert "Interrupt received" in said and "Traceback" not in said, said

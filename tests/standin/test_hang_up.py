@@ -1,8 +1,7 @@
 """A terminal that goes away during an apply loses nothing."""
 
-import time
-
 from declarations import agent_on
+from patience import PATIENCE, until
 from terminals import Session
 
 AGENTS = {
@@ -17,17 +16,16 @@ AGENTS = {
 def test_what_is_in_flight_is_finished_and_saved(standin, console_of):
     console = console_of("default")
     engine = standin(AGENTS, console, init=False)
-    console.fault(method="POST", path="/agents$", delay=0.25, times=None)
+    console.fault(operation="agent_create", skip=1, hold="after", times=None)
     command = [str(engine.program), "apply", "-auto-approve"]
     session = Session(command, engine.folder, engine.environment)
-    while not console.rows("agents"):
-        time.sleep(0.02)
+    until(lambda: console.traffic()["in_flight"] and len(console.rows("agents")) == 2)
     session.hang_up()
-    assert session.process.wait(60) == 130
+    console.clear_faults()
+    assert session.process.wait(PATIENCE) == 130
     created = console.rows("agents")
     assert 0 < len(created) < 8
     held = [item for item in engine.run("state", "list").out.split() if ".a[" in item]
     assert len(held) == len(created)
-    console.clear_faults()
     engine.apply()
     assert len(console.rows("agents")) == 8

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from loopback import closed_address
+from loopback import CLOSED_ADDRESS
 from opsconsole.errors import UserError
 from opsconsole.state import ConfiguredBackend, files
 from opsconsole.state.backend import LocalBackend, RunOptions
@@ -424,7 +424,7 @@ def test_settings_that_cannot_be_used_are_one_error(tmp_path, monkeypatch, kind,
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "k")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s")
     needed = {
-        "http": {"address": f"http://{closed_address()}/state"},
+        "http": {"address": f"http://{CLOSED_ADDRESS}/state"},
         "s3": {"bucket": "b", "key": "k", "region": "eu-central-1"},
     }
     configured = ConfiguredBackend(kind, {**needed[kind], **settings})

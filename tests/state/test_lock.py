@@ -6,10 +6,9 @@ import json
 import os
 import re
 import socket
-import threading
-import time
 from collections.abc import Callable
 from subprocess import Popen
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,6 +18,7 @@ from opsconsole.state.backend import LocalBackend
 from opsconsole.state.lock import LockInfo, info_file
 from opsconsole.working_directory import journal_of
 from patience import PATIENCE
+from virtual_time import Clock
 
 HOLD = """
 import fcntl, os, sys
@@ -93,11 +93,16 @@ def test_waiting_ends_with_the_holder_even_if_it_removes_the_file(
     holder.stdout.readline()
     info_file(state_path).write_bytes(LockInfo(id="x", who="ada@engine").to_json())
     told: list[LockInfo] = []
-    threading.Timer(0.4, holder.communicate, ("go\n",)).start()
-    with session(timeout=PATIENCE, on_wait=told.append) as held:
+
+    def release(info: LockInfo) -> None:
+        told.append(info)
+        holder.stdin.write("go\n")
+        holder.stdin.flush()
+
+    with session(timeout=PATIENCE, on_wait=release) as held:
         held.state.put("opsconsole_host.a", host(1))
         assert excluded(python)
-    holder.wait(timeout=PATIENCE)
+    holder.communicate(timeout=PATIENCE)
     assert [info.who for info in told] == ["ada@engine"]
     assert b"hst_0001" in state_path.read_bytes()
     assert open_files() == []
@@ -140,14 +145,20 @@ def test_waiting_ends_with_the_time(session, python, monkeypatch, has_locks_of_d
     holder.stdout.readline()
     told: list[LockInfo] = []
     slept: list[float] = []
-    wait = time.sleep
-    monkeypatch.setattr(time, "sleep", lambda seconds: wait(seconds) or slept.append(seconds))
+    clock = Clock()
+    monkeypatch.setattr(
+        lock,
+        "time",
+        SimpleNamespace(
+            monotonic=lambda: clock.now,
+            sleep=lambda seconds: slept.append(seconds) or clock.advance(seconds),
+        ),
+    )
     with pytest.raises(
         UserError, match=r"locked by a process that left no note of itself\..*--lock-timeout"
     ):
         session(timeout=0.3, on_wait=told.append)
-    assert (len(told), slept[0]) == (1, 0.1)
-    assert sum(slept) <= 0.3
+    assert (len(told), slept) == (1, pytest.approx([0.1, 0.2]))
     holder.communicate("go\n", timeout=PATIENCE)
 
 

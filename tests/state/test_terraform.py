@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from declarations import waiting_for
 from opsconsole.errors import UserError
+from opsconsole.state.lock import LockInfo
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.terraform_backend import read_with_terraform
@@ -17,7 +19,6 @@ pytestmark = pytest.mark.terraform
 DATA = {
     "terraform_data": {"one": {"input": "a<b>&"}, "many": {"count": 3, "input": "${count.index}"}}
 }
-SLOW = {"terraform_data": {"slow": {"provisioner": {"local-exec": {"command": "sleep 4"}}}}}
 OUTPUT = {"out": {"value": ["${terraform_data.one.id}"], "sensitive": True}}
 
 
@@ -96,14 +97,20 @@ def waits_for_the_lock(running: Popen[str]) -> bool:
 
 
 def test_we_are_refused_or_wait_while_terraform_holds_the_lock(terraform, session, state_path):
-    terraform.declare(resource=SLOW)
+    gate = state_path.with_name("gate")
+    terraform.declare(resource=waiting_for(gate))
     running: Popen[str] = terraform.start("apply", "-auto-approve")
     info = state_path.with_name(".terraform.tfstate.lock.info")
     until(lambda: info.exists() and info.read_text().rstrip().endswith("}"))
     with pytest.raises(UserError, match=r"locked by .+@.+, OperationTypeApply, since 2"):
         session()
     told: list[str] = []
-    with session(timeout=PATIENCE, on_wait=lambda info: told.append(info.operation)) as opened:
+
+    def open_gate(info: LockInfo) -> None:
+        told.append(info.operation)
+        gate.touch()
+
+    with session(timeout=PATIENCE, on_wait=open_gate) as opened:
         assert [str(address) for address in opened.state.addresses()] == ["terraform_data.slow"]
     assert told == ["OperationTypeApply"]
     said = running.communicate(timeout=PATIENCE)

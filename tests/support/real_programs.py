@@ -33,12 +33,10 @@ CLIENTS = 20
 """One in so many of the tests marked `real_client` runs, with and without cdktf or cdktn."""
 LONG = ("real_client", "parity")
 """Markers of the tests that take longest."""
-SECONDS = 300
-"""A test of a real program that takes longer hangs; for others `timeout` of pyproject says so."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give real programs more time, leave most of the long ones out, and begin with the others."""
+    """Leave most of the long tests of real programs out, and begin with the others."""
     clients = [item for item in items if item.get_closest_marker("real_client")]
     left_out: set[pytest.Item] = set()
     # A synthesis by a CLI takes ten times longer: a plain sample has none of them, or four.
@@ -49,10 +47,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=[*left_out])
     # A long test that begins last leaves the other workers idle.
     items.sort(key=lambda item: not any(map(item.get_closest_marker, LONG)))
-    for item in items:
-        marked = any(map(item.get_closest_marker, (*MISSING, "real_client")))
-        if marked or item.path.parent.name in ("pipelines", "release"):
-            item.add_marker(pytest.mark.timeout(SECONDS))
 
 
 @pytest.hookimpl(tryfirst=True)

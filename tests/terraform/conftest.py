@@ -175,7 +175,7 @@ async def end(process: asyncio.subprocess.Process) -> None:
             if process.returncode is None:
                 os.kill(process.pid, number)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.communicate(), 20)
+            await asyncio.wait_for(process.communicate(), PATIENCE)
             return
 
 

@@ -70,13 +70,16 @@ def test_an_interrupt_loses_nothing_and_begins_nothing(
     installed_terraform, console, sockets, number
 ):
     folder = installed_terraform(hosts(12), console)
-    console.fault(method="POST", path="/hosts/batch$", skip=1, delay=1.5, times=1)
+    console.fault(method="POST", path="/hosts/batch$", skip=1, hold="before", delay=0.5)
     with start_apply(folder, sockets) as process:
         # The dry run is answered; the import is in flight.
         until(lambda: console.request_counts().get("host_import", 0) >= 2)
         os.killpg(process.pid, number)
-        output, _ = process.communicate(timeout=PATIENCE)
-    console.clear_faults()
+        output = ""
+        while "Interrupt received" not in output and (line := process.stdout.readline()):
+            output += line
+        console.clear_faults()
+        output += process.communicate(timeout=PATIENCE)[0]
     created = {row["id"] for row in console.rows("hosts")}
     assert 0 < len(created) < 12, output
     instances = [item for kept in folder.state()["resources"] for item in kept["instances"]]
@@ -88,7 +91,7 @@ def test_an_interrupt_loses_nothing_and_begins_nothing(
 
 def test_nothing_is_left_when_terraform_is_killed(installed_terraform, console, sockets):
     folder = installed_terraform(hosts(2), console)
-    console.fault(delay=2, times=None)
+    console.fault(hold="before", times=None)
     with start_apply(folder, sockets) as process:
         until(lambda: console.request_counts().get("host_import"))
         assert list(sockets.iterdir())

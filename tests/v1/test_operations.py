@@ -8,8 +8,6 @@ import signal
 import sys
 from pathlib import Path
 
-import pytest
-
 from engines import run_program
 from opsconsole.emulator import Emulator, profiles
 from opsconsole.resources import DATA_SOURCES, RESOURCES
@@ -31,7 +29,6 @@ def test_definitions_name_operations_of_the_table():
     assert named - {""} == set(OPERATIONS)
 
 
-@pytest.mark.timeout(180)
 def test_a_read_that_comes_to_be_documented_is_said_everywhere(tmp_path, monkeypatch):
     """The first three steps of CONTRIBUTING are taken on a copy, with an emptied explanation."""
     for folder in ("provider", "scripts", "examples", "docs"):
