@@ -140,7 +140,7 @@ class StateObject:
             unique in a check.
         sensitive: Names of attributes to mask.
         absent: Names of attributes that are absent from state, not even present as null.
-        unreadable: Why it cannot be compared at all, or empty.
+        unreadable: Why it cannot be read, or compared at all; else empty.
         provider: The provider that read it; None before the read, or if no provider could.
     """
 
