@@ -12,11 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from opsconsole.bounds import UNBOUNDED, Bounds, describe_range
 from opsconsole.diagnostics import AttributePath, Diagnostic, error, warning
 from opsconsole.values import UNKNOWN, Value, Values, normalise_set
+
+SCHEMA_VERSION: Final = 0
+"""Version of every resource's stored state; a later version must upgrade older states."""
 
 
 class Kind(Enum):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from opsconsole.address import LOCAL_NAME
+from opsconsole.definition import SCHEMA_VERSION
 from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.drift.model import Bucket, Finding
 from opsconsole.errors import OpsconsoleError, UserError
@@ -207,7 +208,7 @@ def _state_object(
 ) -> StateObject:
     definition = RESOURCES[address.type]
     text = deposed_name(str(address), deposed)
-    newer = stored.schema_version > 0
+    newer = stored.schema_version > SCHEMA_VERSION
     # A newer release may have changed the meaning of all values except names.
     named = {name: value for name, value in stored.attributes.items() if isinstance(value, str)}
     before = values_from_state(text, definition, named if newer else stored.attributes)
