@@ -412,6 +412,11 @@ class DataSourceDefinition(_Attributed):
     resource: str
     operations: tuple[str, ...]
 
+    @property
+    def is_list(self) -> bool:
+        """Whether it shows a list, and not one object."""
+        return "complete" in self.by_name
+
 
 @dataclass(frozen=True, eq=False)
 class ProviderDefinition(_Attributed):

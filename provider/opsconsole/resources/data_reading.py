@@ -29,7 +29,8 @@ async def read_data(
 ) -> Outcome:
     """Return the value of one data source, or why it has none, by the resource's lifecycle."""
     try:
-        return await _READERS.get(source.name, _read_list)(lifecycle, source, config)
+        read = _READERS.get(source.name, _read_list if source.is_list else _read_object)
+        return await read(lifecycle, source, config)
     except Stopped:
         return Outcome(None, begun=False)
     except Exception as problem:
@@ -110,8 +111,6 @@ _READERS: Mapping[str, _Reader] = {
     "specialties": _read_specialties,
     "agent_plugins": _read_agent_plugins,
     "host": _read_host,
-    "agent": _read_object,
-    "blacklisted_command": _read_object,
 }
 
 
