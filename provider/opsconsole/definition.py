@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from opsconsole.bounds import UNBOUNDED, Bounds, describe_range
 from opsconsole.diagnostics import AttributePath, Diagnostic, error, warning
+from opsconsole.text import capitalise_first
 from opsconsole.values import UNKNOWN, Value, Values, normalise_set
 
 SCHEMA_VERSION: Final = 0
@@ -200,7 +201,7 @@ class Attribute:
         if violation is not None:
             yield error(
                 f"{self.name} {violation.problem}",
-                f"{violation.expected[:1].upper()}{violation.expected[1:]}.",
+                f"{capitalise_first(violation.expected)}.",
                 path,
             )
         elif self.notation and isinstance(item, str) and not self.notation.fits(item):
