@@ -210,7 +210,7 @@ def _statement(head: str, arguments: Sequence[str], tail: str = "") -> str:
 
 
 def hcl_program(
-    items: Sequence[AdoptedObject], remarks: Sequence[str], origin: str, *, requires: bool = True
+    items: Sequence[AdoptedObject], remarks: Sequence[str], origin: str, *, requires: bool
 ) -> str:
     """Return a program in Terraform's language; arguments as in `python_program`.
 

@@ -35,7 +35,7 @@ class MarkdownSection:
     noun: str = "resource"
 
 
-def fit(head: str, sections: Sequence[MarkdownSection], limit: int = LIMIT) -> str:
+def fit(head: str, sections: Sequence[MarkdownSection], limit: int) -> str:
     """Join `head` and `sections` into at most `limit` bytes.
 
     Each section first gets an equal share, then in order the unused rest. A section that is cut
