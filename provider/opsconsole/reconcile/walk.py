@@ -19,7 +19,7 @@ from opsconsole.reconcile.plan import Action, Change, DataRead
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.providers import Providers
 from opsconsole.resources import RESOURCES, owners_above, owning_types
-from opsconsole.state import Address, config_address, instance_and_key, instance_of
+from opsconsole.state import Address, config_address, instance_of, split_deposed
 from opsconsole.values import UNKNOWN, Values, unknown_names
 
 # A plan of new instances without --target loads neither.
@@ -202,7 +202,7 @@ class Walk:
             for item in self.prior.values()
             if item.type_name in owning_types()
             and self.covers(item.address)
-            and (instance_and_key(item.address)[1] or config_address(item.address) not in blocks)
+            and (split_deposed(item.address)[1] or config_address(item.address) not in blocks)
             and not self.is_forgotten(item)
         ]
         console_holding = self.providers.console_holding

@@ -11,7 +11,7 @@ from opsconsole.errors import UserError
 from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, OutputChange, Plan
 from opsconsole.reports.value_diff import TO_NULL, Line, changed_value, diff_lines, lines_of_value
 from opsconsole.resources import DATA_SOURCES, RESOURCES
-from opsconsole.state import Address, instance_and_key, instance_of
+from opsconsole.state import Address, instance_of, split_deposed
 from opsconsole.text import (
     SENSITIVE,
     first_items,
@@ -72,7 +72,7 @@ def remarks_on(change: Change) -> list[str]:
             remarks.append("Warning: this destroys the imported object")
     if change.reason and (reason := _reason(change)):
         remarks.append(reason)
-    if instance_and_key(change.address)[1]:
+    if split_deposed(change.address)[1]:
         remarks.append("left over from a replacement or a run that was interrupted")
     if change.cascade and change.action is not Action.NO_OP:
         remarks.append(f"{printable(cascade_note(change))}, without a call")
