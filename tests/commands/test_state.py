@@ -10,10 +10,10 @@ from native_project import calls_left
 from opsconsole.errors import UserError
 from opsconsole.state import Intent, State
 from opsconsole.state.backend import LocalBackend
+from opsconsole.state.folding import base_of
 from opsconsole.state.journal import Changes, encode_records
 from opsconsole.state.objects import StateChange
 from opsconsole.state.opening import open_state
-from opsconsole.state.recovery import base_of
 from opsconsole.working_directory import journal_of
 from text_groups import read_rows
 

@@ -202,7 +202,7 @@ async def test_what_a_shared_place_stores_before_calls_and_when(
     clock.time, place = 100.0, Place(point=store)
     opened = open_state(InMemory(place, RunOptions(tmp_path), embeds_journal=embeds_journal))
     calls = [opened.intend(WEB, "POST /api/v1/agents", {}) for _ in range(4)]
-    assert not (opened.folded or opened.has_unwritten_changes or opened.calls_at_once)
+    assert not (opened.folded_count or opened.has_unwritten_changes or opened.calls_at_once)
     assert not opened.has_done_nothing
     clock.time += 2
     await opened.flush()

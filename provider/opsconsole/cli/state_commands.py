@@ -148,11 +148,11 @@ def push(args: argparse.Namespace) -> int:
         )
     pushed = State.parse(data, args.file)
     with open_state(opening.open_state_backend(args, "state push")) as session:
-        opening.print_warning_of_recovery(session)
+        opening.print_fold_warnings(session)
         changes = session.name_lost_changes(pushed)
         if changes and not args.force:
             # Another try is refused too, until the user folds the changes or gives --force.
-            session.leave_recovered()
+            session.leave_folded()
             raise UserError(
                 f"The pushed state does not hold what an interrupted run did: {changes}.",
                 "`opsconsole state fold` adds it to the state that is there, and `opsconsole "
@@ -198,8 +198,8 @@ def _check_succession(stored: State, pushed: State) -> None:
 
 def fold(args: argparse.Namespace) -> int:
     with open_state(opening.open_state_backend(args, "state fold")) as session:
-        opening.print_warning_of_recovery(session)
-        folded = session.folded
+        opening.print_fold_warnings(session)
+        folded = session.folded_count
         diagnostics = _settle_intents(args, session) if session.open_intents else []
         unsettled = list(session.open_intents)
     if folded:

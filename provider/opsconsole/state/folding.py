@@ -1,4 +1,4 @@
-"""Adds the journals' changes to a state, and finds the open intents. Does no I/O.
+"""Folds journals into a state, and finds the open intents. Does no I/O.
 
 The digests in a journal distinguish three cases:
 
@@ -33,8 +33,8 @@ from opsconsole.text import first_items
 
 
 @dataclass(frozen=True, slots=True)
-class Recovered:
-    """A state with the journals' changes added.
+class Folded:
+    """A state with its journals folded into it.
 
     Attributes:
         base: The state before any change was added, for the journal of the run that continues.
@@ -65,7 +65,7 @@ def base_of(run: str, state: State) -> Base:
     return Base(run, state.lineage, state.serial, state.digest(), state.empty)
 
 
-def recover(
+def fold_journals(
     local: Sequence[Record],
     stored: Sequence[Record],
     data: bytes,
@@ -74,8 +74,8 @@ def recover(
     *,
     run: str = "",
     keeps_journal: bool = False,
-) -> Recovered:
-    """Add the changes of two journals to the state that they belong to.
+) -> Folded:
+    """Fold two journals into the state that they belong to.
 
     Args:
         local: The journal on this machine.
@@ -113,7 +113,7 @@ def recover(
     counted = [local] if same_run else [stored, local] if not keeps_journal else [stored]
     intents = {intent.id: intent for records in counted for intent in open_intents(records)}
     count = sum(len(changes_of(records)) for records in journals)
-    return Recovered(state, base, was_torn, changes, tuple(intents.values()), count, warnings)
+    return Folded(state, base, was_torn, changes, tuple(intents.values()), count, warnings)
 
 
 def _first_record(records: Sequence[Record], source: str) -> Base:
@@ -324,7 +324,7 @@ def _depose(state: State, change: StateChange) -> StateChange | None:
     current = state.get(change.address, change.deposed)
     if current is None or current.provider != change.provider or change.image is None:
         return None
-    # Derived from the id, so that the key is the same if the recovery is repeated.
+    # Derived from the id, so that the key is the same if the fold is repeated.
     key = short_digest(object_id(change.image))[:8]
     while state.image(change.address, key) is not None:
         key = short_digest(key)[:8]
