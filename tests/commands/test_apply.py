@@ -11,7 +11,7 @@ import pytest
 
 from consoles import call_api
 from declarations import agent_on, host_with_agent, hosts, write_stacks
-from native_project import calls_left
+from native_project import intents_left
 from opsconsole import resources
 from opsconsole.language import Evaluator
 from opsconsole.language.reading import load_directory
@@ -82,7 +82,7 @@ def test_apply_as_json_is_a_stream_of_messages(native, fleet):
     # The import is refused as too large, and sent again in halves.
     native.console.fault(operation="host_import", holds='"dry_run":false', status=413)
     result = native.run("apply", "--json", "-auto-approve")
-    assert calls_left(native.state_file) == []
+    assert intents_left(native.state_file) == []
     assert result.messages[0]["type"] == "version"
     summaries = result.of_type("change_summary")
     assert [item["changes"]["operation"] for item in summaries] == ["plan", "apply"]
@@ -146,7 +146,9 @@ def test_a_failed_host_fails_alone(native):
     for address in ("opsconsole_agent.on_b", "opsconsole_host.c"):
         assert f"{address} (waited for opsconsole_host.b)" in result.out
     assert result.out.count("Error:") == 1
-    assert re.search(r"^opsconsole_host\.b: Creation errored after [\dm]+s$", result.out, re.MULTILINE)
+    assert re.search(
+        r"^opsconsole_host\.b: Creation errored after [\dm]+s$", result.out, re.MULTILINE
+    )
     assert native.addresses() == ["opsconsole_host.a", "opsconsole_specialty.linux"]
     told = native.apply(resources, "--json", expect=1)
     assert [m["changes"]["operation"] for m in told.of_type("change_summary")] == ["plan"]

@@ -299,7 +299,7 @@ async def test_what_loses_its_name_stops_the_run_and_nothing_is_lost(
     with session() as again:
         found = {address.name for address in again.state.addresses()}
         assert found == {"h0", "h1", "h2", "new", "late"}
-        asked = [call.address for call in again.open_intents]
+        asked = [intent.address for intent in again.open_intents]
         assert asked == ["opsconsole_agent.asked"] * (removed != "both")
 
 

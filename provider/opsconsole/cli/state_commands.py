@@ -70,7 +70,9 @@ def remove(args: argparse.Namespace) -> int:
         if not args.dry_run:
             done = {str(address) for address in addresses}
             asyncio.run(session.checkpoint())
-            session.mark_settled(call.id for call in session.open_intents if call.address in done)
+            session.mark_settled(
+                intent.id for intent in session.open_intents if intent.address in done
+            )
     count = plural(len(addresses), "resource instance")
     sys.stdout.writelines(lines)
     sys.stdout.write(f"{verb} {count}. The console was not touched.\n")
@@ -160,16 +162,16 @@ def push(args: argparse.Namespace) -> int:
             )
         if not args.force:
             _check_succession(session.state, pushed)
-        calls = session.replace_with(pushed)
+        intents = session.replace_with(pushed)
     if changes:
         sys.stderr.write(
             f"Warning: The state no longer holds what an interrupted run did: {changes}. The "
             "console was not touched.\n"
         )
-    if calls:
+    if intents:
         sys.stderr.write(
             f"Warning: It is not known whether these calls of an interrupted run took place, and "
-            f"no run will ask any more: {calls}. Look for the objects in the console.\n"
+            f"no run will ask any more: {intents}. Look for the objects in the console.\n"
         )
     return 0
 
@@ -213,7 +215,7 @@ def fold(args: argparse.Namespace) -> int:
     if unsettled:
         sys.stdout.write(
             f"It is not known yet whether {plural(len(unsettled), 'write')} took place:\n"
-            + "".join(f"  {call.address}\n" for call in unsettled)
+            + "".join(f"  {intent.address}\n" for intent in unsettled)
             + "`opsconsole plan` asks the console which of them did.\n"
         )
     return 0

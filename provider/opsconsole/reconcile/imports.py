@@ -141,7 +141,7 @@ async def import_instance(
     await state_session.checkpoint()
     # Do this only after state is durable. Until then, only the list of calls records the creation.
     state_session.mark_settled(
-        call.id for call in state_session.open_intents if call.address == str(address)
+        intent.id for intent in state_session.open_intents if intent.address == str(address)
     )
     return diagnostics
 

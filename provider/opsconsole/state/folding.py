@@ -208,7 +208,7 @@ def _merge(state: State, records: Sequence[Record], warnings: list[str]) -> list
             place = (change.address, change.deposed)
             first.setdefault(place, change)
             last[place] = change
-    settled = {call for record in records if isinstance(record, Changes) for call in record.settles}
+    settled = {item for record in records if isinstance(record, Changes) for item in record.settles}
     applies = {place: _must_apply(state, first[place], last[place], settled) for place in last}
     disputed = [change for place, change in last.items() if applies[place] is None]
     # An object that the run moved to an address that is taken now keeps its old address.
@@ -218,8 +218,8 @@ def _merge(state: State, records: Sequence[Record], warnings: list[str]) -> list
         if applies[place] and (change.image is not None or first[place].previous_id not in staying):
             state.apply(change)
             applied.append(change)
-    calls = [record for record in records if isinstance(record, Intent)]
-    created = {call.address for call in calls if call.verb == "create"}
+    intents = [record for record in records if isinstance(record, Intent)]
+    created = {intent.address for intent in intents if intent.verb == "create"}
     return applied + _depose_created(state, disputed, created, warnings)
 
 

@@ -148,14 +148,14 @@ class StateSession:
         """Replace the whole stored state by another; see `replace`.
 
         Returns:
-            The open calls of earlier runs, if the other state has another lineage: no later run can
-            settle them, so the journal drops them. Empty if there are none.
+            The open intents of earlier runs, if the other state has another lineage: no later run
+            can settle them, so the journal drops them. Empty if there are none.
         """
         self.replace(state.to_bytes())
         if not is_other_state(state, self._base):
             return ""
         dropped, self.open_intents, self._embedded = self.open_intents, (), frozenset()
-        return _name_calls(dropped)
+        return _name_intents(dropped)
 
     def finish_folding(self) -> None:
         """Write folded changes, and make earlier writes durable; UserError if that fails."""
@@ -301,17 +301,19 @@ class StateSession:
             raise
 
     def mark_settled(self, intents: Iterable[str]) -> None:
-        """Note the outcomes of calls of earlier runs durably; UserError if that fails."""
+        """Note the outcomes of intents of earlier runs durably; UserError if that fails."""
         done = set(intents)
-        settled = tuple(call.id for call in self.open_intents if call.id in done)
+        settled = tuple(intent.id for intent in self.open_intents if intent.id in done)
         if settled:
-            self.open_intents = tuple(call for call in self.open_intents if call.id not in done)
+            self.open_intents = tuple(
+                intent for intent in self.open_intents if intent.id not in done
+            )
             journal = self._open_journal()
             journal.append(Changes((), settled))
             journal.flush_now()
 
     def close(self) -> None:
-        """Write the state, release the lock, and remove the journal, unless a call is still open.
+        """Write the state, release the lock, and remove the journal, unless an intent is open.
 
         Raises:
             UserError: The state cannot be written. The journal then stays, and the error names the
@@ -462,7 +464,7 @@ class StateSession:
         if lost:
             sentences.append(f"Neither state nor journal holds: {_name_changes(lost)}.")
         if intents:
-            sentences.append(f"It is not known whether these took place: {_name_calls(intents)}.")
+            sentences.append(f"It is not known whether these took place: {_name_intents(intents)}.")
         if (lost or is_gone) and (rescued := self._rescue()) is not None:
             sentences.append(f"The whole state is in {rescued}.")
             remedies.append(self._backend.restore_hint(rescued))
@@ -512,7 +514,7 @@ def _name_changes(changes: Iterable[StateChange]) -> str:
     return ", ".join(f"{address} = {id or 'gone'}" for (address, _), id in last.items())
 
 
-def _name_calls(intents: Iterable[Intent]) -> str:
+def _name_intents(intents: Iterable[Intent]) -> str:
     return ", ".join(f"{intent.address} ({intent.operation})" for intent in intents)
 
 
