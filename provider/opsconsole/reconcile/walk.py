@@ -150,7 +150,7 @@ class Walk:
             address,
             block,
             evaluated.values,
-            sensitive=frozenset(path for path in evaluated.sensitive if path),
+            sensitive_paths=frozenset(path for path in evaluated.sensitive_paths if path),
             prior=item if item is not None and item.value is not None else None,
             dependencies=self.graph.ancestors(block.address),
             create_first=block.address in self._create_first,
@@ -261,7 +261,11 @@ class Walk:
             self.values[address] = value
             self.data.append(
                 DataRead(
-                    address, block.type_name, block.provider, value, frozenset(evaluated.sensitive)
+                    address,
+                    block.type_name,
+                    block.provider,
+                    value,
+                    frozenset(evaluated.sensitive_paths),
                 )
             )
 
@@ -300,8 +304,8 @@ class Walk:
             after,
             config=values,
             reason=reason,
-            sensitive=leading_names(evaluated.sensitive),
-            sensitive_paths=frozenset(evaluated.sensitive),
+            sensitive=leading_names(evaluated.sensitive_paths),
+            sensitive_paths=frozenset(evaluated.sensitive_paths),
             construct_path=block.origin.path,
             provider=block.provider,
             depends_on=self.graph.ancestors(block.address),
