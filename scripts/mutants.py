@@ -297,7 +297,11 @@ def main() -> int:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
         planter = Planter(mutants, report)
-        options = ("-q", "--tb=short", "--hypothesis-seed=0", "-p", "no:cacheprovider")
+        options = (
+            *("-q", "--tb=short", "--hypothesis-seed=0", "-p", "no:cacheprovider"),
+            # A fault that makes a test hang is found sooner.
+            "--timeout=60",
+        )
         code: int = pytest.ExitCode.TESTS_FAILED
         try:
             code = pytest.main([*options, *FEWER, *tests], [planter])

@@ -216,7 +216,7 @@ def has_no_effect(status: int, *, documented: bool) -> bool:
 
 
 class ApiError(ConsoleError):
-    """The console answered with an error; `problem` is its body.
+    """The console answered with an error; `answer` is its body.
 
     `already_reported` means that an earlier call of the process got the same answer, after which
     no call has been begun.

@@ -124,6 +124,15 @@ def test_a_backend_without_a_lock_wants_consent(app, make_place):
     assert app.console.rows("hosts") == []
     app.run("apply", "-auto-approve", "--unlocked-backend")
 
+    place = make_place("s3-file")
+    block = {name: item for name, item in place.block.items() if name != "use_lockfile"}
+    app.write("only", Place("s3", block, place.steal), resource=HOST)
+    for verb in ("new", "delete"):
+        refused = app.run("workspace", verb, "blue", expect=1)
+        assert "--unlocked-backend" in refused
+        app.run("workspace", verb, "blue", "--unlocked-backend")
+        app.run("workspace", "select", "default")
+
 
 def test_settings_come_from_outside(app, make_place, tmp_path):
     place = make_place("pg")

@@ -146,9 +146,7 @@ def test_a_failed_host_fails_alone(native):
     for address in ("opsconsole_agent.on_b", "opsconsole_host.c"):
         assert f"{address} (waited for opsconsole_host.b)" in result.out
     assert result.out.count("Error:") == 1
-    assert re.search(
-        r"^opsconsole_host\.b: Creation errored after [\dm]+s$", result.out, re.MULTILINE
-    )
+    assert re.search(r"(?m)^opsconsole_host\.b: Creation errored after [\dm]+s$", result.out)
     assert native.addresses() == ["opsconsole_host.a", "opsconsole_specialty.linux"]
     told = native.apply(resources, "--json", expect=1)
     assert [m["changes"]["operation"] for m in told.of_type("change_summary")] == ["plan"]

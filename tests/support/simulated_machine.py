@@ -29,7 +29,7 @@ from consoles import Answer, Session, call
 from opsconsole.emulator import API_KEY
 from opsconsole.errors import AnswerLost
 from opsconsole.state import journal, opening
-from opsconsole.v1 import retry, transport
+from opsconsole.v1 import transport
 from simulated_disk import Killed
 from virtual_time import VirtualLoop
 
@@ -150,7 +150,7 @@ def machine_of(world: World) -> Iterator[pytest.MonkeyPatch]:
         replace(time, "sleep", world.clock.advance)
         replace(secrets, "token_hex", lambda size=32: chance.randbytes(size).hex())
         replace(uuid, "uuid4", lambda: uuid.UUID(int=chance.getrandbits(128), version=4))
-        patch.setattr(retry, "random", random.Random(world.seed))
+        replace(random, "random", random.Random(world.seed).random)
         # The garbage collector of a command may do as it likes; this process lives longer.
         patch.setattr(gc, "freeze", lambda: None)
         patch.setattr(signal, "signal", lambda *_: None)

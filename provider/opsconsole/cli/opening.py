@@ -226,6 +226,7 @@ def _open_backend_at(
 _WRITES: Final = (
     *("apply", "destroy", "import", "taint", "untaint"),
     *("state mv", "state rm", "state push", "state fold"),
+    *("workspace new", "workspace delete"),
 )
 
 

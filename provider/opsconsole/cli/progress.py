@@ -16,6 +16,7 @@ from opsconsole.cli.events import ApplyMessages, describe_rate_limit_wait, is_ad
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reports.messages import Hook
+from opsconsole.reports.plan_parts import cascade_effect
 from opsconsole.text import plural
 from opsconsole.v1.limiter import HeldBack
 
@@ -44,7 +45,8 @@ class Lines(ApplyMessages):
     def end_step(self, step: Step, outcome: Outcome, seconds: float) -> None:
         change = step.change
         if change.cascade and step.kind is StepKind.DELETE:
-            self._send_text(f"{change.address}: Archived with {change.cascade}")
+            effect = cascade_effect(change.type_name).capitalize()
+            self._send_text(f"{change.address}: {effect} with {change.cascade}")
         elif is_address_change_only(step):
             self._send_text(f"{change.address}: Moved from {change.previous_address}")
         else:

@@ -1,8 +1,8 @@
 """A session with the console: one run, its settings, and the results of its earlier calls.
 
-The lifecycles of all resources share it; a new run makes a new session. Facts that only one
-resource needs are in a class of that resource, such as `HostReader`; `singleton` returns this run's
-object of it. Only `dry_runs` and `gone_adoptable` serve single resources.
+The lifecycles of all resources share it; a new run makes a new session. Further facts that only
+one resource needs are in a class of that resource, such as `HostReader`; `singleton` returns this
+run's object of it.
 """
 
 from __future__ import annotations
@@ -72,6 +72,8 @@ class ConsoleSession:
         names: Id to the words by which messages name an object that no address holds.
         holders: Type to the ids of objects in state, or of this run, each with the address or name
             that holds it; empty if the engine tells none.
+        stopped: Whether the run was told to stop: nothing new is begun.
+        dry_runs: The answers so far about dry runs of an import.
         before_write: Called before writes are sent, if the engine keeps a journal.
         command: The engine's own program, whose commands messages advise.
         gone_adoptable: The values in state of each object that can only be adopted and that this
@@ -84,6 +86,7 @@ class ConsoleSession:
             resource, by type and id.
         adopted: Type and id of the objects that this run has attached, or taken over from another
             declaration.
+        deletes_begun: The number of deletions begun so far.
         woken: Set, and replaced, when callers that wait should look again.
     """
 

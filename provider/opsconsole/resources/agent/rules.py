@@ -1,6 +1,6 @@
 """Judges each removal and move of an agent, because the console deletes no agent.
 
-Terraform cannot know why an agent is destroyed; the reconciler passes the reason (`Removal`).
+Terraform cannot know why an agent is destroyed; the reconciler passes it (`RemovalReason`).
 """
 
 from __future__ import annotations
