@@ -87,7 +87,7 @@ async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
                 return unread.with_diagnostics(*diagnostics)
         why = diagnose(problem, "read it", HOST)[0]
         not_read = warning(
-            f"The {lifecycle.name(unread.state)} was created, but could not be read back",
+            f"The {lifecycle.describe(unread.state)} was created, but could not be read back",
             f"State holds what was declared; a later refresh shows the rest. {why.detail}".strip(),
             cause=why.cause,
         )
@@ -115,7 +115,7 @@ def _outcome_of_answer(
     unshown = [name for name in fixed if name not in shown]
     if unshown:
         not_verified = warning(
-            f"Not verified: {', '.join(unshown)} of the {lifecycle.name(state)}",
+            f"Not verified: {', '.join(unshown)} of the {lifecycle.describe(state)}",
             "The console does not show these values, and no update changes them: state holds what "
             "is declared.",
             (unshown[0],),
@@ -131,7 +131,7 @@ async def adopt(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
     values are sent, and the answer is compared.
     """
     config, planned, host_id = row.request.config, row.request.planned, row.host_id
-    title = lifecycle.name(config | {"id": host_id}, row.request.address)
+    title = lifecycle.describe(config | {"id": host_id}, row.request.address)
     names = (*lifecycle.updated_names, *CREATION_ONLY)
     declared = [name for name in names if config.get(name) is not None]
     try:
