@@ -80,17 +80,17 @@ def is_same(left: Value, right: Value) -> bool:
     return bool(left == right)
 
 
-def satisfies(kept: Value, asked: Value) -> bool:
-    """Return whether the value `kept` fulfils `asked`.
+def is_satisfied(asked: Value, kept: Value) -> bool:
+    """Return whether `asked` is fulfilled by the value `kept`.
 
     A null member of an object in a list asks for nothing.
     """
     if not isinstance(asked, list) or not isinstance(kept, list) or len(asked) != len(kept):
         return is_same(asked, kept)
-    return all(_entry_satisfies(*pair) for pair in zip(kept, asked, strict=True))
+    return all(_is_entry_satisfied(*pair) for pair in zip(asked, kept, strict=True))
 
 
-def _entry_satisfies(kept: Value, asked: Value) -> bool:
+def _is_entry_satisfied(asked: Value, kept: Value) -> bool:
     if not isinstance(asked, dict) or not isinstance(kept, dict):
         return is_same(asked, kept)
     # A console may set by itself a field that the declaration leaves null.
@@ -102,7 +102,7 @@ def is_shown(asked: Value, shown: Value) -> bool:
 
     A console may show an empty array as unset.
     """
-    return satisfies(shown, asked) or (shown is None and asked == [])
+    return is_satisfied(asked, shown) or (shown is None and asked == [])
 
 
 def unsatisfied_fields(

@@ -195,7 +195,7 @@ def test_one_message_with_a_remedy_and_the_journal_intact(kind, fault, app, make
         assert journal.read_bytes().startswith(before)
     assert app.console.rows("hosts") == []
     with place.session(folder) as session:
-        assert session.folded == 1
+        assert session.folded_count == 1
         assert "opsconsole_host.kept" in session.state
 
 
@@ -250,7 +250,7 @@ def test_a_state_that_the_server_finds_too_large_stays_in_the_journal(make_place
     place.server.largest = 0
     place.steal()
     with place.session(tmp_path) as again:
-        assert again.folded == 1
+        assert again.folded_count == 1
         assert "opsconsole_host.a" in again.state
 
 
@@ -279,7 +279,7 @@ def test_a_large_state_is_kept(place, tmp_path):
     """Its journal, which is as large, is taken in as well."""
     left = leave_journal(place, tmp_path, "x" * SIZE)
     with place.session(tmp_path) as session:
-        assert session.folded == 1
+        assert session.folded_count == 1
     assert not left.exists()
     storage = place.storage()
     assert len(storage.read()) > SIZE

@@ -139,7 +139,7 @@ def test_a_state_begun_natively_is_gone_on_with(place, terraform_at, tmp_path):
     engine.apply()
     with place.session(tmp_path / "native") as session:
         assert "terraform_data.one" in session.state
-        assert [call.address for call in session.open_intents] == ["opsconsole_agent.a"]
+        assert [intent.address for intent in session.open_intents] == ["opsconsole_agent.a"]
 
 
 @on("gcs", among=SEVERAL_OBJECTS)

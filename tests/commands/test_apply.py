@@ -11,7 +11,7 @@ import pytest
 
 from consoles import call_api
 from declarations import agent_on, host_with_agent, hosts, write_stacks
-from native_project import calls_left
+from native_project import intents_left
 from opsconsole import resources
 from opsconsole.language import Evaluator
 from opsconsole.language.reading import load_directory
@@ -82,7 +82,7 @@ def test_apply_as_json_is_a_stream_of_messages(native, fleet):
     # The import is refused as too large, and sent again in halves.
     native.console.fault(operation="host_import", holds='"dry_run":false', status=413)
     result = native.run("apply", "--json", "-auto-approve")
-    assert calls_left(native.state_file) == []
+    assert intents_left(native.state_file) == []
     assert result.messages[0]["type"] == "version"
     summaries = result.of_type("change_summary")
     assert [item["changes"]["operation"] for item in summaries] == ["plan", "apply"]

@@ -9,7 +9,7 @@ import pytest
 from declarations import host_with_agent, hosts
 from engines import Terraform
 from opsconsole.lifecycle.writes import unsettled_private
-from opsconsole.state import instance_and_key
+from opsconsole.state import split_deposed
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.journal import Base, Changes, Intent, encode_records
 from opsconsole.state.objects import StateChange
@@ -208,7 +208,7 @@ def test_host_that_a_crashed_run_created_beside_another(native):
     for command in ("state", "fold"), ("plan",):
         backend.journal.write_bytes(encode_records(records))
         said = native.run(*command).text
-        # The second recovery finds it in the state.
+        # The second fold finds it in the state.
         assert (f"Warning: {HOST} is {kept} in the state" in said) is (command[0] == "state")
     assert f"# {deposed} will be destroyed" in said
     assert "1 to destroy" in said
@@ -219,4 +219,4 @@ def test_host_that_a_crashed_run_created_beside_another(native):
 
 @pytest.mark.parametrize(*ROWS["test_names_of_deposed_objects"])
 def test_names_of_deposed_objects(text, parts):
-    assert [*instance_and_key(text)] == parts
+    assert [*split_deposed(text)] == parts

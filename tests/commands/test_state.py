@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from declarations import hosts
-from native_project import calls_left
+from native_project import intents_left
 from opsconsole.errors import UserError
 from opsconsole.state import Intent, State
 from opsconsole.state.backend import LocalBackend
+from opsconsole.state.folding import base_of
 from opsconsole.state.journal import Changes, encode_records
 from opsconsole.state.objects import StateChange
 from opsconsole.state.opening import open_state
-from opsconsole.state.recovery import base_of
 from opsconsole.working_directory import journal_of
 from text_groups import read_rows
 
@@ -206,12 +206,12 @@ def test_a_push_discards_nothing_of_an_interrupted_run_without_a_word(native):
     assert f"no longer holds what an interrupted run did: {named}." in forced
     assert native.addresses() == ["opsconsole_host.a", "opsconsole_host.old"]
     # The state is of the same lineage, so the next plan can still ask about the open call.
-    assert [call.id for call in calls_left(native.state_file)] == ["crashed-9"]
+    assert [intent.id for intent in intents_left(native.state_file)] == ["crashed-9"]
 
     other.write_text(json.dumps(native.state | {"lineage": "another"}))
     said = native.run(*push, "--force").err
     assert "opsconsole_host.b (POST /api/v1/hosts)" in said
-    assert (native.addresses(), calls_left(native.state_file)) == (
+    assert (native.addresses(), intents_left(native.state_file)) == (
         ["opsconsole_host.a", "opsconsole_host.old"],
         [],
     )

@@ -126,10 +126,10 @@ def test_sensitive_values_mark_the_paths_that_they_reach(start):
     )
     evaluator = run.evaluator
     first = evaluator.config(run.instance("opsconsole_host.a"))
-    assert first.sensitive == (("knowledge",), ("tags",), ("jump_host_ids", 1))
+    assert first.sensitive_paths == (("knowledge",), ("tags",), ("jump_host_ids", 1))
     assert first.values["jump_host_ids"] == ["x", "s"]
-    assert evaluator.config(run.instance("opsconsole_host.b")).sensitive == (("knowledge",),)
-    assert evaluator.config(run.instance("opsconsole_host.c")).sensitive == ()
+    assert evaluator.config(run.instance("opsconsole_host.b")).sensitive_paths == (("knowledge",),)
+    assert evaluator.config(run.instance("opsconsole_host.c")).sensitive_paths == ()
 
 
 def test_sensitive_paths_of_state_count_too_and_may_lead_into_a_value(start):
@@ -156,7 +156,7 @@ def test_sensitive_paths_of_state_count_too_and_may_lead_into_a_value(start):
         sensitive=lambda _: [("jump_host_ids", 1), ("name", 0), ("tags", 1), ("mac",)],
     )
     sensitive = {
-        name: run.evaluator.config(run.instance(f"opsconsole_host.{name}")).sensitive
+        name: run.evaluator.config(run.instance(f"opsconsole_host.{name}")).sensitive_paths
         for name in "bcdefg"
     }
     assert sensitive == {
@@ -231,7 +231,7 @@ def test_an_ephemeral_value_reaches_the_provider_and_nothing_else(start):
     settings = run.evaluator.provider_config("opsconsole")
     assert settings.values["api_key"] == "svc_ak_x"
     assert settings.values["max_retries"] == 2
-    assert settings.sensitive == (("api_key",),)
+    assert settings.sensitive_paths == (("api_key",),)
     with pytest.raises(UserError, match="an ephemeral value cannot be kept in state"):
         run.config("opsconsole_host.a")
 

@@ -217,7 +217,7 @@ async def test_prevent_refuses_a_replacement_that_no_plan_showed(agent_values, s
     agents = steps_of("agent")
     prior = await agents.create(**agent_values, deletion_policy="prevent")
     lifecycle = one_run().resources[AGENT.type_name]
-    assert lifecycle.name(None, ADDRESS) == f"agent {ADDRESS}"
+    assert lifecycle.describe(None, ADDRESS) == f"agent {ADDRESS}"
     config = agents.config(**agent_values, deletion_policy="prevent")
 
     [plan] = await lifecycle.plan([PlanCreation(config, prior.private)])

@@ -11,7 +11,7 @@ from consoles import call_api
 from declarations import agent_on, held, program
 from engines import ON_TERRAFORM, Terraform
 from lifecycle_steps import errors, warnings
-from native_project import PROVIDER, calls_left, leave_calls
+from native_project import PROVIDER, intents_left, leave_intents
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.answers import new_sentinel
@@ -154,11 +154,11 @@ def leave(
     for address, planned in creates:
         details = {"planned": planned, "dry_run_said": said, "provider": PROVIDER, **more}
         calls.append(Intent(address, address, "create", details, at))
-    leave_calls(native.state_file, calls)
+    leave_intents(native.state_file, calls)
 
 
 def left(native: Any) -> list[str]:
-    return [call.address for call in calls_left(native.state_file)]
+    return [intent.address for intent in intents_left(native.state_file)]
 
 
 def test_lost_host_without_proof_is_kept_tainted(native):
@@ -262,7 +262,7 @@ def test_deletions_and_updates_of_an_interrupted_run_are_settled_by_reads(native
     for number, verb in enumerate(("delete", "delete", "delete", "update")):
         details = {"verb": verb, "id": rows[f"web-{number}"], "provider": PROVIDER}
         call = Intent(f"{number}", f"opsconsole_host.web[{number}]", verb, details, "2026-01-01")
-        leave_calls(native.state_file, [call])
+        leave_intents(native.state_file, [call])
     call_api(native.console, "DELETE", f"/api/v1/hosts/{rows['web-0']}")
     native.console.fault(path=rows["web-2"], status=403, times=None)
     words = ("apply", "--json", "-auto-approve", "-target=opsconsole_specialty.linux")

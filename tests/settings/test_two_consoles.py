@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engines import Run
-from native_project import PROVIDER, leave_calls
+from native_project import PROVIDER, leave_intents
 from opsconsole.emulator import Emulator, serve
 from opsconsole.state import Intent
 
@@ -106,7 +106,7 @@ def test_a_deletion_that_was_cut_off_is_settled_on_its_own_console(native, other
     apply(native, {HOST: hosts}, base_url=other.base_url)
     details = {"verb": "delete", "id": "hst_a", "provider": PROVIDER}
     call = Intent("1", f"{HOST}.a", "host_delete", details, "2026-01-01")
-    leave_calls(native.state_file, [call])
+    leave_intents(native.state_file, [call])
     native.console.delete("hosts", "hst_a")
     write(native, {HOST: {"b": hosts["b"]}}, base_url=other.base_url)
     assert "did not learn the outcome" in native.run("plan", "-detailed-exitcode").out
@@ -119,7 +119,7 @@ def test_a_lost_creation_is_not_what_another_provider_of_its_console_holds(nativ
     agent = {"name": "x", "host_id": "hst_a", "specialty_id": "spc_linux"}
     apply(native, {AGENT: {"a": agent}})
     details = {"verb": "create", "planned": agent, "provider": f"{PROVIDER}.other"}
-    leave_calls(native.state_file, [Intent("1", f"{AGENT}.b", "create", details, "2026-01-01")])
+    leave_intents(native.state_file, [Intent("1", f"{AGENT}.b", "create", details, "2026-01-01")])
     write(native, {AGENT: {"a": agent, "b": elsewhere(**agent)}})
     assert f"{AGENT}.b was not created by the run that was interrupted" in native.run("plan").out
     assert native.addresses() == [f"{AGENT}.a"]

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from native_project import PROVIDER, calls_left, leave_calls
+from native_project import PROVIDER, intents_left, leave_intents
 from opsconsole.state import Intent
 
 HOST = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
@@ -76,11 +76,11 @@ def test_a_call_of_unknown_outcome_is_not_left_behind(standin, console_of, appli
         engine.apply()
     details = {"verb": "create", "planned": {"name": "web"}, "provider": PROVIDER}
     call = Intent("1", "opsconsole_host.web", "host_import", details, "2026-01-01")
-    leave_calls(engine.folder / "one", [call])
+    leave_intents(engine.folder / "one", [call])
     engine.write(local("two"))
     refused = engine.run("init", "-force-copy", expect={1}).err
     assert "did not learn the outcome of opsconsole_host.web (host_import)" in refused
-    assert calls_left(engine.folder / "one") == [call]
+    assert intents_left(engine.folder / "one") == [call]
     assert not (engine.folder / "two").exists()
 
 

@@ -172,7 +172,7 @@ async def test_a_write_without_room_is_one_error_and_made_by_the_next_run(
     assert (list(state_path.parent.glob("*.new")), copy.exists()) == ([], is_torn)
     assert open_files() == []
     with session() as opened:
-        assert (opened.folded, opened.has_done_nothing) == (2, True)
+        assert (opened.folded_count, opened.has_done_nothing) == (2, True)
     state = State.parse(state_path.read_bytes())
     assert {address.name for address in state.addresses()} == {"h0", "h2", "new"}
     assert not journal_of(state_path).exists()
@@ -299,7 +299,7 @@ async def test_what_loses_its_name_stops_the_run_and_nothing_is_lost(
     with session() as again:
         found = {address.name for address in again.state.addresses()}
         assert found == {"h0", "h1", "h2", "new", "late"}
-        asked = [call.address for call in again.open_intents]
+        asked = [intent.address for intent in again.open_intents]
         assert asked == ["opsconsole_agent.asked"] * (removed != "both")
 
 

@@ -60,7 +60,7 @@ def test_a_state_has_one_lock_and_one_journal_by_any_path(root, host, monkeypatc
     leave_journal(opened, host(1))
     assert ids_of(read_state(backend(second))) == {WEB: "hst_0001"}
     with open_state(backend(second)) as again:
-        assert (again.folded, len(again.open_intents)) == (1, 1)
+        assert (again.folded_count, len(again.open_intents)) == (1, 1)
     [journal] = root.rglob("*opsconsole-journal")
     assert journal == root / "work" / "terraform.tfstate.opsconsole-journal"
 

@@ -38,9 +38,9 @@ async def test_open_intents_wait_until_the_user_tells(session, state_path):
     assert journal_of(state_path).stat().st_mode & 0o777 == 0o600
     assert refused not in journal_of(state_path).read_text()
     with session() as again:
-        (call,) = again.open_intents
-        sent = Intent(lost, "opsconsole_agent.a", "POST /api/v1/agents", {"name": "a"}, call.at)
-        assert call == sent
+        (intent,) = again.open_intents
+        sent = Intent(lost, "opsconsole_agent.a", "POST /api/v1/agents", {"name": "a"}, intent.at)
+        assert intent == sent
         assert re.fullmatch("[0-9a-f]{12}-1", lost), "short, as state may hold it"
         again.mark_settled([lost])
         assert again.open_intents == ()
@@ -202,7 +202,7 @@ async def test_what_a_shared_place_stores_before_calls_and_when(
     clock.time, place = 100.0, Place(point=store)
     opened = open_state(InMemory(place, RunOptions(tmp_path), embeds_journal=embeds_journal))
     calls = [opened.intend(WEB, "POST /api/v1/agents", {}) for _ in range(4)]
-    assert not (opened.folded or opened.has_unwritten_changes or opened.calls_at_once)
+    assert not (opened.folded_count or opened.has_unwritten_changes or opened.calls_at_once)
     assert not opened.has_done_nothing
     clock.time += 2
     await opened.flush()
@@ -235,7 +235,7 @@ async def test_what_a_shared_place_stores_before_calls_and_when(
     place.lock, elsewhere = "", RunOptions(Path.cwd())
     with open_state(InMemory(place, elsewhere, embeds_journal=embeds_journal)) as again:
         asked.append("|")
-        assert [call.id for call in again.open_intents] == calls[:1]
+        assert [intent.id for intent in again.open_intents] == calls[:1]
         again.mark_settled(calls)
     assert (asked, place.journal) == (stored.split(), b"")
 

@@ -141,7 +141,7 @@ class Sessions(RuleBasedStateMachine):
     def settle(self, data: Any, made: bool) -> None:
         """Learn the outcome of a call: what it made, or a refusal."""
         call, address = data.draw(st.sampled_from(sorted(self.known().calls.items())))
-        if call in {left.id for left in self.live.open_intents}:
+        if call in {intent.id for intent in self.live.open_intents}:
             self.history.append(lambda known: known.calls.pop(call, None) and None)
             self.run(lambda: self.live.mark_settled([call]), 0, power=False)
             return
@@ -335,7 +335,7 @@ class Sessions(RuleBasedStateMachine):
                 self.disk.forget(remember=True)
             self.open(0, power=False)
             return
-        calls = {call.id: call.address for call in self.session.open_intents}
+        calls = {intent.id: intent.address for intent in self.session.open_intents}
         found = Known(ids_of(self.session.state), calls)
         possible = [self.known(count) for count in range(self.kept, len(self.history) + 1)]
         assert any(self.may_be(found, known) for known in possible), f"{found} of {possible}"

@@ -106,7 +106,7 @@ def test_what_another_pushed_meanwhile_is_not_written_over(place, host, how):
         assert stored(place).to_bytes() == before
         return
     with opened(place) as again:
-        assert again.folded == 1
+        assert again.folded_count == 1
     assert [*map(str, stored(place).addresses())] == [WEB, "terraform_data.one"]
 
 
@@ -133,7 +133,7 @@ def test_a_lock_of_the_backend_is_respected(place, host):
     said = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
     with opened(place) as again:
-        assert again.folded == 1
+        assert again.folded_count == 1
     assert len(stored(place)) == 2
 
 

@@ -35,6 +35,7 @@ from opsconsole.reconcile.saved_plan import SavedPlan, read_plan, write_plan
 from opsconsole.reports import plan_json, plan_text
 from opsconsole.resources import DATA_SOURCES, HOST, PROVIDER, RESOURCES
 from opsconsole.state.document import encode
+from opsconsole.state.folding import fold_journals
 from opsconsole.state.journal import (
     Base,
     Changes,
@@ -46,7 +47,6 @@ from opsconsole.state.journal import (
 )
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateChange, StateOutput
-from opsconsole.state.recovery import recover
 from opsconsole.terraform.codec import CodecError, ObjectCodec
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.v1.answers import Reply, WrongShape, decode_object
@@ -217,7 +217,7 @@ _STORED = _state().to_bytes()
 _STATES = [_STORED, json.dumps(json.loads(_STORED)).encode(), State.new("l").to_bytes()]
 
 
-def recover_state(data: bytes) -> None:
+def fold_bytes(data: bytes) -> None:
     """Read `data` as the texts of a journal's records, one a line, and as a journal as it is."""
     framed = bytearray()
     for line in data.split(b"\n"):
@@ -228,7 +228,7 @@ def recover_state(data: bytes) -> None:
             open_intents(records)
             state = State.parse(_STORED)
             if records:
-                state = recover(records, [], _STORED, b"", "fuzz").state
+                state = fold_journals(records, [], _STORED, b"", "fuzz").state
             State.parse(state.to_bytes())
 
 
@@ -313,7 +313,7 @@ TARGETS = {
     "codec": Target(decode_values, _VALUES),
     "csv_rows": Target(read_rows, _ROWS),
     "expressions": Target(evaluate_template, _TEMPLATES),
-    "journals": Target(recover_state, _journals()),
+    "journals": Target(fold_bytes, _journals()),
     "plans": Target(show_plan, _plans()),
     "programs": Target(evaluate_program, _PROGRAMS),
     "states": Target(edit_state, _STATES),

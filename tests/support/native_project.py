@@ -207,17 +207,17 @@ def world() -> Callable[..., dict[str, Any]]:
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
 
 
-def calls_left(state_file: Path) -> list[Intent]:
-    """Return the calls that the journal beside a state names."""
+def intents_left(state_file: Path) -> list[Intent]:
+    """Return the open intents in the journal beside a state."""
     journal = journal_of(state_file)
     if not journal.exists():
         return []
     return open_intents(decode_lines(journal.read_bytes().rstrip(b"\0"), "journal")[0])
 
 
-def leave_calls(state_file: Path, calls: Sequence[Intent]) -> None:
-    """Leave these calls behind, and those that were left before."""
+def leave_intents(state_file: Path, intents: Sequence[Intent]) -> None:
+    """Add open intents to the journal beside a state."""
     held = State.parse(state_file.read_bytes() if state_file.exists() else b"")
     base = Base("left", held.lineage, held.serial, held.digest(), held.empty)
-    records = encode_records([base, *calls_left(state_file), *calls])
+    records = encode_records([base, *intents_left(state_file), *intents])
     journal_of(state_file).write_bytes(records)

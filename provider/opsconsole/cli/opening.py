@@ -244,14 +244,14 @@ def _report_wait(holder: LockInfo) -> None:
 
 def report_folded(session: StateSession) -> None:
     """Report on stderr how many changes of an interrupted run the state got."""
-    if session.folded:
+    if session.folded_count:
         sys.stderr.write(
-            f"Added {plural(session.folded, 'change')} of an interrupted run to the state.\n"
+            f"Added {plural(session.folded_count, 'change')} of an interrupted run to the state.\n"
         )
-    print_warning_of_recovery(session)
+    print_fold_warnings(session)
 
 
-def print_warning_of_recovery(session: StateSession) -> None:
+def print_fold_warnings(session: StateSession) -> None:
     """Warn on stderr of objects that an interrupted run made beside others in state."""
     sys.stderr.writelines(f"Warning: {warning}\n" for warning in session.warnings)
 

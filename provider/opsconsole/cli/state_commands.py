@@ -70,7 +70,9 @@ def remove(args: argparse.Namespace) -> int:
         if not args.dry_run:
             done = {str(address) for address in addresses}
             asyncio.run(session.checkpoint())
-            session.mark_settled(call.id for call in session.open_intents if call.address in done)
+            session.mark_settled(
+                intent.id for intent in session.open_intents if intent.address in done
+            )
     count = plural(len(addresses), "resource instance")
     sys.stdout.writelines(lines)
     sys.stdout.write(f"{verb} {count}. The console was not touched.\n")
@@ -148,11 +150,11 @@ def push(args: argparse.Namespace) -> int:
         )
     pushed = State.parse(data, args.file)
     with open_state(opening.open_state_backend(args, "state push")) as session:
-        opening.print_warning_of_recovery(session)
+        opening.print_fold_warnings(session)
         changes = session.name_lost_changes(pushed)
         if changes and not args.force:
             # Another try is refused too, until the user folds the changes or gives --force.
-            session.leave_recovered()
+            session.leave_folded()
             raise UserError(
                 f"The pushed state does not hold what an interrupted run did: {changes}.",
                 "`opsconsole state fold` adds it to the state that is there, and `opsconsole "
@@ -160,16 +162,16 @@ def push(args: argparse.Namespace) -> int:
             )
         if not args.force:
             _check_succession(session.state, pushed)
-        calls = session.replace_with(pushed)
+        intents = session.replace_with(pushed)
     if changes:
         sys.stderr.write(
             f"Warning: The state no longer holds what an interrupted run did: {changes}. The "
             "console was not touched.\n"
         )
-    if calls:
+    if intents:
         sys.stderr.write(
             f"Warning: It is not known whether these calls of an interrupted run took place, and "
-            f"no run will ask any more: {calls}. Look for the objects in the console.\n"
+            f"no run will ask any more: {intents}. Look for the objects in the console.\n"
         )
     return 0
 
@@ -198,8 +200,8 @@ def _check_succession(stored: State, pushed: State) -> None:
 
 def fold(args: argparse.Namespace) -> int:
     with open_state(opening.open_state_backend(args, "state fold")) as session:
-        opening.print_warning_of_recovery(session)
-        folded = session.folded
+        opening.print_fold_warnings(session)
+        folded = session.folded_count
         diagnostics = _settle_intents(args, session) if session.open_intents else []
         unsettled = list(session.open_intents)
     if folded:
@@ -213,7 +215,7 @@ def fold(args: argparse.Namespace) -> int:
     if unsettled:
         sys.stdout.write(
             f"It is not known yet whether {plural(len(unsettled), 'write')} took place:\n"
-            + "".join(f"  {call.address}\n" for call in unsettled)
+            + "".join(f"  {intent.address}\n" for intent in unsettled)
             + "`opsconsole plan` asks the console which of them did.\n"
         )
     return 0

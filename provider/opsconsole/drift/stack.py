@@ -33,10 +33,10 @@ from opsconsole.state import (
     config_address,
     deposed_name,
     info_file,
-    instance_and_key,
     is_as_stored,
     read_state,
     read_stored,
+    split_deposed,
 )
 from opsconsole.terraform_binary import cli_of
 from opsconsole.text import plural
@@ -121,7 +121,7 @@ class Stack:
         return findings, diagnostics
 
     def _declared_address(self, address: str) -> str:
-        address, _ = instance_and_key(address)
+        address, _ = split_deposed(address)
         return _follow_moves(self._moves, address) if self._moves else address
 
     @cached_property

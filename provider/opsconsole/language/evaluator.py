@@ -63,11 +63,11 @@ class Evaluated:
     Attributes:
         values: Every attribute of the definition: null if it is not declared, UNKNOWN if it is
             known only after apply.
-        sensitive: Paths of sensitive values, in addition to the definition's own.
+        sensitive_paths: Paths of sensitive values, in addition to the definition's own.
     """
 
     values: Values
-    sensitive: tuple[AttributePath, ...] = ()
+    sensitive_paths: tuple[AttributePath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Evaluator(NameResolver):
         problems: list[UserError] = []
         configured = self.examine(instance, problems)
         raise_any(problems)
-        self.mark(instance.address, configured.sensitive)
+        self.mark(instance.address, configured.sensitive_paths)
         return configured
 
     def examine(self, instance: Instance, problems: list[UserError]) -> Evaluated:
@@ -274,7 +274,7 @@ class Evaluator(NameResolver):
         ephemeral: bool = False,
     ) -> Evaluated:
         values: Values = definition.empty()
-        sensitive: list[AttributePath] = []
+        sensitive_paths: list[AttributePath] = []
         for name, raw in arguments.items():
             attribute = definition.by_name.get(name)
             if attribute is None or not attribute.settable:
@@ -292,7 +292,7 @@ class Evaluator(NameResolver):
             data = value.data
             # A string without marks is a wire value already.
             if value.marks or type(data) is not str:
-                sensitive.extend(marked_paths(pack(value), SENSITIVE, (name,)))
+                sensitive_paths.extend(marked_paths(pack(value), SENSITIVE, (name,)))
                 data, marks = value.unmark_deep()
                 if EPHEMERAL in marks and not ephemeral:
                     problems.append(
@@ -303,7 +303,7 @@ class Evaluator(NameResolver):
                     )
                 data = to_wire(data)
             values[name] = data
-        return Evaluated(values, tuple(sensitive))
+        return Evaluated(values, tuple(sensitive_paths))
 
 
 def _argument_error(

@@ -155,7 +155,7 @@ class BaseLifecycle:
             return Outcome(prior, request.private, (refuse_replacement(self, request),))
         # Terraform replaces a tainted object by itself, and no plan of this was judged.
         if not self.session.sees_whole_plan:
-            name = self.name(prior, request.address)
+            name = self.describe(prior, request.address)
             refusal = self.session.singleton(DeletionCount).count_deletion(
                 self.definition, prior, name
             )
@@ -220,8 +220,8 @@ class BaseLifecycle:
         """
         return [STILL_UNSETTLED] * len(creates)
 
-    def name(self, values: Values | None, address: str = "") -> str:
-        """Return a resource's name in messages: its title, its label and its id, if known."""
+    def describe(self, values: Values | None, address: str = "") -> str:
+        """Describe a resource in messages: its title, its label and its id, if known."""
         title = self.definition.title
         values = values or {}
         label = values.get(self.definition.label)
@@ -237,7 +237,7 @@ class BaseLifecycle:
         """Plan one change; an exception becomes diagnostics."""
         prior = None if isinstance(request, PlanCreation) else request.prior
         values = request.config if isinstance(request, PlanCreation) else request.prior
-        name = self.name(values, request.address)
+        name = self.describe(values, request.address)
         try:
             match request:
                 case PlanCreation():
@@ -286,7 +286,7 @@ class BaseLifecycle:
         except Stopped as problem:
             return request.leave_unchecked(str(problem), begun=False)
         except Exception as problem:
-            doing = f"read the {self.name(prior, request.address)}"
+            doing = f"read the {self.describe(prior, request.address)}"
             diagnostics = diagnose(problem, doing, definition)
             cause = problem.cause if isinstance(problem, OpsconsoleError) else None
             refused = NOT_PERMITTED if isinstance(problem, Forbidden) else ""
@@ -343,7 +343,7 @@ class BaseLifecycle:
         """Return the outcome of a step (`verb`) that raised: state stays as it is."""
         prior, private = request.prior, request.private
         values = request.planned if isinstance(request, CreateRequest) else prior
-        doing = f"{verb} the {self.name(values, request.address)}"
+        doing = f"{verb} the {self.describe(values, request.address)}"
         if isinstance(problem, Stopped):
             return Outcome(prior, private, begun=False)
         diagnostics = diagnose(problem, doing, self.definition)
@@ -376,7 +376,7 @@ class BaseLifecycle:
         if request.owner_first and owner not in proposal.replaced:
             # There is nothing left to change: it goes with its owner.
             proposal.replaced.append(owner)
-        name = self.name(request.prior)
+        name = self.describe(request.prior)
         diagnostics = (
             *warn_unverified(proposal, name),
             *refuse_changes(self.definition, proposal, request.prior, name),
@@ -394,7 +394,9 @@ class BaseLifecycle:
 
     def warn_staying(self, prior: Values) -> tuple[Diagnostic, ...]:
         """Warn of an object that stays on the console when it leaves management; else empty."""
-        return (warn_abandoned(self.name(prior)),) if self.definition.is_abandoned(prior) else ()
+        return (
+            (warn_abandoned(self.describe(prior)),) if self.definition.is_abandoned(prior) else ()
+        )
 
     async def _read(self, request: ReadRequest) -> ReadOutcome:
         """Read one resource whose owner is there; raise NotFound if the console shows none."""
@@ -474,7 +476,7 @@ class BaseLifecycle:
         changed = changed_fields(request.prior or NO_VALUES, state, names)
         values |= {name: None for name in changed if name not in values and merged[name] is None}
         differing = unsatisfied_fields(state, values, [name for name in names if name in values])
-        name = self.name(state)
+        name = self.describe(state)
         diagnostics = report_differences(name, differing, state, values, creating=creating)
         # After an update, state follows the console: the next plan shows the difference.
         if differing and not creating:

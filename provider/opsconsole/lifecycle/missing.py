@@ -54,7 +54,7 @@ def outcome_of_missing(
         problem: The answer that showed it, if it had one of its own.
     """
     definition = lifecycle.definition
-    summary = f"The {lifecycle.name(request.prior)} is {_UNSEEN}"
+    summary = f"The {lifecycle.describe(request.prior)} is {_UNSEEN}"
     cause = None if problem is None else problem.cause
     kept = keep_if_missing(lifecycle, summary, how, cause)
     if kept is not None:
@@ -130,7 +130,7 @@ def outcome_of_unlisted(
     Args:
         listed: The name of the list: "the agent's plugins".
     """
-    name, detail = lifecycle.name(request.prior), explain_gap(listed, listing)
+    name, detail = lifecycle.describe(request.prior), explain_gap(listed, listing)
     unchecked = warning(f"The {name} was not checked", detail)
     return request.leave_unchecked(gap_reason(listed, listing), unchecked)
 
@@ -141,7 +141,7 @@ def outcome_of_refused_read(
     """Return the outcome of a refused read: state keeps the object."""
     return request.leave_unchecked(
         reason,
-        warn_refused(f"The {lifecycle.name(request.prior)}", reason, problem),
+        warn_refused(f"The {lifecycle.describe(request.prior)}", reason, problem),
         cause=problem.cause,
     )
 

@@ -29,7 +29,7 @@ from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.terraform_binary import cli_of
 from opsconsole.text import first_items
 from opsconsole.v1.operations import naming_hint
-from opsconsole.values import UNKNOWN, Value, Values, satisfies, unknown_names
+from opsconsole.values import UNKNOWN, Value, Values, is_satisfied, unknown_names
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ def propose_change(
         if declared is None and (attribute.computed or prior.get(name) is None):
             continue
         declared = attribute.normalise(declared)
-        if satisfies(attribute.normalise(prior.get(name)), declared):
+        if is_satisfied(declared, attribute.normalise(prior.get(name))):
             continue
         proposal.planned[name] = declared
         change = ChangeRule.UPDATE if has(attribute.lifted_by) else attribute.change

@@ -115,7 +115,7 @@ def unsettled_remedy(definition: ResourceDefinition, address: str, command: str)
 def warn_unread_sentinel(lifecycle: BaseLifecycle, request: ReadRequest) -> Diagnostic:
     """Warn at plan time that the outcome of an earlier create is still not known."""
     return warning(
-        f"It is not known whether the {lifecycle.name(request.prior)} was created",
+        f"It is not known whether the {lifecycle.describe(request.prior)} was created",
         "An earlier run ended before it knew; applying does not touch it. "
         + unsettled_remedy(lifecycle.definition, request.address, lifecycle.session.command),
     )
@@ -123,7 +123,7 @@ def warn_unread_sentinel(lifecycle: BaseLifecycle, request: ReadRequest) -> Diag
 
 def refuse_replacement(lifecycle: BaseLifecycle, request: DeleteRequest) -> Diagnostic:
     return error(
-        f"The {lifecycle.name(request.prior)} may exist already",
+        f"The {lifecycle.describe(request.prior)} may exist already",
         "An earlier run ended before it knew, so applying might create a second one. "
         + unsettled_remedy(lifecycle.definition, request.address, lifecycle.session.command),
     )
@@ -135,7 +135,7 @@ def unsettled_outcome(
     problem: OpsconsoleError,
     dry_run_status: str = "",
 ) -> Outcome:
-    name = lifecycle.name(request.config, request.address)
+    name = lifecycle.describe(request.config, request.address)
     # Only the native engine plans as a whole, and settles creates before it does.
     asked = "Run again: the console is asked first. If it is not known even then: "
     diagnostic = error(
@@ -177,7 +177,7 @@ async def create_once(
     except Exception as problem:
         # The object exists. After an error, the next apply would create a second one.
         state = fill_unknown(lifecycle.definition, request.planned, {"id": answer["id"]})
-        name = lifecycle.name(state, request.address)
+        name = lifecycle.describe(state, request.address)
         why = diagnose(problem, "read the answer")[0]
         unread = warn_unread(name, "the console's answer cannot be read", why)
         private = PrivateState().with_declaration(request.config, ()).encode()
@@ -246,7 +246,7 @@ async def delete_once(lifecycle: BaseLifecycle, request: DeleteRequest) -> Outco
     except OpsconsoleError as problem:
         # Nothing was sent. The caller may have more to say of an object that still exists.
         return lifecycle.failed_outcome("delete", request, problem)
-    name = lifecycle.name(request.prior)
+    name = lifecycle.describe(request.prior)
     try:
         result = confirm_deleted(lifecycle.definition, name, answer)
     except ConsoleError as problem:
@@ -270,7 +270,7 @@ async def _settle_deletion(
     An object that answers 404 and cannot be read stays in state if `on_missing` says so.
     """
     prior = request.prior
-    name = lifecycle.name(prior, request.address)
+    name = lifecycle.describe(prior, request.address)
     failed = lifecycle.failed_outcome("delete", request, problem)
     if problem.had_no_effect and not isinstance(problem, NotFound):
         return failed
@@ -311,7 +311,7 @@ def leave_unreadable(
     lifecycle: BaseLifecycle, request: DeleteRequest, problem: NotFound
 ) -> Outcome:
     """Return the outcome of a deletion answered 404 that no read settles: `on_missing` decides."""
-    name = lifecycle.name(request.prior, request.address)
+    name = lifecycle.describe(request.prior, request.address)
     summary = f"The {name} was deleted already, or is not visible to this key"
     kept = keep_if_missing(lifecycle, summary, BY_404, problem.cause)
     if kept is not None:

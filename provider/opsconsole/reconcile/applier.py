@@ -26,8 +26,8 @@ from opsconsole.state import (
     InstanceObject,
     State,
     deposed_name,
-    instance_and_key,
     paths_to_state,
+    split_deposed,
 )
 
 
@@ -84,7 +84,7 @@ def _catch_up(stack: OpenedStack, plan: Plan, providers: Providers) -> None:
         # Moves come first: the plan names its reads by the addresses after them.
         carry_out_moves(state, plan.moved)
     for item in plan.refreshed:
-        address, deposed = instance_and_key(item.address)
+        address, deposed = split_deposed(item.address)
         stored = state.get(address, deposed)
         if item.value is None:
             state.remove(address, deposed)

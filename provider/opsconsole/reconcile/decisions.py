@@ -54,7 +54,7 @@ class PlanInput:
     block: Block
     config: Values
     _: KW_ONLY
-    sensitive: frozenset[AttributePath]
+    sensitive_paths: frozenset[AttributePath]
     prior: PriorInstance | None
     dependencies: tuple[str, ...]
     create_first: bool = False
@@ -108,7 +108,9 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         kept = without_ignored(block, config, prior.value or {})
         if kept is not config:
             config = {n: kept[n] if holds_unknown(value) else value for n, value in config.items()}
-        item = replace(item, sensitive=_keep_ignored_marks(item, prior.stored.sensitive_paths))
+        item = replace(
+            item, sensitive_paths=_keep_ignored_marks(item, prior.stored.sensitive_paths)
+        )
     former = prior.stored.dependencies if prior else ()
     action = _choose_action(item, plan, reason)
     # As in Terraform, triggers are a reason to create as well, but --replace is none.
@@ -125,8 +127,8 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         private=plan.private,
         create_first=item.create_first and bool(reason),
         create_before_destroy=item.create_first,
-        sensitive=leading_names(item.sensitive) | (prior.sensitive if prior else frozenset()),
-        sensitive_paths=item.sensitive,
+        sensitive=leading_names(item.sensitive_paths) | (prior.sensitive if prior else frozenset()),
+        sensitive_paths=item.sensitive_paths,
         construct_path=block.origin.path,
         provider=block.provider,
         import_id=prior.import_id if prior else "",
@@ -155,7 +157,9 @@ def _choose_action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:
     if reason:
         return Action.REPLACE
     # As in core, a value that becomes or stops being sensitive is a change, though no call is made.
-    stays = is_same(prior.value, plan.planned) and item.sensitive == prior.stored.sensitive_paths
+    stays = (
+        is_same(prior.value, plan.planned) and item.sensitive_paths == prior.stored.sensitive_paths
+    )
     return Action.NO_OP if stays else Action.UPDATE
 
 
@@ -167,7 +171,9 @@ def _keep_ignored_marks(
         return frozenset(in_state)
     ignored = item.block.lifecycle_block.ignore_changes
     declared = {
-        path for path in item.sensitive if not any(path[: len(other)] == other for other in ignored)
+        path
+        for path in item.sensitive_paths
+        if not any(path[: len(other)] == other for other in ignored)
     }
     kept = {path for path in in_state if any(all(map(eq, path, other)) for other in ignored)}
     return frozenset(declared | kept)

@@ -12,7 +12,7 @@ from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.prior import PriorInstance, read_all, read_prior
 from opsconsole.reconcile.providers import OpenedStack, Providers, RegisterStop, provider_in_state
 from opsconsole.resources import RESOURCES
-from opsconsole.state import Address, InstanceObject, StateSession, instance_and_key
+from opsconsole.state import Address, InstanceObject, StateSession, split_deposed
 from opsconsole.text import first_items, suggest_address
 from opsconsole.values import Values
 
@@ -141,7 +141,7 @@ async def import_instance(
     await state_session.checkpoint()
     # Do this only after state is durable. Until then, only the list of calls records the creation.
     state_session.mark_settled(
-        call.id for call in state_session.open_intents if call.address == str(address)
+        intent.id for intent in state_session.open_intents if intent.address == str(address)
     )
     return diagnostics
 
@@ -153,7 +153,7 @@ def _refuse_second_address(item: PriorInstance, holder: str) -> Diagnostic:
         f"manages. To give it the address {address}, use a `moved` block, or forget it first with "
         f"`opsconsole state rm '{holder}'`."
     )
-    if instance_and_key(holder)[1]:
+    if split_deposed(holder)[1]:
         remedy = (
             "It is left over from a replacement or a run that was interrupted, and the next apply "
             "destroys it. Import the object that was created in its place."

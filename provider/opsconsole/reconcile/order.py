@@ -1,7 +1,7 @@
 """The order of apply: the steps that each step waits for, and the steps that are ready. Pure.
 
 Creations follow dependencies, deletions run against them. An update that drops a reference precedes
-the deletion of the object that it referred to. Objects deleted with a host follow the host. Steps
+the deletion of the object that it referred to. Objects deleted with an owner follow it. Steps
 wait for all instances of a resource together, so 50,000 agents on 50,000 hosts make 100,000 edges,
 not their product.
 
@@ -248,12 +248,12 @@ class _Edges:
             self.by_name.setdefault(number, set()).add(deletion)
 
     def add_down(self, step: Step) -> None:
-        """Let a deletion follow its host's, or let the dependencies wait for it."""
+        """Let a deletion follow its owner's, or let the dependencies wait for it."""
         change, number = step.change, step.number
         if change.cascade:
-            host = self._numbers.get((change.cascade, StepKind.DELETE))
-            if host is not None:
-                self.graph[number].add(host)
+            owner = self._numbers.get((change.cascade, StepKind.DELETE))
+            if owner is not None:
+                self.graph[number].add(owner)
             return
         own = config_address(change.address)
         for dependency in change.depends_on:

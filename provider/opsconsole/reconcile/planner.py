@@ -37,7 +37,7 @@ from opsconsole.reconcile.prior import (
 from opsconsole.reconcile.providers import OpenedStack, Providers, is_partly_shown
 from opsconsole.reconcile.walk import Walk
 from opsconsole.resources import DATA_SOURCES, RESOURCES, owner_of
-from opsconsole.state import Address, InstanceKey, State, instance_and_key, print_key
+from opsconsole.state import Address, InstanceKey, State, print_key, split_deposed
 from opsconsole.text import first_items, join_words
 from opsconsole.values import Values, changed_fields, holds_unknown, unknown_names
 
@@ -164,7 +164,7 @@ class Planner:
     def _show_state(self, prior: Mapping[str, PriorInstance]) -> None:
         """Let references see the instances in state that the plan keeps, as in core."""
         kept = {address: item.value for address, item in prior.items() if item.value is not None}
-        named = (instance_and_key(address) for address in kept)
+        named = (split_deposed(address) for address in kept)
         in_state = keys_by_block(Address.parse(item) for item, deposed in named if not deposed)
         targets = self._targets
         if targets is None or self._options.mode == "refresh-only":

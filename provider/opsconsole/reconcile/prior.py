@@ -29,8 +29,8 @@ from opsconsole.state import (
     InstanceObject,
     State,
     deposed_name,
-    instance_and_key,
     instance_of,
+    split_deposed,
 )
 from opsconsole.terraform_binary import cli_of
 from opsconsole.values import UNKNOWN, Value, Values
@@ -172,7 +172,7 @@ def report_unsettled(address: str) -> Diagnostic:
 def _describe_unsettled(address: str, after: str) -> tuple[str, str]:
     definition = RESOURCES[instance_of(address).type]
     way_out = unsettled_remedy(definition, address, "opsconsole")
-    if instance_and_key(address)[1]:
+    if split_deposed(address)[1]:
         after = "the next apply takes it out of the state."
         way_out = "Look it up in the console, and delete it there if it was created."
     return (

@@ -19,7 +19,7 @@ from opsconsole.reconcile.prior import Name, PriorInstance, name_of
 from opsconsole.reconcile.providers import Providers, provider_key_of
 from opsconsole.reconcile.walk import Walk
 from opsconsole.resources import RESOURCES, blockers_of, owner_of
-from opsconsole.state import Address, config_address, instance_and_key, instance_of
+from opsconsole.state import Address, config_address, instance_of, split_deposed
 from opsconsole.text import first_lines
 
 _KEPT_DEPOSED: Final = (
@@ -69,7 +69,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
             continue
         if destroy:
             # Even a destroy only forgets an instance that is no longer declared, if state says so.
-            own = config_address(instance_and_key(address)[0])
+            own = config_address(split_deposed(address)[0])
             is_forgotten = item.stored.skip_destroy and own not in blocks
         elif address in walk.declared:
             continue
@@ -95,7 +95,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
         for item, plan in zip(items, plans, strict=True):
             reason = reasons.get(item.address, "")
             change = _to_removal(item, Action.DELETE, reason, plan.private)
-            address, deposed = instance_and_key(item.address)
+            address, deposed = split_deposed(item.address)
             diagnostics = plan.diagnostics
             if deposed and has_error(diagnostics):
                 way_out = _KEPT_DEPOSED.format(address)
@@ -126,7 +126,7 @@ def _to_removal(item: PriorInstance, action: Action, reason: str, private: bytes
 
 
 def _removal_reason(walk: Walk, item: PriorInstance) -> str:
-    address, deposed = instance_and_key(item.address)
+    address, deposed = split_deposed(item.address)
     if deposed:
         return ""
     block = walk.evaluator.program.blocks.get(config_address(address))
@@ -261,7 +261,7 @@ def warn_apparent_moves(
     for change in changes:
         sides = {Action.DELETE: (leaving, change.before), Action.CREATE: (coming, change.after)}
         # A `moved` block cannot name a deposed object.
-        is_deposed = bool(instance_and_key(change.address)[1])
+        is_deposed = bool(split_deposed(change.address)[1])
         if change.action in sides and not change.cascade and not is_deposed:
             side, values = sides[change.action]
             name = name_of(console_of(change.provider), change.type_name, values)

@@ -45,8 +45,8 @@ from opsconsole.state import (
     StateSession,
     decode,
     encode,
-    instance_and_key,
     lay_out,
+    split_deposed,
 )
 from opsconsole.text import first_lines
 from opsconsole.values import UNKNOWN, Values, changed_fields
@@ -426,7 +426,7 @@ async def compare_with_console(
         # An object that is deleted with its host is not read, as the host is.
         if change.cascade or is_sentinel(change.before.get("id")):
             continue
-        stored = stack.state.get(*instance_and_key(change.previous_address or change.address))
+        stored = stack.state.get(*split_deposed(change.previous_address or change.address))
         remembered = private.get(change.address, stored.private if stored else b"")
         provider = provider_in_state(stack.program, change.provider)
         item = InstanceObject(provider, change.before, private=remembered)

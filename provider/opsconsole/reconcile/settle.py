@@ -26,7 +26,7 @@ from opsconsole.reconcile.cascade import Cascade
 from opsconsole.reconcile.prior import PriorInstance, read_all, warn_unsettled
 from opsconsole.reconcile.providers import OpenedStack, Providers, RegisterStop, provider_key_of
 from opsconsole.resources import RESOURCES
-from opsconsole.state import InstanceObject, Intent, StateSession, instance_and_key, instance_of
+from opsconsole.state import InstanceObject, Intent, StateSession, instance_of, split_deposed
 from opsconsole.text import plural
 from opsconsole.values import UNKNOWN, Values
 
@@ -192,7 +192,7 @@ def _keep_settled(
     if never_created and not (intent is None and create.may_arrive):
         why = "The console was asked and does not show it."
         if intent is None:
-            state_session.state.remove(*instance_and_key(address))
+            state_session.state.remove(*split_deposed(address))
             if create.dry_run_status:
                 why = "A dry run of the same row shows that the console does not have it."
         return [warning(f"{address} was not created by {run}", why)]
@@ -215,7 +215,7 @@ def _keep_settled(
     if intent is not None and _has_replaced_object(state_session, intent):
         # The old object still exists. It is put aside, and a later run deletes it.
         state_session.state.depose(address)
-    own, deposed = instance_and_key(address)
+    own, deposed = split_deposed(address)
     state_session.state.put(own, instance, deposed)
     return diagnostics
 
@@ -249,7 +249,7 @@ async def _settle_writes(
     providers.check_stopped()
     gone = [address for address, item in refreshed.items() if item.value is None]
     for address in gone:
-        state_session.state.remove(*instance_and_key(address))
+        state_session.state.remove(*split_deposed(address))
     unread = {
         address: read.why_unchecked
         for address, item in refreshed.items()

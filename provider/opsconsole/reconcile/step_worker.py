@@ -33,8 +33,8 @@ from opsconsole.state import (
     Address,
     InstanceObject,
     config_address,
-    instance_and_key,
     paths_to_state,
+    split_deposed,
 )
 from opsconsole.v1.operations import documented_for
 from opsconsole.values import Values, holds_unknown, is_same, unknown_names
@@ -92,7 +92,7 @@ class StepWorker:
         alone = [item for item in current if str(item) not in self._stays]
         if not alone and not self._only_refreshes:
             return lambda block: None
-        named = (instance_and_key(address) for address, stays in self._stays.items() if stays)
+        named = (split_deposed(address) for address, stays in self._stays.items() if stays)
         return keys_by_block(
             (*alone, *(Address.parse(address) for address, deposed in named if not deposed))
         )
@@ -314,7 +314,7 @@ class StepWorker:
 
     def _keep_outcome(self, step: Step, outcome: Outcome) -> None:
         change, state = step.change, self.state_session.state
-        address, deposed = instance_and_key(change.address)
+        address, deposed = split_deposed(change.address)
         if step.kind is StepKind.DELETE:
             # A replacement that creates first has put the old object aside.
             deposed = deposed or self._deposed.get(address, "")

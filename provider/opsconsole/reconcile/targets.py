@@ -8,7 +8,7 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import UserError
 from opsconsole.language import Graph
 from opsconsole.reconcile.prior import PriorInstance
-from opsconsole.state import Address, config_address, instance_and_key
+from opsconsole.state import Address, config_address, split_deposed
 from opsconsole.text import first_lines, suggest_address
 
 
@@ -69,7 +69,7 @@ class Targets:
 
     def __contains__(self, address: str) -> bool:
         # A deposed object goes with its instance.
-        instance, _ = instance_and_key(address)
+        instance, _ = split_deposed(address)
         return instance in self._exact or config_address(address) in self._resources
 
     def reaches(self, config: str) -> bool:

@@ -19,7 +19,7 @@ from opsconsole.reconcile.plan import Action, Change, DataRead
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.providers import Providers
 from opsconsole.resources import RESOURCES, owners_above, owning_types
-from opsconsole.state import Address, config_address, instance_and_key, instance_of
+from opsconsole.state import Address, config_address, instance_of, split_deposed
 from opsconsole.values import UNKNOWN, Values, unknown_names
 
 # A plan of new instances without --target loads neither.
@@ -150,7 +150,7 @@ class Walk:
             address,
             block,
             evaluated.values,
-            sensitive=frozenset(path for path in evaluated.sensitive if path),
+            sensitive_paths=frozenset(path for path in evaluated.sensitive_paths if path),
             prior=item if item is not None and item.value is not None else None,
             dependencies=self.graph.ancestors(block.address),
             create_first=block.address in self._create_first,
@@ -202,7 +202,7 @@ class Walk:
             for item in self.prior.values()
             if item.type_name in owning_types()
             and self.covers(item.address)
-            and (instance_and_key(item.address)[1] or config_address(item.address) not in blocks)
+            and (split_deposed(item.address)[1] or config_address(item.address) not in blocks)
             and not self.is_forgotten(item)
         ]
         console_holding = self.providers.console_holding
@@ -261,7 +261,11 @@ class Walk:
             self.values[address] = value
             self.data.append(
                 DataRead(
-                    address, block.type_name, block.provider, value, frozenset(evaluated.sensitive)
+                    address,
+                    block.type_name,
+                    block.provider,
+                    value,
+                    frozenset(evaluated.sensitive_paths),
                 )
             )
 
@@ -300,8 +304,8 @@ class Walk:
             after,
             config=values,
             reason=reason,
-            sensitive=leading_names(evaluated.sensitive),
-            sensitive_paths=frozenset(evaluated.sensitive),
+            sensitive=leading_names(evaluated.sensitive_paths),
+            sensitive_paths=frozenset(evaluated.sensitive_paths),
             construct_path=block.origin.path,
             provider=block.provider,
             depends_on=self.graph.ancestors(block.address),

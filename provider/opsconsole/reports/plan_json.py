@@ -27,7 +27,7 @@ from opsconsole.reports.json_values import (
     without_empty,
 )
 from opsconsole.reports.plan_parts import cascade_note, kinds_of, parse_address, sensitive_of
-from opsconsole.state import instance_and_key
+from opsconsole.state import split_deposed
 from opsconsole.terraform_binary import TERRAFORM_VERSION
 from opsconsole.text import natural_order
 from opsconsole.values import UNKNOWN, Value, Values, holds_unknown
@@ -129,7 +129,7 @@ def _drift_json(drift: Drift, provider: str) -> dict[str, Any]:
 
 
 def _instance_json(item: Change | Drift | DataRead, provider: str) -> dict[str, Any]:
-    address, deposed = instance_and_key(item.address)
+    address, deposed = split_deposed(item.address)
     place = parse_address(item.address, item.type_name)
     return (
         instance_json(place, address)

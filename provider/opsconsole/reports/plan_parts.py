@@ -11,7 +11,7 @@ from opsconsole.errors import UserError
 from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, OutputChange, Plan
 from opsconsole.reports.value_diff import TO_NULL, Line, changed_value, diff_lines, lines_of_value
 from opsconsole.resources import DATA_SOURCES, RESOURCES
-from opsconsole.state import Address, instance_and_key, instance_of
+from opsconsole.state import Address, instance_of, split_deposed
 from opsconsole.text import (
     SENSITIVE,
     first_items,
@@ -72,7 +72,7 @@ def remarks_on(change: Change) -> list[str]:
             remarks.append("Warning: this destroys the imported object")
     if change.reason and (reason := _reason(change)):
         remarks.append(reason)
-    if instance_and_key(change.address)[1]:
+    if split_deposed(change.address)[1]:
         remarks.append("left over from a replacement or a run that was interrupted")
     if change.cascade and change.action is not Action.NO_OP:
         remarks.append(f"{printable(cascade_note(change))}, without a call")
@@ -234,7 +234,7 @@ def _label_attribute(type_name: str) -> str:
 def visible_changes(plan: Plan) -> list[Change]:
     """Return the changes that deserve a block of their own, ordered by address.
 
-    Changes that follow from the deletion of a host are listed under that host.
+    Changes that follow from the deletion of an owner are listed under that owner.
     """
     cascaded = {id(change) for group in cascades(plan).values() for change in group}
     acting = (change for change in plan.acting() if id(change) not in cascaded)
@@ -242,19 +242,19 @@ def visible_changes(plan: Plan) -> list[Change]:
 
 
 def cascades(plan: Plan) -> Mapping[str, Sequence[Change]]:
-    """Return the resources deleted with each host, by the host's address, ordered by address."""
-    hosts = {
+    """Return the resources deleted with each owner, by the owner's address, ordered by address."""
+    owners = {
         change.address
         for change in plan.changes
         if change.action in (Action.DELETE, Action.REPLACE)
     }
-    by_host: defaultdict[str, list[Change]] = defaultdict(list)
+    by_owner: defaultdict[str, list[Change]] = defaultdict(list)
     for change in plan.changes:
-        if change.cascade in hosts and change.action is Action.DELETE:
-            by_host[change.cascade].append(change)
-    for group in by_host.values():
+        if change.cascade in owners and change.action is Action.DELETE:
+            by_owner[change.cascade].append(change)
+    for group in by_owner.values():
         group.sort(key=lambda change: natural_order(change.address))
-    return by_host
+    return by_owner
 
 
 def label_of(change: Change, show: Callable[[str], str] = printable) -> str:

@@ -223,10 +223,10 @@ def _paint(line: Line, pen: Pen) -> str:
     return line.laid_out(sign, pen.paint(line.remark, "red" if line.text else "dim"))
 
 
-def _cascade_text(host: Change, cascaded: Sequence[Change], pen: Pen) -> Iterator[str]:
+def _cascade_text(owner: Change, cascaded: Sequence[Change], pen: Pen) -> Iterator[str]:
     yield ""
     effect = cascade_effect(*(change.type_name for change in cascaded))
-    yield f"    # {effect} by the deletion of {printable(host.address)}, without a call:"
+    yield f"    # {effect} by the deletion of {printable(owner.address)}, without a call:"
     for change in cascaded:
         name = label_of(change, format_scalar)
         yield f"      {pen.sign('-')} {printable(change.address)} {name}".rstrip()

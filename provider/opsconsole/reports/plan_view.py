@@ -166,8 +166,8 @@ def _drift_row(drift: Drift, number: int) -> Row:
 
 
 def items_of(plan: Plan, anchors: Mapping[int, str]) -> Iterator[GraphItem]:
-    folded = {id(item): host for host, group in cascades(plan).items() for item in group}
-    hosts = {change.address: anchors[id(change)] for change in plan.changes}
+    folded = {id(item): owner for owner, group in cascades(plan).items() for item in group}
+    own_anchors = {change.address: anchors[id(change)] for change in plan.changes}
     for change in plan.changes:
         if parse_address(change.address, change.type_name).mode == "data":
             continue
@@ -183,8 +183,8 @@ def items_of(plan: Plan, anchors: Mapping[int, str]) -> Iterator[GraphItem]:
             id=own if isinstance(own, str) else "",
             label=label_of(change),
             style=_style_of(change),
-            # A resource that is deleted with its host has no row, so there is no link target.
-            anchor=hosts[folded[id(change)]] if id(change) in folded else anchors[id(change)],
+            # A resource that is deleted with its owner has no row, so there is no link target.
+            anchor=own_anchors[folded[id(change)]] if id(change) in folded else anchors[id(change)],
             values={name: value for name, value in values.items() if name not in hidden},
             depends_on=change.depends_on,
         )

@@ -170,10 +170,10 @@ def _copy_state(
     with open_state(old) as session:
         opening.report_folded(session)
         if session.open_intents:
-            calls = [f"{call.address} ({call.operation})" for call in session.open_intents]
+            intents = [f"{item.address} ({item.operation})" for item in session.open_intents]
             raise UserError(
                 "The state cannot be copied: an interrupted run did not learn the outcome of "
-                f"{join_words(calls)}, and no run on the new backend would ask for it.",
+                f"{join_words(intents)}, and no run on the new backend would ask for it.",
                 f"Name the backend of the state {old.name} in the program again and run `plan`, "
                 "which asks the console. Then change the backend.",
             )

@@ -15,9 +15,9 @@ from opsconsole.state.address import (
     InstanceKey,
     config_address,
     deposed_name,
-    instance_and_key,
     instance_of,
     print_key,
+    split_deposed,
 )
 from opsconsole.state.backend import (
     DEFAULT_WORKSPACE,
@@ -76,7 +76,6 @@ __all__ = [
     "encode",
     "expression_in",
     "info_file",
-    "instance_and_key",
     "instance_of",
     "is_as_stored",
     "is_native_backend",
@@ -90,5 +89,6 @@ __all__ = [
     "read_state",
     "read_stored",
     "replace_durably",
+    "split_deposed",
     "workspace_of",
 ]

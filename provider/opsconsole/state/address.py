@@ -149,12 +149,12 @@ class _Reader:
 _DEPOSED = re.compile(r"(.+) \(deposed ([0-9a-f]{8})\)", re.DOTALL)
 
 
-def deposed_name(address: str, key: str) -> str:
+def deposed_name(address: str, deposed: str) -> str:
     """Return the name of an object in plans: its address, and the deposed key if it has one."""
-    return f"{address} (deposed {key})" if key else address
+    return f"{address} (deposed {deposed})" if deposed else address
 
 
-def instance_and_key(address: str) -> tuple[str, str]:
+def split_deposed(address: str) -> tuple[str, str]:
     """Split the name of an object into the instance's address and the deposed key, if any."""
     if address.endswith(")"):
         match = _DEPOSED.fullmatch(address)
@@ -165,10 +165,10 @@ def instance_and_key(address: str) -> tuple[str, str]:
 
 def instance_of(address: str) -> Address:
     """Parse an instance's address, also from a deposed object's name; raises as `Address.parse`."""
-    return Address.parse(instance_and_key(address)[0])
+    return Address.parse(split_deposed(address)[0])
 
 
 def config_address(address: str) -> str:
     """Return the address without the instance key; for a deposed object, of its instance."""
-    address, _ = instance_and_key(address)
+    address, _ = split_deposed(address)
     return Address.parse(address).config if address.endswith("]") else address

@@ -1,4 +1,4 @@
-"""Opening a state: choice of its backend, recovery of a crashed run's journal, unlocked reads."""
+"""Opening a state: choice of its backend, fold of a crashed run's journal, unlocked reads."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from opsconsole.state.backend import (
     RunOptions,
 )
 from opsconsole.state.files import read_file
+from opsconsole.state.folding import Folded, base_of, fold_journals
 from opsconsole.state.journal import Journal, Record, decode_lines
 from opsconsole.state.model import State
 from opsconsole.state.place import (
@@ -31,7 +32,6 @@ from opsconsole.state.place import (
     merge_settings,
     workspace_of,
 )
-from opsconsole.state.recovery import Recovered, base_of, recover
 from opsconsole.state.session import StateSession
 from opsconsole.working_directory import ConfiguredBackend, noted_backend
 
@@ -121,7 +121,7 @@ def backend_for(
 
 
 def open_state(backend: Backend) -> StateSession:
-    """Lock a state, recover the journal that a crash left, and return a session on the state.
+    """Lock a state, fold the journal that a crash left, and return a session on the state.
 
     Raises:
         UserError: The state is locked (the error names the holder), unreadable or of a newer
@@ -157,10 +157,10 @@ def _open_session(backend: Backend) -> StateSession:
             # A run that died before its first record was durable left an empty journal.
             journal.remove()
         state = State.parse(data, backend.name)
-        return StateSession(backend, Recovered(state, base_of(run, state)))
+        return StateSession(backend, Folded(state, base_of(run, state)))
     journal = journal or Journal.create(backend.journal, copy_to, stored)
     try:
-        recovered = recover(
+        folded = fold_journals(
             local,
             remote,
             data,
@@ -169,9 +169,9 @@ def _open_session(backend: Backend) -> StateSession:
             run=run,
             keeps_journal=backend.keeps_journal,
         )
-        journal.replace(recovered.records)
-        session = StateSession(backend, recovered, journal)
-        session.finish_recovery()
+        journal.replace(folded.records)
+        session = StateSession(backend, folded, journal)
+        session.finish_folding()
         return session
     except BaseException:
         journal.close()
@@ -201,12 +201,12 @@ def read_stored(backend: Backend) -> tuple[State, bytes]:
     for _ in range(_REREADS):
         contents = _read_all(backend)
         try:
-            return _recover(backend, *contents), _digest(contents)
+            return _fold(backend, *contents), _digest(contents)
         except UserError:
             # A write in place may be under way, so that the bytes are partly old and partly new.
             time.sleep(0.05)
     contents = _read_all(backend)
-    return _recover(backend, *contents), _digest(contents)
+    return _fold(backend, *contents), _digest(contents)
 
 
 def is_as_stored(backend: Backend, digest: bytes) -> bool:
@@ -247,9 +247,9 @@ def _read_all(backend: Backend) -> tuple[bytes, bytes, bytes]:
     return (read_file(backend.journal), *backend.read_with_journal())
 
 
-def _recover(backend: Backend, here: bytes, data: bytes, stored: bytes) -> State:
+def _fold(backend: Backend, here: bytes, data: bytes, stored: bytes) -> State:
     local = decode_lines(here, str(backend.journal))[0]
     remote = decode_lines(stored, backend.name)[0]
     if not local and not remote:
         return State.parse(data, backend.name)
-    return recover(local, remote, data, backend.read_copy(), backend.name).state
+    return fold_journals(local, remote, data, backend.read_copy(), backend.name).state

@@ -26,15 +26,15 @@ from opsconsole.held_signals import held_signals
 from opsconsole.named_files import file_error
 from opsconsole.state.backend import Backend
 from opsconsole.state.files import rescue
-from opsconsole.state.journal import Changes, Intent, Journal, Writing, encode_records
-from opsconsole.state.model import State
-from opsconsole.state.objects import StateChange, object_id
-from opsconsole.state.recovery import (
-    Recovered,
+from opsconsole.state.folding import (
+    Folded,
     base_of,
     changes_missing_from,
     is_other_state,
 )
+from opsconsole.state.journal import Changes, Intent, Journal, Writing, encode_records
+from opsconsole.state.model import State
+from opsconsole.state.objects import StateChange, object_id
 
 _SHARE: Final = 0.25
 """The share of a session's time that may go into writes that calls wait for."""
@@ -79,27 +79,25 @@ class StateSession:
 
     Attributes:
         open_intents: The open intents of earlier runs.
-        folded: How many changes of a crashed run were added when this session was opened.
+        folded_count: How many changes of a crashed run were added when this session was opened.
         warnings: Warnings for the user about these changes.
     """
 
-    def __init__(
-        self, backend: Backend, recovered: Recovered, journal: Journal | None = None
-    ) -> None:
+    def __init__(self, backend: Backend, folded: Folded, journal: Journal | None = None) -> None:
         """Start a session on a state.
 
         Args:
-            journal: The existing journal, which holds the `recovered` changes.
+            journal: The existing journal, which holds the changes of `folded`.
         """
-        self.state = recovered.state
-        self.folded = recovered.change_count
-        self.warnings = recovered.warnings
-        self.open_intents = recovered.intents
+        self.state = folded.state
+        self.folded_count = folded.change_count
+        self.warnings = folded.warnings
+        self.open_intents = folded.intents
         self._backend = backend
         # A lost machine takes its journal along, so a state elsewhere is written within 5 seconds.
         self._cadence = Cadence() if backend.backup else Cadence(seconds=4.0, share=0.5)
-        self._recovered = recovered.changes
-        self._base = recovered.base
+        self._folded_changes = folded.changes
+        self._base = folded.base
         self._first_serial = self.state.serial
         self._journal = journal
         self._pending: list[StateChange] = []
@@ -114,7 +112,7 @@ class StateSession:
         self._last_cost = 0.0
         self._state_size = _SMALL
         # A torn state must not replace the backup that was made before the interrupted write.
-        self._backed_up = recovered.was_torn
+        self._backed_up = folded.was_torn
         self._closed = False
         self._released = False
         self._writing = asyncio.Lock()
@@ -139,28 +137,28 @@ class StateSession:
 
     def name_lost_changes(self, state: State) -> str:
         """Name the changes of an interrupted run that another state does not hold."""
-        return _name_changes(changes_missing_from(state, self._recovered))
+        return _name_changes(changes_missing_from(state, self._folded_changes))
 
-    def leave_recovered(self) -> None:
+    def leave_folded(self) -> None:
         """Stop now, and leave the changes of an interrupted run in the journal."""
-        self._open_journal().append(Changes(tuple(self._recovered)))
+        self._open_journal().append(Changes(tuple(self._folded_changes)))
         self.abandon()
 
     def replace_with(self, state: State) -> str:
         """Replace the whole stored state by another; see `replace`.
 
         Returns:
-            The open calls of earlier runs, if the other state has another lineage: no later run can
-            settle them, so the journal drops them. Empty if there are none.
+            The open intents of earlier runs, if the other state has another lineage: no later run
+            can settle them, so the journal drops them. Empty if there are none.
         """
         self.replace(state.to_bytes())
         if not is_other_state(state, self._base):
             return ""
         dropped, self.open_intents, self._embedded = self.open_intents, (), frozenset()
-        return _name_calls(dropped)
+        return _name_intents(dropped)
 
-    def finish_recovery(self) -> None:
-        """Write recovered changes, and make earlier writes durable; UserError if that fails."""
+    def finish_folding(self) -> None:
+        """Write folded changes, and make earlier writes durable; UserError if that fails."""
         assert self._journal is not None
         if self._backend.embeds_journal:
             # Another run embedded its journal, or Terraform dropped it: embed the journal of this
@@ -303,17 +301,19 @@ class StateSession:
             raise
 
     def mark_settled(self, intents: Iterable[str]) -> None:
-        """Note the outcomes of calls of earlier runs durably; UserError if that fails."""
+        """Note the outcomes of intents of earlier runs durably; UserError if that fails."""
         done = set(intents)
-        settled = tuple(call.id for call in self.open_intents if call.id in done)
+        settled = tuple(intent.id for intent in self.open_intents if intent.id in done)
         if settled:
-            self.open_intents = tuple(call for call in self.open_intents if call.id not in done)
+            self.open_intents = tuple(
+                intent for intent in self.open_intents if intent.id not in done
+            )
             journal = self._open_journal()
             journal.append(Changes((), settled))
             journal.flush_now()
 
     def close(self) -> None:
-        """Write the state, release the lock, and remove the journal, unless a call is still open.
+        """Write the state, release the lock, and remove the journal, unless an intent is open.
 
         Raises:
             UserError: The state cannot be written. The journal then stays, and the error names the
@@ -464,7 +464,7 @@ class StateSession:
         if lost:
             sentences.append(f"Neither state nor journal holds: {_name_changes(lost)}.")
         if intents:
-            sentences.append(f"It is not known whether these took place: {_name_calls(intents)}.")
+            sentences.append(f"It is not known whether these took place: {_name_intents(intents)}.")
         if (lost or is_gone) and (rescued := self._rescue()) is not None:
             sentences.append(f"The whole state is in {rescued}.")
             remedies.append(self._backend.restore_hint(rescued))
@@ -514,7 +514,7 @@ def _name_changes(changes: Iterable[StateChange]) -> str:
     return ", ".join(f"{address} = {id or 'gone'}" for (address, _), id in last.items())
 
 
-def _name_calls(intents: Iterable[Intent]) -> str:
+def _name_intents(intents: Iterable[Intent]) -> str:
     return ", ".join(f"{intent.address} ({intent.operation})" for intent in intents)
 
 

@@ -85,7 +85,7 @@ class AgentLifecycle(BaseLifecycle):
         config = request.config
         # Core plans a replacement as a creation that still carries the prior private bytes.
         replacing = bool(request.private)
-        diagnostics = judge_creation(self.name(config, request.address), config, replacing)
+        diagnostics = judge_creation(self.describe(config, request.address), config, replacing)
         diagnostics += warn_of_unlisted_ids(self.session, config)
         planned = propose_creation(self.definition, config)
         return PlanOutcome(planned, diagnostics=tuple(diagnostics))
@@ -109,7 +109,7 @@ class AgentLifecycle(BaseLifecycle):
 
     def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         self._note_plugin_set(request.prior["id"], proposal.planned)
-        name = self.name(request.prior, request.address)
+        name = self.describe(request.prior, request.address)
         diagnostics = warn_of_unlisted_ids(self.session, request.config, request.prior)
         if proposal.replaced:
             diagnostics += judge_replacement(
@@ -126,7 +126,7 @@ class AgentLifecycle(BaseLifecycle):
 
     def _diagnose_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         prior = request.prior
-        name = self.name(prior, request.address)
+        name = self.describe(prior, request.address)
         return judge_removal(name, prior, request.removal, deletable=self.has_operation("delete"))
 
     def note_existing(self, state: Values, address: str) -> None:
@@ -160,7 +160,7 @@ class AgentLifecycle(BaseLifecycle):
         except NotFound:
             if not _was_created_archived(request):
                 raise
-            archived = warn_created_archived(self.name(prior, request.address))
+            archived = warn_created_archived(self.describe(prior, request.address))
             return ReadOutcome(prior, request.private, (archived,), unobserved=self._unread)
         except Forbidden as problem:
             outcome = outcome_of_forbidden(self, request, problem, self._why_not_permitted())
@@ -184,7 +184,7 @@ class AgentLifecycle(BaseLifecycle):
         if status == "archived":
             if not _was_created_archived(request):
                 return ReadOutcome(None, status=ReadStatus.ARCHIVED)
-            archived = warn_created_archived(self.name(prior, request.address))
+            archived = warn_created_archived(self.describe(prior, request.address))
             outcome = outcome._replace(diagnostics=(archived,))
         if prior.get("plugin_ids") is None or outcome.state is None:
             return outcome
@@ -204,7 +204,7 @@ class AgentLifecycle(BaseLifecycle):
             # The agent was shown: a 404 says that its list is not visible to this key.
             forbidden = isinstance(problem, Forbidden)
             reason = PLUGINS_NOT_PERMITTED if forbidden else _PLUGINS_NOT_SHOWN
-            refused = warn_refused(f"The plugin_ids of the {self.name(state)}", reason, problem)
+            refused = warn_refused(f"The plugin_ids of the {self.describe(state)}", reason, problem)
             return outcome._replace(
                 state=state,
                 diagnostics=(*outcome.diagnostics, refused),
@@ -297,7 +297,7 @@ class AgentLifecycle(BaseLifecycle):
         outcome = super().outcome_of_write(request, _without_plugins(answer), names, current)
         if answer.get("status") != "archived":
             return outcome
-        name = self.name(outcome.state, request.address)
+        name = self.describe(outcome.state, request.address)
         if request.prior is None:
             private_state = PrivateState.decode(outcome.private)
             marked = {**private_state.extra, _CREATED_ARCHIVED: True}
@@ -347,7 +347,7 @@ class AgentLifecycle(BaseLifecycle):
             attached = set(attached_ids(listing))
             if not listing.complete:
                 not_whole = warning(
-                    f"Not every plugin of the {self.name(prior)} could be seen",
+                    f"Not every plugin of the {self.describe(prior)} could be seen",
                     "A plugin that is attached and not declared may stay attached. "
                     + explain_gap("the agent's plugins", listing),
                     ("plugin_ids",),
@@ -365,14 +365,14 @@ class AgentLifecycle(BaseLifecycle):
                     raise
                 if begun:
                     in_part = error(
-                        f"The {self.name(prior)} was updated in part",
+                        f"The {self.describe(prior)} was updated in part",
                         "The run was interrupted between two of its changes. State holds what was "
                         "done: apply again for the rest.",
                     )
                     diagnostics.append(in_part)
                 break
             except OpsconsoleError as problem:
-                plugin = f"plugin {plugin_id} of the {self.name(prior)}"
+                plugin = f"plugin {plugin_id} of the {self.describe(prior)}"
                 # As for an attachment: the list shows only a part, so `on_missing` decides.
                 if (
                     verb == "detach"
@@ -397,7 +397,7 @@ class AgentLifecycle(BaseLifecycle):
         why = RemovalReason.ALONE if private_state.owner_stays else RemovalReason.UNEXPLAINED
         if prior.get("host_id") in self.session.gone[HOST.name]:
             why = RemovalReason.WITH_OWNER
-        name = self.name(prior, request.address)
+        name = self.describe(prior, request.address)
         diagnostics = judge_removal(name, prior, why, deletable=self.has_operation("delete"))
         if has_error(diagnostics):
             return Outcome(prior, request.private, diagnostics)

@@ -271,7 +271,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         except Stopped:
             return bare
         except Exception as problem:
-            doing = f"read back the {self.name(planned, request.address)}"
+            doing = f"read back the {self.describe(planned, request.address)}"
             unread = diagnose(problem, doing)
             return bare.with_diagnostics(
                 # The attach was accepted: an error would taint what exists.

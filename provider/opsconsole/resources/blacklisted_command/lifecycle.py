@@ -66,7 +66,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
             return ()
         return (
             warning(
-                f"The {self.name(prior)} leaves management; the row stays on the console",
+                f"The {self.describe(prior)} leaves management; the row stays on the console",
                 "The API has no operation that deletes a blacklisted command, so the command is "
                 f"still refused.{naming_hint('blacklist_delete')}",
             ),
@@ -129,7 +129,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         except Forbidden as problem:
             if problem.answer.code not in _OF_ACCESS:
                 raise
-            refusal = _refuse_scope(problem, self.name(current), current, request.planned)
+            refusal = _refuse_scope(problem, self.describe(current), current, request.planned)
             return Outcome(request.prior, request.private, (refusal,))
 
     def values_of(self, answer: Mapping[str, Any]) -> Values:

@@ -282,7 +282,7 @@ class BulkCreate:
         )
 
     def _name(self, row: ImportRow) -> str:
-        return self._lifecycle.name(row.request.config, row.request.address)
+        return self._lifecycle.describe(row.request.config, row.request.address)
 
     async def _report_reason(self, rows: Sequence[ImportRow], diagnostic: Diagnostic) -> None:
         for row in rows:

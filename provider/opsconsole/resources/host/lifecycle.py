@@ -136,7 +136,7 @@ class HostLifecycle(BaseLifecycle):
         return plan._replace(diagnostics=self._planned_names.add_creation(plan.planned or {}))
 
     def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
-        name = self.name(request.prior)
+        name = self.describe(request.prior)
         diagnostics = [_warn_drift(name, item, request) for item in proposal.drifted]
         if proposal.replaced:
             archives = warning(
@@ -180,7 +180,7 @@ class HostLifecycle(BaseLifecycle):
             if self._reader.refused:
                 return request.leave_unchecked(reason, *diagnostics)
             return outcome_of_refused_read(self, request, reason, problem)
-        self.session.note_holder(HOST.type_name, host_id, request.address or self.name(prior))
+        self.session.note_holder(HOST.type_name, host_id, request.address or self.describe(prior))
         private = request.private
         if is_missing:
             private = PrivateState.decode(private)._replace(extra={}).encode()
@@ -233,7 +233,7 @@ class HostLifecycle(BaseLifecycle):
         if is_adopted and not HOST.is_abandoned(prior):
             deletions.end(host_id)
             adopted = warning(
-                f"The {self.name(prior)} is not deleted",
+                f"The {self.describe(prior)} is not deleted",
                 "Another resource of this run has adopted it. This one leaves management.",
             )
             return Outcome(None, diagnostics=(adopted,))

@@ -86,7 +86,7 @@ async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
             if reader.refused:
                 return unread.with_diagnostics(*diagnostics)
         why = diagnose(problem, "read it", HOST)[0]
-        name = lifecycle.name(unread.state)
+        name = lifecycle.describe(unread.state)
         return unread.with_diagnostics(warn_unread(name, "could not be read back", why))
 
 
@@ -111,7 +111,7 @@ def _outcome_of_answer(
     unshown = [name for name in fixed if name not in shown]
     if unshown:
         not_verified = warning(
-            f"Not verified: {', '.join(unshown)} of the {lifecycle.name(state)}",
+            f"Not verified: {', '.join(unshown)} of the {lifecycle.describe(state)}",
             "The console does not show these values, and no update changes them: state holds what "
             "is declared.",
             (unshown[0],),
@@ -127,7 +127,7 @@ async def adopt(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
     values are sent, and the answer is compared.
     """
     config, planned, host_id = row.request.config, row.request.planned, row.host_id
-    title = lifecycle.name(config | {"id": host_id}, row.request.address)
+    title = lifecycle.describe(config | {"id": host_id}, row.request.address)
     names = (*lifecycle.updated_names, *CREATION_ONLY)
     declared = [name for name in names if config.get(name) is not None]
     try:

@@ -71,7 +71,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         values = self.definition.empty() | specialty
         has = self.session.console.has
         proposal = propose_adoption(self.definition, config, specialty, has)
-        name = self.name(values, request.address)
+        name = self.describe(values, request.address)
         diagnostics = refuse_changes(self.definition, proposal, values, name)
         if not diagnostics and not self.session.sees_whole_plan:
             # Terraform's plan can only say "will be created".
@@ -93,7 +93,7 @@ class SpecialtyLifecycle(BaseLifecycle):
             return staying
         return (
             warning(
-                f"Once deleted, the {self.name(request.prior)} cannot be created again",
+                f"Once deleted, the {self.describe(request.prior)} cannot be created again",
                 "The API (v1) has no operation that creates a specialty. "
                 '`deletion_policy = "abandon"` leaves it on the console.',
             ),
@@ -124,7 +124,7 @@ class SpecialtyLifecycle(BaseLifecycle):
             return outcome
         if planned["id"] is not UNKNOWN and planned["id"] != specialty["id"]:
             moved = error(
-                f"The {self.name(planned)} is another object now",
+                f"The {self.describe(planned)} is another object now",
                 f"The plan adopts {planned['id']}, the search finds {specialty['id']}. Plan again.",
             )
             return Outcome(None, diagnostics=(moved,))
@@ -136,7 +136,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         changes = self.changes_to(current, request, self.updated_names)
         if changes and not self.has_operation("update"):
             kept = self.definition.empty() | current
-            name, asked = self.name(request.planned), request.planned
+            name, asked = self.describe(request.planned), request.planned
             refusals = report_differences(name, list(changes), asked, kept, creating=False)
             return Outcome(request.prior, request.private, refusals)
         outcome = await super().write(request, current)
@@ -189,7 +189,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         return False
 
     def _refuse_carried(self, prior: Values, problem: Conflict) -> Diagnostic:
-        summary = f"An agent still carries the {self.name(prior)}"
+        summary = f"An agent still carries the {self.describe(prior)}"
         known = self.session.singleton(KnownAgents)
         others = problem.answer.texts - {prior["id"]}
         carriers = self.session.named_in(others) or sorted(

@@ -10,10 +10,10 @@ import pytest
 
 from opsconsole.errors import UserError
 from opsconsole.state.address import deposed_name
+from opsconsole.state.folding import fold_journals
 from opsconsole.state.journal import Base, Changes, Intent, Record, Writing
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateChange
-from opsconsole.state.recovery import recover
 
 Host = Callable[..., InstanceObject]
 A, B, C, D = (f"opsconsole_host.{name}" for name in "abcd")
@@ -57,7 +57,7 @@ def story(host: Host) -> Story:
 
 
 def after(records: Sequence[Record], data: bytes, copy: bytes = b"") -> State:
-    return recover(records, [], data, copy, "s").state
+    return fold_journals(records, [], data, copy, "s").state
 
 
 def outcome(records: Sequence[Record], data: bytes, copy: bytes = b"") -> dict[str, str]:
@@ -91,7 +91,7 @@ def test_changes_are_applied_again_to_a_state_that_has_them(story):
 def test_a_write_cut_in_two_is_mended_from_the_copy(story, cut, is_longer):
     copy = story.change().write()
     torn = copy[:cut] + story.before[cut:] * is_longer
-    found = recover(story.records, [], torn, copy, "s")
+    found = fold_journals(story.records, [], torn, copy, "s")
     # The first bytes are the same in both, and the next ones differ in the serial alone.
     assert found.was_torn is (not is_longer or cut > 300)
     assert found.state.raise_serial() == (2 if is_longer and cut <= 1 else 3)
@@ -182,11 +182,11 @@ EDITS: dict[str, tuple[Callable[[State, Host], None], dict[str, str]]] = {
 def test_a_state_that_another_engine_wrote_loses_and_doubles_nothing(story, host, edit):
     act, expected = EDITS[edit]
     data = moved_on(story, lambda state: act(state, host))
-    recovered = recover(story.change().records, [], data, b"", "s")
-    assert (recovered.was_torn, names_in(recovered.state)) == (False, expected)
-    # The run that continues has it in its journal, and a crash repeats a recovery.
-    assert after(recovered.records, data).digest() == recovered.state.digest()
-    again = recover(story.records, [], recovered.state.to_bytes(), b"", "s")
+    folded = fold_journals(story.change().records, [], data, b"", "s")
+    assert (folded.was_torn, names_in(folded.state)) == (False, expected)
+    # The run that continues has it in its journal, and a crash repeats a fold.
+    assert after(folded.records, data).digest() == folded.state.digest()
+    again = fold_journals(story.records, [], folded.state.to_bytes(), b"", "s")
     assert (names_in(again.state), list(again.warnings)) == (expected, [])
 
 
@@ -267,7 +267,7 @@ def test_only_what_the_run_created_becomes_a_deposed_object(story, host, clash):
     data = moved_on(story, lambda state: edit(state, host))
     act(story)
     story.records.append(Changes(tuple(story.pending)))
-    found = recover(story.records, [], data, b"", "s")
+    found = fold_journals(story.records, [], data, b"", "s")
     assert (names_in(found.state), tuple(found.warnings)) == (expected, warnings)
 
 
@@ -285,15 +285,15 @@ def test_two_journals_are_one_where_a_run_wrote_both(story, host):
         ([other, made, b], False, [a, b], [A, C]),
         ([*stored, Changes((), ("a",))], True, [], [A]),
     ):
-        found = recover(here, stored, story.before, b"", "s", keeps_journal=keeps_journal)
+        found = fold_journals(here, stored, story.before, b"", "s", keeps_journal=keeps_journal)
         assert [change.address for change in found.changes] == places
         assert list(found.intents) == names
         assert (found.change_count, C in found.state) == (len(places), C in places)
-    assert recover([other, b], [], story.before, b"", "s", keeps_journal=True).intents == ()
+    assert fold_journals([other, b], [], story.before, b"", "s", keeps_journal=True).intents == ()
     foreign = [Base("other", "foreign", 1, "", False), made]
     for local in (stored, []):
         with pytest.raises(UserError, match="to another state: lineage foreign, not lineage"):
-            recover(foreign, local, story.before, b"", "s")
+            fold_journals(foreign, local, story.before, b"", "s")
 
 
 def test_a_journal_without_its_first_record_is_refused_and_names_some(story):

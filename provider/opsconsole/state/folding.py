@@ -1,4 +1,4 @@
-"""Adds the journals' changes to a state, and finds the open intents. Does no I/O.
+"""Folds journals into a state, and finds the open intents. Does no I/O.
 
 The digests in a journal distinguish three cases:
 
@@ -33,8 +33,8 @@ from opsconsole.text import first_items
 
 
 @dataclass(frozen=True, slots=True)
-class Recovered:
-    """A state with the journals' changes added.
+class Folded:
+    """A state with its journals folded into it.
 
     Attributes:
         base: The state before any change was added, for the journal of the run that continues.
@@ -65,7 +65,7 @@ def base_of(run: str, state: State) -> Base:
     return Base(run, state.lineage, state.serial, state.digest(), state.empty)
 
 
-def recover(
+def fold_journals(
     local: Sequence[Record],
     stored: Sequence[Record],
     data: bytes,
@@ -74,8 +74,8 @@ def recover(
     *,
     run: str = "",
     keeps_journal: bool = False,
-) -> Recovered:
-    """Add the changes of two journals to the state that they belong to.
+) -> Folded:
+    """Fold two journals into the state that they belong to.
 
     Args:
         local: The journal on this machine.
@@ -113,7 +113,7 @@ def recover(
     counted = [local] if same_run else [stored, local] if not keeps_journal else [stored]
     intents = {intent.id: intent for records in counted for intent in open_intents(records)}
     count = sum(len(changes_of(records)) for records in journals)
-    return Recovered(state, base, was_torn, changes, tuple(intents.values()), count, warnings)
+    return Folded(state, base, was_torn, changes, tuple(intents.values()), count, warnings)
 
 
 def _first_record(records: Sequence[Record], source: str) -> Base:
@@ -208,7 +208,7 @@ def _merge(state: State, records: Sequence[Record], warnings: list[str]) -> list
             place = (change.address, change.deposed)
             first.setdefault(place, change)
             last[place] = change
-    settled = {call for record in records if isinstance(record, Changes) for call in record.settles}
+    settled = {item for record in records if isinstance(record, Changes) for item in record.settles}
     applies = {place: _must_apply(state, first[place], last[place], settled) for place in last}
     disputed = [change for place, change in last.items() if applies[place] is None]
     # An object that the run moved to an address that is taken now keeps its old address.
@@ -218,8 +218,8 @@ def _merge(state: State, records: Sequence[Record], warnings: list[str]) -> list
         if applies[place] and (change.image is not None or first[place].previous_id not in staying):
             state.apply(change)
             applied.append(change)
-    calls = [record for record in records if isinstance(record, Intent)]
-    created = {call.address for call in calls if call.verb == "create"}
+    intents = [record for record in records if isinstance(record, Intent)]
+    created = {intent.address for intent in intents if intent.verb == "create"}
     return applied + _depose_created(state, disputed, created, warnings)
 
 
@@ -324,7 +324,7 @@ def _depose(state: State, change: StateChange) -> StateChange | None:
     current = state.get(change.address, change.deposed)
     if current is None or current.provider != change.provider or change.image is None:
         return None
-    # Derived from the id, so that the key is the same if the recovery is repeated.
+    # Derived from the id, so that the key is the same if the fold is repeated.
     key = short_digest(object_id(change.image))[:8]
     while state.image(change.address, key) is not None:
         key = short_digest(key)[:8]
