@@ -282,7 +282,7 @@ def _targets(graph: Edges, agent: Mapping[str, Any], name: str, type_name: str) 
 
 
 def specialties_of_hosts(
-    stack: Mapping[str, Any], pairs: Iterable[tuple[str, str]] = ()
+    stack: Mapping[str, Any], pairs: Iterable[tuple[str, str]]
 ) -> dict[str, set[str]]:
     """Return the addresses of the specialties that a host's agents carry, by the host's address.
 

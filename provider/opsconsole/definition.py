@@ -12,11 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from opsconsole.bounds import UNBOUNDED, Bounds, describe_range
 from opsconsole.diagnostics import AttributePath, Diagnostic, error, warning
+from opsconsole.text import capitalise_first
 from opsconsole.values import UNKNOWN, Value, Values, normalise_set
+
+SCHEMA_VERSION: Final = 0
+"""Version of every resource's stored state; a later version must upgrade older states."""
 
 
 class Kind(Enum):
@@ -197,7 +201,7 @@ class Attribute:
         if violation is not None:
             yield error(
                 f"{self.name} {violation.problem}",
-                f"{violation.expected[:1].upper()}{violation.expected[1:]}.",
+                f"{capitalise_first(violation.expected)}.",
                 path,
             )
         elif self.notation and isinstance(item, str) and not self.notation.fits(item):
@@ -408,6 +412,11 @@ class DataSourceDefinition(_Attributed):
     description: str
     resource: str
     operations: tuple[str, ...]
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it shows a list, and not one object."""
+        return "complete" in self.by_name
 
 
 @dataclass(frozen=True, eq=False)

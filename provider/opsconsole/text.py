@@ -81,6 +81,11 @@ def suggest_address(text: str, known: Iterable[str]) -> str:
     return f'Did you mean "{best}"?' if best != text and likeness(best) >= 0.6 else ""
 
 
+def capitalise_first(text: str) -> str:
+    """Return text with its first letter in upper case, and all others as they are."""
+    return text[:1].upper() + text[1:]
+
+
 def plural(count: int, noun: str) -> str:
     """Return `1 host`, `2 hosts`, `2 specialties`."""
     if count == 1:

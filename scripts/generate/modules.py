@@ -109,7 +109,7 @@ def _data_source(definition: DataSourceDefinition) -> Module:
         attributes=definition.attributes,
         definition=_source_of(definition),
         meta="DataMetaArguments",
-        inherited=_about_lists() if _is_list(definition) else fields,
+        inherited=_about_lists() if definition.is_list else fields,
         of_entries=fields,
     )
 
@@ -118,13 +118,9 @@ def _source_of(definition: DataSourceDefinition) -> str:
     return f'DATA_SOURCES["{definition.type_name}"]'
 
 
-def _is_list(definition: DataSourceDefinition) -> bool:
-    return "complete" in definition.by_name
-
-
 def _about_lists() -> Outputs:
     """Return what every data source shows of its list, beside the entries."""
-    source = next(filter(_is_list, DATA_SOURCES.values()))
+    source = next(item for item in DATA_SOURCES.values() if item.is_list)
     shown = (item for item in source if not item.settable and not item.kind.is_nested)
     return Outputs("ListAttributes", tuple(shown), _source_of(source))
 
@@ -132,7 +128,7 @@ def _about_lists() -> Outputs:
 def _fields_of(resource: str) -> Outputs:
     """Return what the data sources of a resource show of one object, and of a list's entry."""
     for source in DATA_SOURCES.values():
-        if source.resource == resource and not _is_list(source):
+        if source.resource == resource and not source.is_list:
             shown = tuple(attribute for attribute in source if not attribute.settable)
             return Outputs(f"{camel(resource)}Fields", shown, _source_of(source))
     return Outputs()

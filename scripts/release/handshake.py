@@ -9,13 +9,15 @@ import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from opsconsole.terraform import handshake
+
+STARTS: Final = 11
 
 
 class Handshake(NamedTuple):
@@ -30,8 +32,8 @@ class Handshake(NamedTuple):
     cpu_median: float
 
 
-def handshake_milliseconds(executable: Path, starts: int = 11) -> Handshake:
-    """Start a provider a few times, in an environment that names no Python."""
+def handshake_milliseconds(executable: Path) -> Handshake:
+    """Start a provider STARTS times, in an environment that names no Python."""
     with tempfile.TemporaryDirectory() as sockets:
         environment = {
             "PATH": "/usr/bin:/bin",
@@ -41,7 +43,7 @@ def handshake_milliseconds(executable: Path, starts: int = 11) -> Handshake:
             # A provider that is killed leaves its socket.
             handshake.SOCKET_FOLDER: sockets,
         }
-        taken, cpu = zip(*(_start(executable, environment) for _ in range(starts)), strict=True)
+        taken, cpu = zip(*(_start(executable, environment) for _ in range(STARTS)), strict=True)
     return Handshake(min(taken), statistics.median(taken), statistics.median(cpu))
 
 

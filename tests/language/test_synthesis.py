@@ -172,11 +172,11 @@ def test_several_stacks_need_a_name(app):
     with pytest.raises(UserError, match="There are 2 stacks: one, two") as refused:
         load_program(directory, resources)
     assert refused.value.remedy == "Name the one to work on with `--stack`."
-    program = load_program(directory, resources, "two", run_app=False)
+    program = load_program(directory, resources, "two", again=False)
     assert program.blocks["opsconsole_host.h"].arguments == {"name": "two"}
     assert program.root == directory / "cdktf.out" / "stacks" / "two"
     with pytest.raises(UserError, match=r'no stack "tow"\. Did you mean "two"'):
-        load_program(directory, resources, "tow", run_app=False)
+        load_program(directory, resources, "tow", again=False)
     assert program.warnings == (("two", "look here"),)
     files = load_directory(directory / "cdktf.out" / "stacks" / "one", resources)
     assert files.blocks["opsconsole_host.h"].arguments == {"name": "one"}

@@ -1,5 +1,6 @@
 """Provider settings: defaults, environment, and every refusal with its remedy."""
 
+import re
 import ssl
 import sys
 from dataclasses import replace
@@ -14,7 +15,7 @@ from opsconsole.redaction import Redaction
 from opsconsole.resources import PROVIDER
 from opsconsole.terraform.certificate import make_certificate
 from opsconsole.v1.client import Client
-from opsconsole.v1.settings import Settings, tls_context
+from opsconsole.v1.settings import ENVIRONMENT, Settings, tls_context
 from opsconsole.v1.urls import proxy_for
 from opsconsole.values import UNKNOWN
 from text_groups import read_rows
@@ -42,6 +43,16 @@ def test_defaults():
         "remove",
         None,
     )
+
+
+def test_descriptions_state_the_defaults():
+    stated = {
+        ENVIRONMENT[item.name]: found[1]
+        for item in PROVIDER
+        if (found := re.search(r"Default: `?(\w+)`?\.$", item.description))
+    }
+    assert len(stated) > 10
+    assert settings(stated) == settings()
 
 
 def test_what_is_said_of_missing_hosts_outranks_what_is_said_of_all():

@@ -76,7 +76,7 @@ _CONSTRUCTS: Final = ("backend", "hosts", "opsconsole")
 """Ids that the Python program itself declares in its stack, and ids that cdktf adds."""
 
 
-def declare_objects(contents: ConsoleContents, taken: Iterable[str] = ()) -> list[AdoptedObject]:
+def declare_objects(contents: ConsoleContents, taken: Iterable[str]) -> list[AdoptedObject]:
     """Return the declared objects, each after all objects that it refers to.
 
     Args:

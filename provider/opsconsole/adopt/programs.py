@@ -15,7 +15,7 @@ from opsconsole.adopt.declarations import AdoptedObject, Lookup, ObjectReference
 from opsconsole.adopt.fleet_rows import literal
 from opsconsole.adopt.reading import ConsoleContents
 from opsconsole.resources import AGENT, HOST, RESOURCES
-from opsconsole.text import in_quotes, printable, quote
+from opsconsole.text import capitalise_first, in_quotes, printable, quote
 
 # The default line length of ruff's formatter.
 WIDTH: Final = 88
@@ -94,8 +94,7 @@ def python_program(
 
 
 def _heading(group: str) -> str:
-    # `capitalize` would also lower the letters of a tag or a name.
-    return f"# {_one_line(group[:1].upper() + group[1:])}"
+    return f"# {_one_line(capitalise_first(group))}"
 
 
 def _import_line(package: str, names: Sequence[str]) -> str:
@@ -211,7 +210,7 @@ def _statement(head: str, arguments: Sequence[str], tail: str = "") -> str:
 
 
 def hcl_program(
-    items: Sequence[AdoptedObject], remarks: Sequence[str], origin: str, *, requires: bool = True
+    items: Sequence[AdoptedObject], remarks: Sequence[str], origin: str, *, requires: bool
 ) -> str:
     """Return a program in Terraform's language; arguments as in `python_program`.
 

@@ -266,7 +266,7 @@ async def match_inventory(
         UserError: The console may have imported a row despite the dry run.
     """
     verdicts: list[ReportedRow] = []
-    work = FileImport(provider.session, True, False, verdicts.extend)
+    work = FileImport(provider.session, dry_run=True, ends_at_failure=False, report=verdicts.extend)
     await work.run(rows)
     # This comes before any other problem. The console may have changed, so the user must check it.
     if work.session.dry_runs.ignored:

@@ -12,7 +12,6 @@ from typing import Final
 
 from opsconsole import resources
 from opsconsole.cli.opening import (
-    is_synthesised,
     print_warning_of_files,
     program_form,
     read_variables,
@@ -77,8 +76,7 @@ def _find_programs(args: argparse.Namespace) -> list[Program]:
         return _load_readable(lambda: load_directory(directory, resources)) if must_be else []
     if not args.stack:
         print_warning_of_files(directory)
-    run_app = args.program is not None or not is_synthesised(directory)
-    output = find_output(directory, run_app=run_app)
+    output = find_output(directory, again=args.program is not None)
     names = sorted({*args.stack}) or stacks_of(output)
     loads = (partial(load_stack, output, resources, name) for name in names)
     return [program for load in loads for program in _load_readable(load)]

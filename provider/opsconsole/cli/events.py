@@ -59,18 +59,12 @@ def emit_plan(plan: Plan) -> None:
 TICK = 10.0
 """Seconds after which a step that is still running is reported again, as in Terraform."""
 
-_ACTIONS = {
-    StepKind.CREATE: Action.CREATE,
-    StepKind.DELETE: Action.DELETE,
-    StepKind.UPDATE: Action.UPDATE,
-    StepKind.READ: Action.READ,
-}
-
 
 def _action_of(step: Step) -> Action:
-    if step.change.action is Action.ADOPT:
-        return Action.ADOPT
-    return _ACTIONS.get(step.kind, step.change.action)
+    if step.kind is StepKind.KEEP or step.change.action is Action.ADOPT:
+        return step.change.action
+    # A replacement has two steps, each with an action of its own.
+    return Action(step.kind.value)
 
 
 def is_address_change_only(step: Step) -> bool:

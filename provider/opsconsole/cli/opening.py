@@ -22,7 +22,6 @@ from opsconsole.language import (
     find_output,
     load_directory,
     load_program,
-    read_app,
     read_backend_options,
     readable_part,
     resolve_variables,
@@ -57,7 +56,7 @@ def program_form(directory: Path) -> Literal["app", "files", ""]:
         return "app"
     if _has_files(directory):
         return "files"
-    return "app" if is_synthesised(directory) else ""
+    return "app" if (directory / "cdktf.out" / "manifest.json").exists() else ""
 
 
 def _find_program(args: argparse.Namespace) -> tuple[Path, Literal["app", "files", ""]]:
@@ -71,10 +70,10 @@ def _find_program(args: argparse.Namespace) -> tuple[Path, Literal["app", "files
     return here, program_form(here)
 
 
-def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
+def open_program(args: argparse.Namespace, *, again: bool = True) -> Program:
     """Open the program that the command line names, or raise UserError.
 
-    `run_app` runs the app of a cdktf.json; otherwise its earlier output is read, if any.
+    `again` runs the app of a cdktf.json although there is output of an earlier run.
     """
     directory, form = _find_program(args)
     if form == "files" or is_stand_in(args):
@@ -86,8 +85,7 @@ def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
         return load_directory(directory, resources)
     if not args.stack:
         print_warning_of_files(directory)
-    run_app = run_app or not is_synthesised(directory)
-    return load_program(directory, resources, args.stack, run_app=run_app)
+    return load_program(directory, resources, args.stack, again=again)
 
 
 def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
@@ -95,7 +93,7 @@ def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
     directory, form = _find_program(args)
     if args.stack or args.environment or form != "app":
         return [args]
-    names = stacks_of(find_output(directory, run_app=not is_synthesised(directory)))
+    names = stacks_of(find_output(directory, again=False))
     return [argparse.Namespace(**{**vars(args), "stack": name}) for name in names] or [args]
 
 
@@ -132,13 +130,6 @@ def has_program(args: argparse.Namespace) -> bool:
 
 def _has_files(directory: Path) -> bool:
     return any(directory.glob("*.tf.json"))
-
-
-def is_synthesised(directory: Path) -> bool:
-    """Return whether the app of a directory has been run before."""
-    config = directory / "cdktf.json"
-    output = read_app(config).output if config.exists() else directory / "cdktf.out"
-    return (output / "manifest.json").exists()
 
 
 def read_variables(args: argparse.Namespace, program: Program) -> dict[str, Any]:
@@ -178,7 +169,7 @@ def providers_of(args: argparse.Namespace) -> Providers:
     """
     from opsconsole.reconcile.providers import Providers  # loads the client
 
-    program = open_program(args, run_app=False)
+    program = open_program(args, again=False)
     evaluator = Evaluator(program, read_variables(args, program), lambda address: None)
     return Providers(program, evaluator, os.environ)
 
@@ -274,7 +265,7 @@ def program_directory(args: argparse.Namespace) -> Path:
 
 
 def _synthesised_program(args: argparse.Namespace) -> Program | None:
-    return readable_part(lambda: open_program(args, run_app=False))
+    return readable_part(lambda: open_program(args, again=False))
 
 
 def open_state_backend(

@@ -230,7 +230,7 @@ def _settle_intents(args: argparse.Namespace, session: StateSession) -> Sequence
     if not opening.has_program(args):
         return ()
     try:
-        program = opening.open_program(args, run_app=False)
+        program = opening.open_program(args, again=False)
         variables = opening.read_variables(args, program)
         stack = planning.open_stack(args, program, variables, session)
         with make_runner() as runner:

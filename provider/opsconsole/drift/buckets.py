@@ -19,7 +19,7 @@ from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
 from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.resources.lifecycles import ConfiguredProvider
-from opsconsole.text import join_words, plural
+from opsconsole.text import capitalise_first, join_words, plural
 from opsconsole.v1.operations import missing_operation, reads_whole
 from opsconsole.values import Values, is_same
 
@@ -207,4 +207,4 @@ def _details_of(outcome: ReadOutcome) -> Iterator[tuple[str, Cause | None]]:
 
 def _as_sentence(reason: str) -> str:
     stop = "" if reason.endswith((".", "!", "?")) else "."
-    return f"{reason[0].upper()}{reason[1:]}{stop}" if reason else ""
+    return f"{capitalise_first(reason)}{stop}" if reason else ""

@@ -220,28 +220,24 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
 
 async def _read_objects(states: Iterable[StackState], pool: ProviderPool) -> list[StateObject]:
     """Read all objects concurrently, starting with the hosts of all stacks."""
-    objects: list[tuple[StateObject, str]] = []
+    objects: list[StateObject] = []
     for state in states:
         opened = pool.open_stack(state)
         for item in state.objects:
             provider, why = opened[item.instance.stored.provider]
             if item.unreadable:
                 provider, why = None, item.unreadable
-            objects.append((replace(item, provider=provider), why))
-    instances = await refresh([(item.instance, item.provider) for item, _ in objects])
+            objects.append(replace(item, provider=provider, unreadable=why))
+    instances = await refresh([(item.instance, item.provider) for item in objects])
     return [
-        _explain(replace(item, instance=instances[item.instance.address]), why, pool.read_only)
-        for item, why in objects
+        _explain(replace(item, instance=instances[item.instance.address]), pool.read_only)
+        for item in objects
     ]
 
 
-def _explain(item: StateObject, why: str, read_only: bool) -> StateObject:
-    """Return an object after its read; for a hidden host, name the missing setting.
-
-    Args:
-        why: Why it could not be requested.
-    """
-    read = item.instance.read
+def _explain(item: StateObject, read_only: bool) -> StateObject:
+    """Return an object after its read; for a hidden host, name the missing setting."""
+    read, why = item.instance.read, item.unreadable
     if read is None:
         read = ReadOutcome(None, diagnostics=(error(why),), status=ReadStatus.UNCHECKED, reason=why)
     elif item.instance.unsettled:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from opsconsole.address import LOCAL_NAME
+from opsconsole.definition import SCHEMA_VERSION
 from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.drift.model import Bucket, Finding
 from opsconsole.errors import OpsconsoleError, UserError
@@ -140,7 +141,7 @@ class StateObject:
             unique in a check.
         sensitive: Names of attributes to mask.
         absent: Names of attributes that are absent from state, not even present as null.
-        unreadable: Why it cannot be compared at all, or empty.
+        unreadable: Why it cannot be read, or compared at all; else empty.
         provider: The provider that read it; None before the read, or if no provider could.
     """
 
@@ -207,7 +208,7 @@ def _state_object(
 ) -> StateObject:
     definition = RESOURCES[address.type]
     text = deposed_name(str(address), deposed)
-    newer = stored.schema_version > 0
+    newer = stored.schema_version > SCHEMA_VERSION
     # A newer release may have changed the meaning of all values except names.
     named = {name: value for name, value in stored.attributes.items() if isinstance(value, str)}
     before = values_from_state(text, definition, named if newer else stored.attributes)

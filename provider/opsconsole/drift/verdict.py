@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from opsconsole.diagnostics import has_error
 from opsconsole.drift.model import Bucket, DriftReport
 from opsconsole.errors import TRY_LATER
-from opsconsole.text import plural
+from opsconsole.text import capitalise_first, plural
 
 
 class CheckOutcome(Enum):
@@ -70,7 +70,7 @@ def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
     accepted = len(report.accepted_findings)
     note = f" {accepted:,} accepted." if accepted else ""
     if drifted:
-        return CheckOutcome.DRIFT, "Drift", f"{seen[0].upper()}{seen[1:]}.{note}"
+        return CheckOutcome.DRIFT, "Drift", f"{capitalise_first(seen)}.{note}"
     in_state = [item.bucket for item in report.findings if item.bucket.is_in_state]
     unchecked = in_state.count(Bucket.UNCHECKED)
     part = f"{len(in_state) - unchecked:,} of " if unchecked else ""

@@ -44,7 +44,6 @@ from opsconsole.language.synthesis import (
     jsii_environment,
     load_program,
     load_stack,
-    read_app,
     stacks_of,
 )
 from opsconsole.language.variables import (
@@ -87,7 +86,6 @@ __all__ = [
     "load_program",
     "load_stack",
     "named_resources",
-    "read_app",
     "read_backend_options",
     "read_program",
     "readable_part",

@@ -158,7 +158,7 @@ def refuse_hcl(directory: Path, overriding: Sequence[str]) -> None:
         )
 
 
-def read_program(files: list[Path], root: Path, schemas: Schemas, stack: str = "") -> Program:
+def read_program(files: list[Path], root: Path, schemas: Schemas, stack: str) -> Program:
     """Return the program in `files`.
 
     Raises:

@@ -46,33 +46,32 @@ _LACKING = re.compile(r"^ModuleNotFoundError: No module named '(\w+)", re.MULTIL
 
 
 def load_program(
-    directory: Path, schemas: Schemas, stack: str | None = None, *, run_app: bool = True
+    directory: Path, schemas: Schemas, stack: str | None = None, *, again: bool = True
 ) -> Program:
     """Return one stack of an app.
 
     Args:
         directory: The directory in which the command was called.
         stack: The name of the stack. Optional if there is only one.
-        run_app: Whether to synthesise again if there is a cdktf.json. Otherwise the output of an
-            earlier synthesis is read.
+        again: Whether to run the app of a cdktf.json although there is output of an earlier run.
 
     Raises:
         UserError: There is no program, or there are several stacks and `stack` is not given. Also
             raises the errors of `read_program` and `synthesise`.
     """
-    return load_stack(find_output(directory, run_app=run_app), schemas, stack)
+    return load_stack(find_output(directory, again=again), schemas, stack)
 
 
-def find_output(directory: Path, *, run_app: bool = True) -> Path:
+def find_output(directory: Path, *, again: bool = True) -> Path:
     """Return the directory to which synthesis writes an app's stacks; raises as `load_program`."""
     config = directory / "cdktf.json"
     output = directory / "cdktf.out"
     if config.exists():
         app = read_app(config)
         output = app.output
-        if run_app:
+        if again or not _is_synthesised(output):
             synthesise(app)
-    if not (output / "manifest.json").exists():
+    if not _is_synthesised(output):
         if not config.exists():
             refuse_hcl(directory, ())
         raise UserError(
@@ -81,6 +80,10 @@ def find_output(directory: Path, *, run_app: bool = True) -> Path:
             "Go to the directory of the app, or name one with `--dir`.",
         )
     return output
+
+
+def _is_synthesised(output: Path) -> bool:
+    return (output / "manifest.json").exists()
 
 
 def load_stack(output: Path, schemas: Schemas, stack: str | None = None) -> Program:

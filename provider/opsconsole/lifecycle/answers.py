@@ -117,16 +117,16 @@ _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 # States hold places in this list: append names at its end, and never move or remove one.
-_LISTED: Final = """
-    id name org_id tenant_id created_at updated_at public_ip private_ip ip_connect_mode
-    target_type target_port skip_tls_verify additional_names tags knowledge is_jump_host
-    jump_host_ids jump_host_username_credential_id jump_host_secret_credential_id
-    eligible_subnets external_id unique_id mac enrichment_source host_id specialty_id
-    main_engine secondary_engine remote_execution credential_config plugin_ids
-    accessible_credential_ids status disabled_rule_ids agent_id plugin_id enabled key prompt
-    description execution_mode owner_id pattern document_id source_section text_hash
-"""
-_NAMES_BY_BIT: Final = tuple(_LISTED.split())
+_NAMES_BY_BIT: Final = (
+    "id", "name", "org_id", "tenant_id", "created_at", "updated_at", "public_ip", "private_ip",
+    "ip_connect_mode", "target_type", "target_port", "skip_tls_verify", "additional_names", "tags",
+    "knowledge", "is_jump_host", "jump_host_ids", "jump_host_username_credential_id",
+    "jump_host_secret_credential_id", "eligible_subnets", "external_id", "unique_id", "mac",
+    "enrichment_source", "host_id", "specialty_id", "main_engine", "secondary_engine",
+    "remote_execution", "credential_config", "plugin_ids", "accessible_credential_ids", "status",
+    "disabled_rule_ids", "agent_id", "plugin_id", "enabled", "key", "prompt", "description",
+    "execution_mode", "owner_id", "pattern", "document_id", "source_section", "text_hash",
+)  # fmt: skip
 """Attribute names that state holds as bits of one number; any other is spelled out after it.
 Terraform writes the whole state after each change, so the size of each resource counts: names in
 full were a quarter of it."""

@@ -21,7 +21,7 @@ from opsconsole.lifecycle.interface import (
     ReadStatus,
 )
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.text import join_words
+from opsconsole.text import capitalise_first, join_words
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import documented_for
 from opsconsole.values import UNKNOWN, Values
@@ -161,8 +161,7 @@ def gap_reason(listed: str, listing: Listing) -> str:
 def explain_gap(listed: str, listing: Listing) -> str:
     """Return why a list may not be whole, and the remedy."""
     assert listing.gap is not None
-    reason = gap_reason(listed, listing)
-    return f"{reason[0].upper()}{reason[1:]}. {listing.gap.remedy}"
+    return f"{capitalise_first(gap_reason(listed, listing))}. {listing.gap.remedy}"
 
 
 def warn_abandoned(name: str, remains: str = "it stays on the console") -> Diagnostic:

@@ -179,13 +179,22 @@ async def create_once(
         state = fill_unknown(lifecycle.definition, request.planned, {"id": answer["id"]})
         name = lifecycle.describe(state, request.address)
         why = diagnose(problem, "read the answer")[0]
-        diagnostic = warning(
-            f"The {name} was created, but the console's answer cannot be read",
-            f"State holds what was declared; a later refresh shows the rest. {why.detail}".strip(),
-            cause=why.cause,
-        )
+        unread = warn_unread(name, "the console's answer cannot be read", why)
         private = PrivateState().with_declaration(request.config, ()).encode()
-        return Outcome(state, private, (diagnostic,))
+        return Outcome(state, private, (unread,))
+
+
+def warn_unread(name: str, unread: str, why: Diagnostic) -> Diagnostic:
+    """Warn of an object that was created, and of which no answer shows the values.
+
+    Args:
+        unread: The other half of the sentence, after `but`.
+    """
+    return warning(
+        f"The {name} was created, but {unread}",
+        f"State holds what was declared; a later refresh shows the rest. {why.detail}".strip(),
+        cause=why.cause,
+    )
 
 
 async def update_once(

@@ -35,7 +35,7 @@ async def apply_plan(
     stack: OpenedStack,
     plan: Plan,
     listener: ApplyListener,
-    watch: Callable[[Providers], None] = lambda providers: None,
+    watch: Callable[[Providers], None],
 ) -> ApplyResult:
     """Apply a plan; after an error, state holds the changes that succeeded.
 

@@ -256,7 +256,7 @@ def _get_at(value: object, path: AttributePath) -> object:
 
 
 def output_changes(
-    evaluator: Evaluator | None, state: State, names: Collection[str] | None = None
+    evaluator: Evaluator | None, state: State, names: Collection[str] | None
 ) -> tuple[OutputChange, ...]:
     """Return the changes of outputs: of `names`, or of all.
 

@@ -332,9 +332,7 @@ def _without_volatile(type_name: str, value: Values | None) -> Any:
     return {item.name: value.get(item.name) for item in definition if not item.volatile}
 
 
-def guard_objection(
-    plan: Plan, share: float, fewest: int, *, options: bool = True
-) -> Diagnostic | None:
+def guard_objection(plan: Plan, share: float, fewest: int, *, options: bool) -> Diagnostic | None:
     """Return why a plan needs to be forced, or None.
 
     Deleted and replaced instances count, and instances that were gone from the console before the

@@ -9,7 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from opsconsole.definition import Attribute, DataSourceDefinition, Kind, ResourceDefinition
+from opsconsole.definition import (
+    SCHEMA_VERSION,
+    Attribute,
+    DataSourceDefinition,
+    Kind,
+    ResourceDefinition,
+)
 from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.errors import UserError
 from opsconsole.language import PresentKeys
@@ -129,7 +135,7 @@ def _value_in_state(name: str, address: Address, stored: InstanceObject) -> Valu
             "The native engine works on states of this provider alone; "
             f"{cli_of().name} can run it.",
         )
-    if stored.schema_version > 0:
+    if stored.schema_version > SCHEMA_VERSION:
         raise UserError(
             f"State holds {name} in schema version {stored.schema_version}.",
             "A newer release of opsconsole wrote it: use that release.",

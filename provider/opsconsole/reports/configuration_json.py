@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
+from opsconsole.definition import SCHEMA_VERSION
 from opsconsole.language import (
     Block,
     Json,
@@ -26,8 +27,6 @@ from opsconsole.language import (
 from opsconsole.reconcile.providers import full_source
 from opsconsole.reports.json_values import without_empty
 from opsconsole.resources import PROVIDER
-
-SCHEMA_VERSION: Final = 0
 
 
 def configuration(program: Program) -> dict[str, Any]:

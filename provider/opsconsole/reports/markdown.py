@@ -11,7 +11,7 @@ from typing import Final
 from opsconsole.reports.terminal import body_of
 from opsconsole.reports.value_diff import Line, fold_unknown
 from opsconsole.reports.view import Row, View
-from opsconsole.text import plural, printable
+from opsconsole.text import capitalise_first, plural, printable
 
 LIMIT: Final = 1_000_000
 """Bytes that a whole document may take: GitHub refuses a step summary above 1 MiB."""
@@ -35,7 +35,7 @@ class MarkdownSection:
     noun: str = "resource"
 
 
-def fit(head: str, sections: Sequence[MarkdownSection], limit: int = LIMIT) -> str:
+def fit(head: str, sections: Sequence[MarkdownSection], limit: int) -> str:
     """Join `head` and `sections` into at most `limit` bytes.
 
     Each section first gets an equal share, then in order the unused rest. A section that is cut
@@ -165,7 +165,7 @@ def _render_group(rows: Sequence[Row]) -> Iterator[str]:
     first, *rest = rows
     reason = first.reason.removesuffix(".")
     # Reasons that begin with an address keep its spelling.
-    opening = reason if "://" in reason.partition(" ")[0] else reason[:1].upper() + reason[1:]
+    opening = reason if "://" in reason.partition(" ")[0] else capitalise_first(reason)
     yield f"\n{plain(opening)}:\n\n{_render_row(first, '')}"
     yield from (_render_row(row, "") for row in rest)
 

@@ -12,16 +12,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from opsconsole.address import FULL_ADDRESS
+from opsconsole.definition import SCHEMA_VERSION
 from opsconsole.diagnostics import has_error, leading_names
 from opsconsole.language import Program
 from opsconsole.reconcile.plan import Action, Change, DataRead, Drift, OutputChange, Plan
 from opsconsole.reconcile.providers import full_source
-from opsconsole.reports.configuration_json import (
-    SCHEMA_VERSION,
-    checks,
-    configuration,
-    relevant_attributes,
-)
+from opsconsole.reports.configuration_json import checks, configuration, relevant_attributes
 from opsconsole.reports.json_values import (
     after_unknown,
     instance_json,

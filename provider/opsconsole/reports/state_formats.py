@@ -17,12 +17,12 @@ from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
 from opsconsole.reports.plan_parts import kinds_of, sensitive_of
 from opsconsole.reports.value_diff import lines_of_value
 from opsconsole.state import Address, InstanceObject, State, StateOutput
-from opsconsole.text import PLAIN, SENSITIVE, Pen, printable
+from opsconsole.text import SENSITIVE, Pen, printable
 
 _INDENT = 4
 
 
-def render_text(state: State, pen: Pen = PLAIN) -> str:
+def render_text(state: State, pen: Pen) -> str:
     if state.empty:
         return "The state is empty. Nothing is managed yet.\n"
     parts = [instance(state, address, pen) for address in state.addresses()]

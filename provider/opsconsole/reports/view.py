@@ -14,6 +14,7 @@ from typing import Final
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.model import Bucket, Difference, Finding
 from opsconsole.reports.value_diff import Line
+from opsconsole.text import capitalise_first
 from opsconsole.values import Values
 
 
@@ -43,7 +44,7 @@ class Style:
 
     @property
     def title(self) -> str:
-        return self.word[0].upper() + self.word[1:]
+        return capitalise_first(self.word)
 
 
 SAME: Final = Style(

@@ -15,6 +15,7 @@ from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.missing import explain_gap
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources.agent.known import KnownAgents
+from opsconsole.resources.blacklisted_command.lifecycle import add_tenant_wide
 from opsconsole.resources.data_sources import SELECTORS
 from opsconsole.resources.host.reading import HOST_GET_HINT, HostReader
 from opsconsole.resources.specialty.lifecycle import find_specialty
@@ -29,7 +30,8 @@ async def read_data(
 ) -> Outcome:
     """Return the value of one data source, or why it has none, by the resource's lifecycle."""
     try:
-        return await _READERS.get(source.name, _read_list)(lifecycle, source, config)
+        read = _READERS.get(source.name, _read_list if source.is_list else _read_object)
+        return await read(lifecycle, source, config)
     except Stopped:
         return Outcome(None, begun=False)
     except Exception as problem:
@@ -95,7 +97,7 @@ async def _read_object(
             path=("id",),
             cause=problem.cause,
         )
-    return Outcome(source.empty() | values_shown(source, _with_scope(answer)))
+    return Outcome(source.empty() | values_shown(source, add_tenant_wide(answer)))
 
 
 async def _read_list(
@@ -110,8 +112,6 @@ _READERS: Mapping[str, _Reader] = {
     "specialties": _read_specialties,
     "agent_plugins": _read_agent_plugins,
     "host": _read_host,
-    "agent": _read_object,
-    "blacklisted_command": _read_object,
 }
 
 
@@ -121,17 +121,12 @@ def _outcome_of_list(
     attribute = next(item for item in source if item.attributes)
     # A console that lists in another order must not make a difference in a plan.
     entries = sorted(listing.entries, key=itemgetter("id"))
-    values = values_shown((attribute,), {attribute.name: [*map(_with_scope, entries)]}) | more
+    values = values_shown((attribute,), {attribute.name: [*map(add_tenant_wide, entries)]}) | more
     diagnostics: tuple[Diagnostic, ...] = ()
     if not listing.complete:
         diagnostics = (warning("The list may not be complete", explain_gap(listed, listing)),)
     whole = {"complete": listing.complete, "total_count": listing.total_count}
     return Outcome(values | whole, diagnostics=diagnostics)
-
-
-def _with_scope(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Add the other word for the scope of a blacklisted command, `tenant_wide`."""
-    return {**entry, "tenant_wide": entry["org_id"] is None} if "org_id" in entry else entry
 
 
 def _refuse(

@@ -106,8 +106,10 @@ def _provider_address() -> str:
 def _schema_json(
     definition: ResourceDefinition | DataSourceDefinition | ProviderDefinition,
 ) -> dict[str, Any]:
+    from opsconsole.definition import SCHEMA_VERSION
+
     return {
-        "version": 0,
+        "version": SCHEMA_VERSION,
         "block": {
             "attributes": _attributes_json(definition.attributes),
             "description": definition.description,

@@ -16,7 +16,6 @@ from opsconsole.errors import UserError
 from opsconsole.named_files import file_error
 from opsconsole.state.backend import (
     DEFAULT_OPTIONS,
-    DEFAULT_WORKSPACE,
     Backend,
     LocalBackend,
     RunOptions,
@@ -52,7 +51,7 @@ def must_encrypt_states(environ: Mapping[str, str]) -> bool:
 def native_backend(
     kind: str,
     block: Mapping[str, Any],
-    workspace: str = DEFAULT_WORKSPACE,
+    workspace: str,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> Backend:
     """Return a backend that needs no Terraform; its libraries are imported only now.

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from opsconsole.definition import (
+    SCHEMA_VERSION,
     Attribute,
     DataSourceDefinition,
     Kind,
@@ -15,9 +16,6 @@ from opsconsole.definition import (
 )
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-
-SCHEMA_VERSION: Final = 0
-"""Version of every resource's stored state; a later version must upgrade older states."""
 
 CAPABILITIES: Final = pb.ServerCapabilities(plan_destroy=True, get_provider_schema_optional=True)
 

@@ -110,8 +110,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
     async def _read(self, request: ReadRequest) -> ReadOutcome:
         outcome = await super()._read(request)
         assert outcome.state is not None
-        state = outcome.state | {"tenant_wide": outcome.state["org_id"] is None}
-        return outcome._replace(state=state)
+        return outcome._replace(state=add_tenant_wide(outcome.state))
 
     async def _create(self, request: CreateRequest) -> Outcome:
         row_id, planned = request.config.get("id"), request.planned
@@ -135,8 +134,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
 
     def values_of(self, answer: Mapping[str, Any]) -> Values:
         """Return the values of an answer, the scope in both of its words."""
-        values = super().values_of(answer)
-        return values | {"tenant_wide": values["org_id"] is None} if "org_id" in values else values
+        return add_tenant_wide(super().values_of(answer))
 
     def check_answer(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
         """Refuse an answer without a field that the document always shows.
@@ -157,6 +155,11 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
                 _CHECK_CONSOLE,
             )
         return answer
+
+
+def add_tenant_wide(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the other word for the scope that a row shows, `tenant_wide`."""
+    return {**shown, "tenant_wide": shown["org_id"] is None} if "org_id" in shown else {**shown}
 
 
 _ID_NEEDED = error(

@@ -174,7 +174,7 @@ class FileImport:
         count = len(rows.rows)
         half = self._imports.split_size(count, problem)
         if not half:
-            refused = RowVerdict(True, False, "refused", error=str(problem))
+            refused = RowVerdict(matched=True, created=False, status="refused", error=str(problem))
             self._report(rows, start, [refused])
             return
         await self._send_chunk(rows.part(0, half), start)

@@ -15,7 +15,7 @@ from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.lifecycle.planning import fill_unknown
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.lifecycle.writes import update_once
+from opsconsole.lifecycle.writes import update_once, warn_unread
 from opsconsole.resources import HOST
 from opsconsole.resources.host.reading import HostReader
 from opsconsole.resources.host.verdicts import NO_VERDICT, RowVerdict
@@ -86,12 +86,8 @@ async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
             if reader.refused:
                 return unread.with_diagnostics(*diagnostics)
         why = diagnose(problem, "read it", HOST)[0]
-        not_read = warning(
-            f"The {lifecycle.describe(unread.state)} was created, but could not be read back",
-            f"State holds what was declared; a later refresh shows the rest. {why.detail}".strip(),
-            cause=why.cause,
-        )
-        return unread.with_diagnostics(not_read)
+        name = lifecycle.describe(unread.state)
+        return unread.with_diagnostics(warn_unread(name, "could not be read back", why))
 
 
 def _outcome_of_answer(
