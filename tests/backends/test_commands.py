@@ -18,6 +18,7 @@ from declarations import agent_on
 from opsconsole.errors import TRY_LATER
 from opsconsole.standin.main import main as stand_in
 from opsconsole.state.backend import Backend, LocalBackend
+from opsconsole.state.backends.azurerm import AzurermBackend
 from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.model import State
@@ -97,8 +98,14 @@ def _workspaces(app: Any, blue: Backend) -> None:
     blue.open()
     delete = ("workspace", "delete", "-force", "blue")
     assert "is locked by" in app.run(*delete, expect=TRY_LATER)
-    app.run(*delete, "-lock=false")
-    blue.close()
+    if isinstance(blue, AzurermBackend):
+        # The lock is a lease, without which the service deletes nothing.
+        assert "is locked by" in app.run(*delete, "-lock=false", expect=TRY_LATER)
+        blue.close()
+        app.run(*delete)
+    else:
+        app.run(*delete, "-lock=false")
+        blue.close()
     app.run("workspace", "new", "blue")
     app.run("apply", "-auto-approve", "-target=data.opsconsole_specialty.s")
     assert app.run("state", "list").split() == ["data.opsconsole_specialty.s"]
@@ -219,7 +226,7 @@ def test_a_run_whose_machine_is_gone_loses_nothing_that_is_five_seconds_old(kind
     unknown = re.findall(
         r"Error: It is not known whether opsconsole_agent\.(\S+) was created", told
     )
-    assert unknown
+    assert unknown, told
     assert {f"a{number}" for number in range(200)} == {
         *names,
         *(name.replace("[", "").replace("]", "") for name in unknown),

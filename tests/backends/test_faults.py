@@ -173,7 +173,7 @@ def leave_journal(place: Place, folder: Path, knowledge: str = "") -> Path:
     return journal
 
 
-@pytest.mark.parametrize(("kind", "fault"), product(KINDS, FAULTS) if EVERYTHING else SAMPLE)
+@pytest.mark.parametrize(("kind", "fault"), [*product(KINDS, FAULTS)] if EVERYTHING else SAMPLE)
 def test_one_message_with_a_remedy_and_the_journal_intact(kind, fault, app, make_place):
     place = make_place(kind)
     app.write("only", place, resource=HOST)

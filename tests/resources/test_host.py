@@ -51,6 +51,40 @@ def test_a_host_that_is_there_fails_or_is_adopted(project, console):
     assert len(console.rows("hosts")) == 3
 
 
+def test_a_host_that_cannot_be_read_is_gone_once_its_update_is_answered_404(applied, console):
+    engine = applied(program(host={"web": {"name": "web"}}), console)
+    [gone] = console.rows("hosts")
+    console.delete("hosts", gone["id"])
+    changed = program(host={"web": {"name": "web", "knowledge": "new"}})
+    changed["import"] = [{"to": "opsconsole_host.web", "id": gone["id"]}]
+    engine.settings = {"host_read": "none", "on_missing": "error"}
+    [refused] = engine.apply(program=changed, expect={1}).errors
+    assert "status 404" in refused["detail"]
+    [kept] = engine.plan_run(expect={1}).errors
+    assert "The console answered 404 to its last update" in kept["detail"]
+    assert 'on_missing is "error", so it stays in state' in kept["detail"]
+
+    engine.settings = {"host_read": "none"}
+    engine.apply(program=changed)
+    [made] = console.rows("hosts")
+    assert (made["knowledge"], held(engine)["opsconsole_host.web"]["id"]) == ("new", made["id"])
+    engine.plan_run(expect={0})
+
+
+async def test_a_host_that_is_shown_again_is_no_longer_missing(steps_of, console):
+    unread, read = steps_of("host", host_read="none"), steps_of("host")
+    made = await read.create(name="web")
+    console.fault(kind="not_found", operation="host_update")
+    refused = await unread.change(made, name="web", knowledge="new")
+    assert warnings(await unread.read(refused)) == [
+        f'The host "web" ({made.state["id"]}) is deleted, or not visible to this key'
+    ]
+    shown = await read.read(refused)
+    assert (await unread.read(shown)).state == made.state
+    changed = await unread.change(refused, name="web", knowledge="new")
+    assert (await unread.read(changed)).state == changed.state
+
+
 def test_an_abandoned_host_stays_on_the_console(applied, console):
     kept = {"deletion_policy": "abandon"}
     engine = applied(

@@ -249,6 +249,16 @@ async def test_plans_of_specialties_name_them(steps_of, console, one_run):
     assert refused.startswith('Cannot plan the specialty "network"')
 
 
+async def test_a_search_that_is_answered_404_does_not_show_a_specialty_as_gone(console, steps_of):
+    specialties = steps_of("specialty")
+    held = await specialties.create(key="linux-server")
+    console.fault(kind="not_found", operation="specialty_search")
+    read = await specialties.read(held)
+    assert (read.state, read.status) == (held.state, ReadStatus.UNCHECKED)
+    assert errors(read) == ['Cannot read the specialty "linux-server" (spc_linux)']
+    assert "Check that base_url names the console" in read.diagnostics[0].text
+
+
 async def test_a_specialty_that_a_refresh_found_gone_forbids_no_destroy(console, one_run, steps_of):
     """Terraform plans the creation of what its refresh found gone before it destroys the rest."""
     before = steps_of("specialty")

@@ -45,6 +45,8 @@ SEEDS = [
             *("host-7 creates first", "host-7", "host-6 creates first"),
         ],
     ),
+    # A host that could not be read was gone: each apply sent its update, and got 404.
+    (841010477, ["options"]),
 ]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from opsconsole.errors import ConfigurationError
+from opsconsole.errors import ApiError, ConfigurationError, NotFound
 from opsconsole.v1.answers import WrongShape
 from opsconsole.v1.client import Client
 from opsconsole.v1.operations import OPERATIONS, Operation, can_be_id
@@ -116,14 +116,24 @@ class Console:
         """Return all entries of a list call, and whether the list is complete.
 
         A list whose length changes while its pages are read is read again.
+
+        Raises:
+            NotFound: The object that the list belongs to is not there.
         """
         operation = self.operation(name)
-        # When an entry is removed from a page that was read, another may move there, and no later
-        # page shows it.
-        for _ in range(_MAX_READS):
-            listing = await self._read_list(operation, ids)
-            if listing.gap is not Gap.SHIFTED:
-                break
+        try:
+            # When an entry is removed from a page that was read, another may move there, and no
+            # later page shows it.
+            for _ in range(_MAX_READS):
+                listing = await self._read_list(operation, ids)
+                if listing.gap is not Gap.SHIFTED:
+                    break
+        except NotFound as problem:
+            if ids:
+                raise
+            # The call itself is not there, which says nothing of any object.
+            remedy = "Check that base_url names the console, and its version."
+            raise ApiError(problem.answer, problem.operation, remedy) from None
         return listing
 
     async def _read_list(self, operation: Operation, ids: Sequence[str]) -> Listing:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import BadRequest, ConsoleError, Forbidden
+from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
 from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
@@ -26,7 +26,11 @@ from opsconsole.lifecycle.interface import (
     UnsettledCreate,
     UpdateRequest,
 )
-from opsconsole.lifecycle.missing import outcome_of_refused_read, warn_abandoned
+from opsconsole.lifecycle.missing import (
+    outcome_of_missing,
+    outcome_of_refused_read,
+    warn_abandoned,
+)
 from opsconsole.lifecycle.planning import Proposal
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import HOST
@@ -155,7 +159,11 @@ class HostLifecycle(BaseLifecycle):
 
     async def _read(self, request: ReadRequest) -> ReadOutcome:
         prior, host_id = request.prior, request.prior["id"]
+        # Reads are many: these bytes are found faster than decoded.
+        is_missing = f'"{_NOT_FOUND}":true'.encode() in request.private
         if not self._reader.operation:
+            if is_missing:
+                return outcome_of_missing(self, request, _UPDATE_NOT_FOUND)
             return request.leave_unchecked(_NO_WAY)
         try:
             answer = await self._reader.read(host_id)
@@ -165,13 +173,18 @@ class HostLifecycle(BaseLifecycle):
         except BadRequest as problem:
             if self.has_operation("read"):
                 raise
+            if is_missing:
+                return outcome_of_missing(self, request, _UPDATE_NOT_FOUND)
             diagnostics = self._reader.note_refusal(host_id, problem)
             reason = "the console refuses an empty update, by which hosts are read"
             if self._reader.refused:
                 return request.leave_unchecked(reason, *diagnostics)
             return outcome_of_refused_read(self, request, reason, problem)
         self.session.note_holder(HOST.type_name, host_id, request.address or self.name(prior))
-        outcome = self.outcome_of_read(prior, request.private, answer)
+        private = request.private
+        if is_missing:
+            private = PrivateState.decode(private)._replace(extra={}).encode()
+        outcome = self.outcome_of_read(prior, private, answer)
         if outcome.state is None or outcome.state is prior:
             return outcome
         # The declaration may match the state without any apply of it: after an import, or where it
@@ -190,8 +203,14 @@ class HostLifecycle(BaseLifecycle):
 
     async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned
-        outcome = await super()._update(request)
-        private_state = PrivateState.decode(outcome.private)
+        try:
+            outcome = await super()._update(request)
+        except NotFound as problem:
+            # Where hosts cannot be read, nothing else shows the next plan that this one is gone.
+            found = PrivateState.decode(request.private)
+            private = found._replace(extra={_NOT_FOUND: True}).encode()
+            return self.failed_outcome("update", request, problem)._replace(private=private)
+        private_state = PrivateState.decode(outcome.private)._replace(extra={})
         # Declared values that the console shows as null, and that no update can set.
         unkept = (
             name
@@ -231,6 +250,9 @@ class HostLifecycle(BaseLifecycle):
         )
 
 
+_NOT_FOUND = "not_found"
+"""The fact beside a host whose update was answered 404."""
+_UPDATE_NOT_FOUND = "The console answered 404 to its last update, and it cannot be read."
 _NO_WAY = "the settings offer no way to read a host"
 _BY_WRITING = (
     " (hosts are read by an empty update, which takes the right to write; where the console has an "

@@ -215,8 +215,14 @@ class AzurermBackend(ObjectBackend):
     def _delete(self, name: str) -> None:
         lease = self._under_lease() if name == self._object else {}
         # The service deletes a blob with snapshots only together with its snapshots.
-        with contextlib.suppress(ResourceNotFoundError):
+        try:
             self._blob(name).delete_blob(delete_snapshots="include", **lease)
+        except ResourceNotFoundError:
+            pass
+        except HttpResponseError as error:
+            if _code(error) != "LeaseIdMissing":
+                raise
+            raise self._lock_held(self._holder()) from error
 
     def _under_lease(self) -> dict[str, str]:
         return {"lease": self._info.id} if self._info else {}
