@@ -106,7 +106,8 @@ def program(**resources: Mapping[str, Any]) -> dict[str, Any]:
 
 def waiting_for(gate: Path) -> dict[str, Any]:
     """Declare an object of Terraform's own, whose creation lasts until the file `gate` exists."""
-    wait = f"until test -e '{gate}'; do sleep 0.1; done"
+    # Bounded: if the test is killed, nobody makes the file.
+    wait = f"for i in $(seq 3000); do test -e '{gate}' && exit; sleep 0.1; done"
     return {"terraform_data": {"slow": {"provisioner": {"local-exec": {"command": wait}}}}}
 
 
