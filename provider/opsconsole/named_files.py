@@ -130,7 +130,7 @@ def check_report_file(path: Path) -> None:
 
 
 def find_shared_file(paths: Iterable[Path]) -> str:
-    """Return the file that several of the paths lead to, or ""."""
+    """Return a file that several of the paths lead to; empty: there is none."""
     # `resolve` raises an error at a loop of links.
     places = [os.path.realpath(path) for path in paths]
     return next((place for place in places if places.count(place) > 1), "")

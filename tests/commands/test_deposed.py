@@ -208,7 +208,7 @@ def test_host_that_a_crashed_run_created_beside_another(native):
     for command in ("state", "fold"), ("plan",):
         backend.journal.write_bytes(encode_records(records))
         said = native.run(*command).text
-        # The second fold finds it in the state.
+        # Folding again finds it in the state.
         assert (f"Warning: {HOST} is {kept} in the state" in said) is (command[0] == "state")
     assert f"# {deposed} will be destroyed" in said
     assert "1 to destroy" in said

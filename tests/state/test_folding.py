@@ -184,7 +184,7 @@ def test_a_state_that_another_engine_wrote_loses_and_doubles_nothing(story, host
     data = moved_on(story, lambda state: act(state, host))
     folded = fold_journals(story.change().records, [], data, b"", "s")
     assert (folded.was_torn, names_in(folded.state)) == (False, expected)
-    # The run that continues has it in its journal, and a crash repeats a fold.
+    # The run that continues has it in its journal, and a crash repeats the folding.
     assert after(folded.records, data).digest() == folded.state.digest()
     again = fold_journals(story.records, [], folded.state.to_bytes(), b"", "s")
     assert (names_in(again.state), list(again.warnings)) == (expected, [])

@@ -187,7 +187,7 @@ def refuse_declared_sources(evaluator: Evaluator) -> Iterator[Diagnostic]:
         source, declared = block.source, program.blocks.get(block.source.config)
         if declared is None:
             continue
-        # A plan that destroys may not know the keys, and needs none.
+        # A plan that needs the keys reports why they are not known; a destroy plan needs none.
         with suppress(UserError):
             if block.whole or source.key in evaluator.instances(declared):
                 yield error(

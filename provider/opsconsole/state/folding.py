@@ -324,7 +324,7 @@ def _depose(state: State, change: StateChange) -> StateChange | None:
     current = state.get(change.address, change.deposed)
     if current is None or current.provider != change.provider or change.image is None:
         return None
-    # Derived from the id, so that the key is the same if the fold is repeated.
+    # Derived from the id, so that the key is the same if folding is repeated.
     key = short_digest(object_id(change.image))[:8]
     while state.image(change.address, key) is not None:
         key = short_digest(key)[:8]

@@ -1,4 +1,4 @@
-"""Opening a state: choice of its backend, fold of a crashed run's journal, unlocked reads."""
+"""Opening a state: choice of its backend, folding of a crashed run's journal, unlocked reads."""
 
 from __future__ import annotations
 

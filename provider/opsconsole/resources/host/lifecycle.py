@@ -207,9 +207,10 @@ class HostLifecycle(BaseLifecycle):
             outcome = await super()._update(request)
         except NotFound as problem:
             # Where hosts cannot be read, nothing else shows the next plan that this one is gone.
-            found = PrivateState.decode(request.private)
-            private = found._replace(extra={_NOT_FOUND: True}).encode()
+            before = PrivateState.decode(request.private)
+            private = before._replace(extra={_NOT_FOUND: True}).encode()
             return self.failed_outcome("update", request, problem)._replace(private=private)
+        # The host was there: an earlier 404 no longer counts.
         private_state = PrivateState.decode(outcome.private)._replace(extra={})
         # Declared values that the console shows as null, and that no update can set.
         unkept = (
