@@ -235,7 +235,7 @@ def _settle_intents(args: argparse.Namespace, session: StateSession) -> Sequence
         stack = planning.open_stack(args, program, variables, session)
         with make_runner() as runner:
             return run_stoppable(
-                runner, lambda interrupts: settle_without_plan(stack, interrupts.on_stop)
+                runner, lambda interrupts: settle_without_plan(stack, interrupts.watch)
             )
     except Stopped:
         raise
@@ -292,7 +292,7 @@ def import_object(args: argparse.Namespace) -> int:
         stack = planning.open_stack(args, program, variables, session)
         diagnostics = run_stoppable(
             runner,
-            lambda interrupts: import_instance(stack, address, args.id, interrupts.on_stop),
+            lambda interrupts: import_instance(stack, address, args.id, interrupts.watch),
         )
     planning.print_diagnostics(args, diagnostics)
     if has_error(diagnostics):

@@ -36,7 +36,7 @@ def classify(item: StateObject, addresses: Addresses) -> Finding:
         reason = _with_owner(item, addresses) or "the console says that it is archived"
         return _make_finding(item, Bucket.ARCHIVED, reason=reason)
     if outcome.state is None:
-        reason = _with_owner(item, addresses) or RESOURCES[item.instance.type_name].gone
+        reason = _with_owner(item, addresses) or RESOURCES[item.instance.type_name].gone_reason
         return _make_finding(item, Bucket.MISSING, reason=reason)
     return _classify_present(item, outcome, outcome.state)
 

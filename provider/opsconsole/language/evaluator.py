@@ -79,7 +79,7 @@ class ImportTarget:
 
     address: Address
     id: str
-    provider: str
+    provider_key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +249,7 @@ class Evaluator(NameResolver):
                 f"{title}: the id must be a known text that is neither empty nor sensitive.",
                 "Write it out.",
             )
-        return ImportTarget(target, identifier, block.provider)
+        return ImportTarget(target, identifier, block.provider_key)
 
     def triggers(self, instance: Instance) -> tuple[Trigger, ...]:
         """Return the objects that `replace_triggered_by` of an instance's block names.

@@ -176,8 +176,8 @@ class BaseLifecycle:
     async def import_state(self, import_id: str) -> Outcome:
         """Return the state of the object that `import_id` names, before it is read."""
         if not import_id.strip():
-            form = self.definition.import_id
-            return Outcome(None, diagnostics=(error("The import id is empty", f"Use {form}."),))
+            forms = " or ".join(self.definition.import_forms)
+            return Outcome(None, diagnostics=(error("The import id is empty", f"Use {forms}."),))
         # No call is made: the engine reads the object after the import.
         return Outcome(self.definition.empty() | {"id": import_id})
 

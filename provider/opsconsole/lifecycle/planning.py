@@ -226,7 +226,7 @@ def _quote(value: object) -> str:
     return "nothing" if value is None else quote_value(value)
 
 
-def is_counted(definition: ResourceDefinition, values: Values) -> bool:
+def counts_as_deletion(definition: ResourceDefinition, values: Values) -> bool:
     """Return whether the removal of an object counts, because others may rely on the object."""
     return definition.deletion_policy(values) == "delete" and not is_sentinel(values.get("id"))
 
@@ -265,14 +265,14 @@ class DeletionCount:
             return None
         if isinstance(request, PlanCreation):
             # Core plans a replacement as a creation too, which carries the prior private bytes.
-            if not request.private or not is_counted(definition, request.config):
+            if not request.private or not counts_as_deletion(definition, request.config):
                 return None
             if self._replacing[request.private]:
                 self._replacing[request.private] -= 1
                 return None
             key = f"{definition.type_name} {name}"
         elif outcome.planned is None or outcome.replace:
-            if not is_counted(definition, request.prior):
+            if not counts_as_deletion(definition, request.prior):
                 return None
             key = f"{definition.type_name} {request.prior['id']}"
             self._replacing[request.private] += isinstance(request, PlanChange)
@@ -296,7 +296,7 @@ class DeletionCount:
         self, definition: ResourceDefinition, prior: Values, name: str
     ) -> Diagnostic | None:
         """Count a deletion before it is sent; return the error if it is one too many."""
-        if not is_counted(definition, prior):
+        if not counts_as_deletion(definition, prior):
             return None
         self._begun[f"{definition.type_name} {prior['id']}"] = name
         return refuse_too_many(self._begun.values(), self._most)

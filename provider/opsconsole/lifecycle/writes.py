@@ -104,11 +104,10 @@ def may_still_arrive(sent: object) -> bool:
 def unsettled_remedy(definition: ResourceDefinition, address: str, command: str) -> str:
     """Return the remedy for a create of unknown outcome; `command` is the engine's program."""
     where = f"'{address}'" if address else "ADDRESS"
-    import_id = definition.import_id.split(" or ")[0]
     return (
         f"Look it up in the console. If it was never created: `{command} state rm {where}` and "
         f"apply again. If it was: `{command} state rm {where}` and "
-        f"`{command} import {where} {import_id}`."
+        f"`{command} import {where} {definition.import_forms[0]}`."
     )
 
 

@@ -25,8 +25,6 @@ from opsconsole.values import Values, unknown_names
 
 MakeProvider = Callable[[Settings], ConfiguredProvider]
 _APPLY_FIRST: Final = "Apply what it depends on first, with --target."
-RegisterStop = Callable[[Callable[[], None]], None]
-"""Registers a callback for the stop of the run."""
 
 
 def full_source(program: Program) -> str:
@@ -68,11 +66,26 @@ class OpenedProviders:
             total.update(provider.client.calls)
         return dict(sorted(total.items()))
 
+    @property
+    def waiting(self) -> HeldBack:
+        """The longest wait that the consoles' rate limits impose on the run."""
+        waits = [provider.client.waiting for provider in self.opened]
+        return max(waits, key=lambda item: item.seconds, default=HeldBack(0, 0.0))
+
     def stop(self) -> None:
         """Begin no further request; requests in flight finish."""
         self.stopped = True
         for provider in self.opened:
             provider.stop()
+
+    def check_stopped(self) -> None:
+        """Refuse to go on with incomplete reads after a stop.
+
+        Raises:
+            Stopped: The run was told to stop.
+        """
+        if self.stopped:
+            raise Stopped("The run was told to stop.")
 
     async def __aenter__(self) -> Self:
         return self
@@ -81,6 +94,10 @@ class OpenedProviders:
         # They stay among the opened ones: a step that is late must not open another.
         for provider in self.opened:
             await provider.close()
+
+
+Watch = Callable[[OpenedProviders], None]
+"""Receives the providers of a run before its first request, to show its progress and to stop it."""
 
 
 @dataclass
@@ -174,21 +191,6 @@ class Providers(OpenedProviders):
         return await refresh(
             [(item, self.of(provider_key_of(item.stored.provider))) for item in instances]
         )
-
-    @property
-    def waiting(self) -> HeldBack:
-        """The longest wait that the consoles' rate limits impose on the run."""
-        waits = [provider.client.waiting for provider in self.opened]
-        return max(waits, key=lambda item: item.seconds, default=HeldBack(0, 0.0))
-
-    def check_stopped(self) -> None:
-        """Refuse to go on with incomplete reads after a stop.
-
-        Raises:
-            Stopped: The run was told to stop.
-        """
-        if self.stopped:
-            raise Stopped("The run was told to stop.")
 
 
 @dataclass

@@ -131,7 +131,7 @@ class StepWorker:
         self.evaluator.mark(address, instance.sensitive_paths)
 
     def _lifecycle_of(self, change: Change) -> BaseLifecycle:
-        return self.providers.of(change.provider).resources[change.type_name]
+        return self.providers.of(change.provider_key).resources[change.type_name]
 
     def max_creates_at_once(self, step: Step) -> int:
         """Return how many creations of this kind fit into one request."""
@@ -272,7 +272,7 @@ class StepWorker:
             return await self._plan_again(step, config, unknown)
         if unknown:
             return _fail(step, _refuse_unknown(change, unknown))
-        return await self.providers.of(change.provider).read_data(change.type_name, config)
+        return await self.providers.of(change.provider_key).read_data(change.type_name, config)
 
     async def _plan_again(
         self, step: Step, config: Values, unknown: Sequence[str]
@@ -348,7 +348,7 @@ class StepWorker:
         self.keep_instance(change.address, instance)
 
     def _provider_in_state(self, change: Change) -> str:
-        return provider_in_state(self.evaluator.program, change.provider)
+        return provider_in_state(self.evaluator.program, change.provider_key)
 
 
 def _describe_create(request: CreateRequest, change: Change, dry_run_status: str) -> dict[str, Any]:

@@ -39,9 +39,9 @@ class ConfiguredProvider:
         resources: The lifecycle of each resource by Terraform type name.
     """
 
-    def __init__(self, settings: Settings, *, read_only: bool = False) -> None:
-        """Make no connection yet; `read_only` forbids any call but GET."""
-        self.client = Client(settings, read_only=read_only)
+    def __init__(self, settings: Settings, *, get_only: bool = False) -> None:
+        """Make no connection yet; `get_only` forbids any call but GET."""
+        self.client = Client(settings, get_only=get_only)
         self.session = ConsoleSession(Console(self.client, settings), settings, owned_by)
         self.resources: Mapping[str, BaseLifecycle] = _Lifecycles(self.session)
 

@@ -53,12 +53,12 @@ class Client:
     """
 
     def __init__(
-        self, settings: Settings, *, read_only: bool = False, limiter: Limiter | None = None
+        self, settings: Settings, *, get_only: bool = False, limiter: Limiter | None = None
     ) -> None:
         """Make no connection yet.
 
         Args:
-            read_only: Send nothing but GET.
+            get_only: Send nothing but GET.
             limiter: Says when a request may be sent. By default it is the one that all clients
                 of this console share.
 
@@ -67,7 +67,7 @@ class Client:
         """
         self.calls: Counter[str] = Counter()
         self._settings = settings
-        self._read_only = read_only
+        self._read_only = get_only
         self._limiter = limiter
         self._breaker = CircuitBreaker(
             settings.max_retries, settings.request_timeout, lambda: self._shared_limiter().clock()

@@ -96,10 +96,10 @@ class HostReader:
             ),
         )
 
-    def describe(self, *, read_only: bool) -> str:
+    def describe(self, *, get_only: bool) -> str:
         operation = self.operation
         if operation is None:
-            return f"Hosts were not read: {self.explain_unreadable(read_only=read_only)}."
+            return f"Hosts were not read: {self.explain_unreadable(get_only=get_only)}."
         if operation.name == "host_update":
             return (
                 f"Hosts were read by an empty update ({operation}), which changes no field; some "
@@ -107,11 +107,11 @@ class HostReader:
             )
         return f"Hosts were read by {operation} ({operation.name})."
 
-    def explain_unreadable(self, *, read_only: bool) -> str:
-        """Return why no host can be read (`read_only`: by GET alone); empty if they can be."""
+    def explain_unreadable(self, *, get_only: bool) -> str:
+        """Return why no host can be read (`get_only`: by GET alone); empty if they can be."""
         if self.operation:
             return ""
         if self.refused:
             return "the console refuses an empty update, by which hosts are read"
-        why = "nothing but GET is allowed" if read_only else 'the setting host_read is "none"'
+        why = "nothing but GET is allowed" if get_only else 'the setting host_read is "none"'
         return f"{why}, and extra_endpoints names no GET as host_get"

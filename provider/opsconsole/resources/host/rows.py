@@ -137,7 +137,7 @@ async def adopt(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
         fixed = [name for name in differing if name in CREATION_ONLY and name in current]
         # Adopting replaces nothing, and no update changes these.
         if fixed:
-            return Outcome(None, diagnostics=(_cannot_adopt(title, fixed, planned, current),))
+            return Outcome(None, diagnostics=(_refuse_adoption(title, fixed, planned, current),))
         changes = {name: planned[name] for name in differing if name not in CREATION_ONLY}
         if changes:
             answer = await update_once(lifecycle, row.request, host_id, changes)
@@ -177,7 +177,7 @@ def _warn_adopted(title: str, changed: list[str], *, known: bool) -> Diagnostic:
     return warning(f"The {title} existed already and is adopted", detail)
 
 
-def _cannot_adopt(title: str, fixed: list[str], planned: Values, current: Values) -> Diagnostic:
+def _refuse_adoption(title: str, fixed: list[str], planned: Values, current: Values) -> Diagnostic:
     contrast = "; ".join(
         f"{name} is {current[name]!r} on the console and {planned[name]!r} in the program"
         for name in fixed
