@@ -21,7 +21,8 @@ from opsconsole.errors import TRY_LATER, ProblemKind, UserError
 from opsconsole.reconcile.applier import apply_plan
 from opsconsole.reconcile.executor import ApplyResult
 from opsconsole.reconcile.plan import Plan, checksum
-from opsconsole.reconcile.providers import OpenedProviders, OpenedStack
+from opsconsole.reconcile.providers import OpenedProviders
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reports import messages, terminal
 from opsconsole.state import StateSession, open_state, workspace_of
 from opsconsole.text import first_lines

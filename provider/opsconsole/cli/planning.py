@@ -25,7 +25,8 @@ from opsconsole.language import Program, find_mistakes
 from opsconsole.named_files import check_report_file, find_shared_file, write_named
 from opsconsole.reconcile.plan import Plan, PlanOptions, checksum, guard_objection
 from opsconsole.reconcile.planner import make_plan
-from opsconsole.reconcile.providers import OpenedProviders, OpenedStack
+from opsconsole.reconcile.providers import OpenedProviders
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reports import plan_text, terminal
 from opsconsole.reports.plan_text import Detail
 from opsconsole.resources.lifecycles import ConfiguredProvider

@@ -16,7 +16,7 @@ from opsconsole.cli import opening
 from opsconsole.cli.standard_streams import ask, pen_for
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
-from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.named_files import read_named
 from opsconsole.state import Address, State, StateSession, deposed_name, open_state
 from opsconsole.text import plural, suggest_address

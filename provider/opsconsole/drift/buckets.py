@@ -15,8 +15,8 @@ from opsconsole.diagnostics import Diagnostic, Severity, has_error
 from opsconsole.drift.model import Bucket, Difference, Finding
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import Cause, ProblemKind
-from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import capitalise_first, join_words, plural

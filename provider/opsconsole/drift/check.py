@@ -39,7 +39,7 @@ from opsconsole.reconcile.providers import (
     refresh,
 )
 from opsconsole.resources import HOST, RESOURCES
-from opsconsole.resources.host.reading import HostReader
+from opsconsole.resources.host.known import HostReader
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.operations import reads_whole
 from opsconsole.v1.settings import Settings

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from opsconsole.diagnostics import Diagnostic, are_temporary, has_error
 from opsconsole.errors import Cause, UserError
-from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.resources import RESOURCES
 from opsconsole.values import Value, Values
 

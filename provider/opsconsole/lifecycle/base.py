@@ -23,13 +23,7 @@ from opsconsole.errors import (
     OpsconsoleError,
     Stopped,
 )
-from opsconsole.lifecycle.answers import (
-    PrivateState,
-    ignore_volatile,
-    is_sentinel,
-    merge_answer,
-    values_shown,
-)
+from opsconsole.lifecycle.answers import ignore_volatile, merge_answer, values_shown
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
     STILL_UNSETTLED,
@@ -62,6 +56,7 @@ from opsconsole.lifecycle.planning import (
     report_differences,
     warn_unverified,
 )
+from opsconsole.lifecycle.private_state import PrivateState, is_sentinel
 from opsconsole.lifecycle.session import ConsoleSession, map_limited
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import (

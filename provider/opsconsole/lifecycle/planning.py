@@ -16,7 +16,7 @@ from typing import Any
 
 from opsconsole.definition import ChangeRule, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.lifecycle.answers import PrivateState, is_sentinel, quote_value
+from opsconsole.lifecycle.answers import quote_value
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     PlanChange,
@@ -25,6 +25,7 @@ from opsconsole.lifecycle.interface import (
     PlanRequest,
     UnsettledCreate,
 )
+from opsconsole.lifecycle.private_state import PrivateState, is_sentinel
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.terraform_binary import cli_of
 from opsconsole.text import first_items

@@ -14,13 +14,8 @@ from opsconsole.reconcile.executor import ApplyListener, ApplyResult, Executor
 from opsconsole.reconcile.order import order_steps
 from opsconsole.reconcile.plan import Action, Change, Plan
 from opsconsole.reconcile.prior import Identity, read_prior, report_unsettled
-from opsconsole.reconcile.providers import (
-    OpenedStack,
-    Providers,
-    Watch,
-    provider_in_state,
-    provider_key_of,
-)
+from opsconsole.reconcile.providers import Providers, Watch, provider_in_state, provider_key_of
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reconcile.step_worker import StepWorker
 from opsconsole.resources import RESOURCES
 from opsconsole.state import (

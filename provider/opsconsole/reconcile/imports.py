@@ -8,9 +8,10 @@ from dataclasses import replace
 from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Block, Evaluator
-from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.reconcile.prior import PriorInstance, read_all, read_prior
-from opsconsole.reconcile.providers import OpenedStack, Providers, Watch, provider_in_state
+from opsconsole.reconcile.providers import Providers, Watch, provider_in_state
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession, split_deposed
 from opsconsole.text import first_items, suggest_address

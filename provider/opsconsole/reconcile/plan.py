@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any, Final
 
 from opsconsole.diagnostics import AttributePath, Diagnostic, error
-from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.resources import RESOURCES, top_owner_types
 from opsconsole.values import UNKNOWN, Value, Values
 

@@ -34,7 +34,8 @@ from opsconsole.reconcile.prior import (
     values_from_state,
     warn_unsettled,
 )
-from opsconsole.reconcile.providers import OpenedStack, Providers, Watch, is_partly_shown
+from opsconsole.reconcile.providers import Providers, Watch, is_partly_shown
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reconcile.walk import Walk
 from opsconsole.resources import DATA_SOURCES, RESOURCES, owner_of
 from opsconsole.state import Address, InstanceKey, State, print_key, split_deposed

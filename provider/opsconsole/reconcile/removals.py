@@ -12,10 +12,9 @@ from typing import Final
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.lifecycle.planning import counts_as_deletion, refuse_too_many
-from opsconsole.reconcile.cascade import Cascade
 from opsconsole.reconcile.decisions import plan_removals, refuse_prevented
 from opsconsole.reconcile.plan import Action, Change
-from opsconsole.reconcile.prior import Name, PriorInstance, name_of
+from opsconsole.reconcile.prior import Cascade, Name, PriorInstance, name_of
 from opsconsole.reconcile.providers import Providers, provider_key_of
 from opsconsole.reconcile.walk import Walk
 from opsconsole.resources import RESOURCES, blockers_of, owner_of

@@ -33,11 +33,12 @@ from opsconsole.language import (
     read_program,
     resolve_variables,
 )
-from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.named_files import check_writable, read_named
 from opsconsole.reconcile.plan import UNKNOWN_KEY, Action, Plan
 from opsconsole.reconcile.prior import PriorInstance, has_shape
-from opsconsole.reconcile.providers import OpenedStack, Watch, provider_in_state
+from opsconsole.reconcile.providers import Watch, provider_in_state
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import (
     DEFAULT_WORKSPACE,

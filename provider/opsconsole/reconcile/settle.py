@@ -18,13 +18,13 @@ from dataclasses import dataclass
 
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import ConsoleError, Stopped, UserError
-from opsconsole.lifecycle.answers import PrivateState, new_sentinel
 from opsconsole.lifecycle.interface import Outcome, ReadStatus, UnsettledCreate
 from opsconsole.lifecycle.planning import fill_unknown
+from opsconsole.lifecycle.private_state import PrivateState, new_sentinel
 from opsconsole.lifecycle.writes import recall_create, unsettled_private
-from opsconsole.reconcile.cascade import Cascade
-from opsconsole.reconcile.prior import PriorInstance, read_all, warn_unsettled
-from opsconsole.reconcile.providers import OpenedStack, Providers, Watch, provider_key_of
+from opsconsole.reconcile.prior import Cascade, PriorInstance, read_all, warn_unsettled
+from opsconsole.reconcile.providers import Providers, Watch, provider_key_of
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, Intent, StateSession, instance_of, split_deposed
 from opsconsole.text import plural

@@ -10,7 +10,6 @@ from typing import Any
 from opsconsole.diagnostics import Diagnostic, diagnostics_of, error, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import PresentKeys
-from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -22,12 +21,14 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
     WriteRequest,
 )
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.lifecycle.writes import DRY_RUN_STATUS
 from opsconsole.reconcile.decisions import without_ignored
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reconcile.plan import Action, Change, Plan
 from opsconsole.reconcile.prior import keys_by_block
-from opsconsole.reconcile.providers import OpenedStack, provider_in_state
+from opsconsole.reconcile.providers import provider_in_state
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.resources import RESOURCES
 from opsconsole.state import (
     Address,

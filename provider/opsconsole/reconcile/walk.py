@@ -16,15 +16,13 @@ from opsconsole.diagnostics import Diagnostic, has_error, leading_names
 from opsconsole.language import Block, Evaluated, Evaluator, Graph, Instance, named_resources
 from opsconsole.reconcile.decisions import PlanInput, decide_changes, is_triggered
 from opsconsole.reconcile.plan import Action, Change, DataRead
-from opsconsole.reconcile.prior import PriorInstance
+from opsconsole.reconcile.prior import Cascade, PriorInstance
 from opsconsole.reconcile.providers import Providers
 from opsconsole.resources import RESOURCES, owners_above, top_owner_types
 from opsconsole.state import Address, config_address, instance_of, split_deposed
 from opsconsole.values import UNKNOWN, Values, unknown_names
 
-# A plan of new instances without --target loads neither.
 if TYPE_CHECKING:
-    from opsconsole.reconcile.cascade import Cascade
     from opsconsole.reconcile.targets import Targets
 
 
@@ -191,7 +189,6 @@ class Walk:
 
     def cascade(self, also: Iterable[PriorInstance] = ()) -> Cascade:
         """Return the cascade of the owners planned for deletion so far, and of `also`."""
-        from opsconsole.reconcile.cascade import Cascade
 
         going = [self.prior[c.address] for c in self.changes.values() if c.deletes_top_owner]
         owners = (item for item in also if item.type_name in top_owner_types())

@@ -17,7 +17,7 @@ from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.resources.blacklisted_command.lifecycle import add_tenant_wide
 from opsconsole.resources.data_sources import SELECTORS
-from opsconsole.resources.host.reading import HOST_GET_HINT, HostReader
+from opsconsole.resources.host.known import HOST_GET_HINT, HostReader
 from opsconsole.resources.specialty.lifecycle import find_specialty
 from opsconsole.v1.console import Listing
 from opsconsole.values import Values

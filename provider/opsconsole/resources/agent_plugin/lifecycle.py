@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Literal
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warning
 from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound, Stopped, Unauthorized
-from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     NEVER_CREATED,
@@ -35,6 +34,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.missing import outcome_of_missing, outcome_of_unlisted
 from opsconsole.lifecycle.planning import Proposal, fill_unknown, propose_creation, request_of
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import leave_unreadable
@@ -46,7 +46,7 @@ from opsconsole.resources.agent.known import (
     warn_of_unlisted_plugins,
 )
 from opsconsole.resources.agent_plugin.definition import PLUGIN_FIELDS
-from opsconsole.resources.host.reading import HostReader
+from opsconsole.resources.host.known import HostReader
 from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Values
 

@@ -9,15 +9,16 @@ from typing import Any
 from opsconsole.definition import ChangeRule
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, ConsoleError, OpsconsoleError, Stopped
-from opsconsole.lifecycle.answers import PrivateState, explain_mismatch, values_shown
+from opsconsole.lifecycle.answers import explain_mismatch, values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.lifecycle.planning import fill_unknown
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import update_once, warn_unread
 from opsconsole.resources import HOST
-from opsconsole.resources.host.reading import HostReader
+from opsconsole.resources.host.known import HostReader
 from opsconsole.resources.host.verdicts import NO_VERDICT, RowVerdict
 from opsconsole.values import Values, changed_fields
 

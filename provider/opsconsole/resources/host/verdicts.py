@@ -24,8 +24,8 @@ from opsconsole.errors import (
     UnexpectedAnswer,
     UserError,
 )
-from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import Outcome
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.lifecycle.session import ConsoleSession
 
 if TYPE_CHECKING:

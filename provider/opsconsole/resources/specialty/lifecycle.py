@@ -39,7 +39,7 @@ from opsconsole.lifecycle.planning import (
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import SPECIALTY
 from opsconsole.resources.agent.known import KnownAgents
-from opsconsole.resources.host.deletions import HostDeletions
+from opsconsole.resources.host.known import HostDeletions
 from opsconsole.text import did_you_mean, parse_duration
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import naming_hint
