@@ -83,7 +83,7 @@ def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through
     assert attribute_at(engine.folder, error) == "host_id"
     engine.write(declared())
 
-    # Core keeps a provider's warnings on it to itself until it is applied.
+    # Terraform keeps a provider's warnings on it to itself until it is applied.
     run = engine.apply(f"-replace={ADDRESS}")
     assert run.warned(f'The agent "keeper" ({first}) leaves management')
     second = held(engine)[ADDRESS]["id"]

@@ -84,8 +84,8 @@ class Walk:
             UserError: It cannot be evaluated.
         """
         blocks = self.evaluator.program.blocks
-        # As in core, the dependencies of such a block are created first, too. Otherwise the two
-        # replacements would wait for each other.
+        # As in Terraform, the dependencies of such a block are created first, too. Otherwise the
+        # two replacements would wait for each other.
         own = [a for a, block in blocks.items() if block.lifecycle_block.create_before_destroy]
         self._create_first = frozenset(own).union(*map(self.graph.ancestors, own))
         for level in levels(self.graph, blocks):
@@ -122,7 +122,7 @@ class Walk:
         return config_address(address) in self._failed and address not in self.changes
 
     def _skip(self, address: str) -> None:
-        """Plan nothing for a block that depends on one without a plan, as in core."""
+        """Plan nothing for a block that depends on one without a plan, as in Terraform."""
         self._failed.add(address)
         for item in self._prior_of_block.get(address, ()):
             self.declared.add(item.address)
@@ -245,7 +245,7 @@ class Walk:
         if unknown_names(values):
             self._defer_read(block, address, evaluated, "read_because_config_unknown")
             return
-        # As in core: a change in this plan may change the answer of the data source.
+        # As in Terraform: a change in this plan may change the answer of the data source.
         if any(map(self._is_pending, named_resources(block))):
             self._defer_read(block, address, evaluated, "read_because_dependency_pending")
             return
