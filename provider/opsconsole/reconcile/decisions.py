@@ -44,10 +44,10 @@ class PlanInput:
         config: The declared values, null where omitted, UNKNOWN where not known yet.
         prior: The instance in state, if the console still has its object.
         dependencies: Configuration addresses of all that it depends on, sorted.
-        create_first: Whether a replacement creates before it deletes.
+        create_before_destroy: Whether a replacement creates before it deletes.
         reason: Terraform's reason to replace it under any values, or empty.
         removal: Why its object is removed, if it is replaced.
-        owner_first: As in `PlanChange`.
+        owner_is_deleted_first: As in `PlanChange`.
     """
 
     address: str
@@ -57,10 +57,10 @@ class PlanInput:
     sensitive_paths: frozenset[AttributePath]
     prior: PriorInstance | None
     dependencies: tuple[str, ...]
-    create_first: bool = False
+    create_before_destroy: bool = False
     reason: str = ""
     removal: RemovalReason = RemovalReason.ALONE
-    owner_first: bool = False
+    owner_is_deleted_first: bool = False
 
 
 async def decide_changes(lifecycle: BaseLifecycle, inputs: Sequence[PlanInput]) -> list[Decision]:
@@ -81,7 +81,7 @@ def _first_request(item: PlanInput) -> PlanRequest:
         prior.private,
         item.removal,
         item.address,
-        item.owner_first,
+        item.owner_is_deleted_first,
     )
 
 
@@ -125,8 +125,8 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         replace_paths=plan.replace,
         reason=item.reason if creates else reason,
         private=plan.private,
-        create_first=item.create_first and bool(reason),
-        create_before_destroy=item.create_first,
+        create_first=item.create_before_destroy and bool(reason),
+        create_before_destroy=item.create_before_destroy,
         sensitive=leading_names(item.sensitive_paths) | (prior.sensitive if prior else frozenset()),
         sensitive_paths=item.sensitive_paths,
         construct_path=block.origin.path,

@@ -1,8 +1,8 @@
 """Gives the instances of a state their addresses in a program.
 
 As in Terraform, `moved` blocks change addresses, and so does a resource that gains or loses
-`count`. Chained blocks may be in any order. No move overwrites an address that holds an object. State
-itself changes only when a plan is applied.
+`count`. Chained blocks may be in any order. No move overwrites an address that holds an object.
+State itself changes only when a plan is applied.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class Walk:
         # As in Terraform, the dependencies of such a block are created first, too. Otherwise the
         # two replacements would wait for each other.
         own = [a for a, block in blocks.items() if block.lifecycle_block.create_before_destroy]
-        self._create_first = frozenset(own).union(*map(self.graph.ancestors, own))
+        self._create_before_destroy = frozenset(own).union(*map(self.graph.ancestors, own))
         for level in levels(self.graph, blocks):
             groups: dict[tuple[str, str], list[PlanInput]] = {}
             for address in level:
@@ -153,7 +153,7 @@ class Walk:
             sensitive_paths=frozenset(path for path in evaluated.sensitive_paths if path),
             prior=item if item is not None and item.value is not None else None,
             dependencies=self.graph.ancestors(block.address),
-            create_first=block.address in self._create_first,
+            create_before_destroy=block.address in self._create_before_destroy,
             reason=reason,
         )
 
@@ -173,7 +173,7 @@ class Walk:
         goes_first = self._may_lose_owner_first(item, cascade.owner_of(item.prior))
         if removal is item.removal and not goes_first:
             return item
-        return replace(item, removal=removal, owner_first=goes_first)
+        return replace(item, removal=removal, owner_is_deleted_first=goes_first)
 
     def _may_lose_owner_first(self, item: PlanInput, owner: str) -> bool:
         """Return whether the owner of an instance may be deleted before its update can begin."""
