@@ -15,17 +15,19 @@ from urllib.parse import urlencode
 from opsconsole import __version__
 from opsconsole.errors import ConsoleError, Stopped, TooManyRequests, Unauthorized, UserError
 from opsconsole.redaction import Redaction
-from opsconsole.v1.answers import Reply, WrongShape, decode_object, unexpected_answer
-from opsconsole.v1.limiter import HeldBack, LargeAnswerSlot, Limiter, shared_limiter
-from opsconsole.v1.operations import Operation
-from opsconsole.v1.retry import (
+from opsconsole.v1.answers import Reply, WrongShape, decode_object, retry_after, unexpected_answer
+from opsconsole.v1.limiter import (
     COOL_DOWN,
     LONGEST_OBEYED,
     CircuitBreaker,
+    HeldBack,
+    LargeAnswerSlot,
+    Limiter,
     NotReachable,
     OutOfTime,
-    retry_after,
+    shared_limiter,
 )
+from opsconsole.v1.operations import Operation
 from opsconsole.v1.settings import Settings, tls_context
 from opsconsole.v1.urls import MAX_REDIRECTS, next_url
 
