@@ -31,7 +31,7 @@ Path("files.json").write_text(json.dumps(files))
 """
 LINES = {
     "provider/opsconsole/resources/host/definition.py": (
-        '        optional_computed("public_ip",',
+        '        optional_computed("knowledge",',
         '        optional_computed("rack", "Where the host stands."),\n',
     ),
     "provider/opsconsole/emulator/document.py": (

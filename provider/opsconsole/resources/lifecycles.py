@@ -47,11 +47,8 @@ class ConfiguredProvider:
 
     async def read_data(self, type_name: str, config: Values) -> Outcome:
         """Read one data source; `config` is all known."""
-        from opsconsole.resources.data_reading import read_data
-
-        definition = DATA_SOURCES[type_name]
-        lifecycle = self.resources[f"opsconsole_{definition.resource}"]
-        return await read_data(lifecycle, definition, config)
+        source = DATA_SOURCES[type_name]
+        return await self.resources[f"opsconsole_{source.resource}"].read_data(source, config)
 
     def stop(self) -> None:
         """Send no further request; those in flight are finished."""

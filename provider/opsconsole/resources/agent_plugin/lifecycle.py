@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-from opsconsole.definition import Attribute, ResourceDefinition
+from opsconsole.definition import Attribute, DataSourceDefinition, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warning
 from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound, Stopped, Unauthorized
 from opsconsole.lifecycle.base import BaseLifecycle
@@ -202,6 +202,16 @@ class AgentPluginLifecycle(BaseLifecycle):
         # All attributes but the two ids are computed. A refresh that finds only such changes keeps
         # the state.
         return outcome._replace(state=request.prior)
+
+    async def _read_data(self, source: DataSourceDefinition, config: Values) -> Outcome:
+        agent_id = config["agent_id"]
+        try:
+            listing = await self._known.plugins(agent_id)
+        except NotFound as problem:
+            summary = f"There is no agent {agent_id} that this key can see"
+            missing = error(summary, str(problem), ("agent_id",))
+            return Outcome(None, diagnostics=(missing,))
+        return self.outcome_of_list(source, "the agent's plugins", listing, agent_id=agent_id)
 
     async def create(self, requests: Sequence[CreateRequest], report: ReportOutcomes) -> None:
         """Attach plugins, and read the list of an agent once its last attachment was made."""
