@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -134,14 +134,14 @@ def _make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
         *(OutputTarget(*given) for given in args.format),
         *([OutputTarget("json")] if args.json else []),
     ] or [OutputTarget("terminal")]
-    if args.out is not None:
+    if args.out is not None and str(args.out) != "-":
         if all(item.file for item in targets):
             raise UserError(
                 f"Nothing would be written to --out {args.out}: each --format names its own file.",
                 "Leave --out out, or add a --format without a file.",
             )
         targets = [item if item.file else OutputTarget(item.format, args.out) for item in targets]
-    _check_targets(targets)
+    _check_targets(targets, args)
     if args.notify and args.since is None:
         raise UserError(
             "--notify tells what is new or resolved since an earlier report, and none is named.",
@@ -171,17 +171,33 @@ def _make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
     return write
 
 
-def _check_targets(targets: Sequence[OutputTarget]) -> None:
+def _check_targets(targets: Sequence[OutputTarget], args: argparse.Namespace) -> None:
     for item in targets:
         FORMATS[item.format].load()
         if item.file is not None:
             check_report_file(item.file)
+            if any(
+                find_shared_file((item.file, other)) for other in _kept_files(args, item.format)
+            ):
+                raise UserError(
+                    f"The format {item.format} would overwrite {item.file}, which this command "
+                    "reads.",
+                    "Name another file.",
+                )
     files = [item.file for item in targets if item.file is not None]
     place = "stdout" if len(targets) - len(files) > 1 else find_shared_file(files)
     if place:
         raise UserError(
             f"Two formats would go to {place}.", "Give each a file: --format FORMAT=FILE."
         )
+
+
+def _kept_files(args: argparse.Namespace, format: str) -> Iterator[Path]:
+    """Yield the files that the command reads, and that a report in `format` must not replace."""
+    yield from args.reports if "reports" in args else (_baseline_file(args),)
+    # The JSON of this check is the earlier report of the next one.
+    if args.since is not None and format != "json":
+        yield args.since
 
 
 def _write_all(report: DriftReport, targets: Sequence[OutputTarget], pen: Pen) -> None:
