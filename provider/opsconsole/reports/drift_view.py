@@ -12,7 +12,7 @@ from opsconsole.reports.view import (
     BUCKET_STYLES,
     RESOLVED,
     GraphItem,
-    Row,
+    ResourceRow,
     Section,
     Style,
     View,
@@ -145,7 +145,7 @@ def _entries(
 ) -> Iterator[Section]:
     """Yield a section of drift that no finding shows, if there is any."""
     rows = tuple(
-        Row(
+        ResourceRow(
             f"{anchor}{number}",
             style,
             short_type(entry.type_name),
@@ -159,8 +159,8 @@ def _entries(
         yield Section(anchor, title, style.meaning, style, rows)
 
 
-def _row(finding: Finding, number: int, stacks: bool) -> Row:
-    row = Row(
+def _row(finding: Finding, number: int, stacks: bool) -> ResourceRow:
+    row = ResourceRow(
         f"r{number}",
         style_of_finding(finding),
         short_type(finding.type_name),
