@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from opsconsole.drift.model import Bucket, DriftEntry, DriftReport, Finding
-from opsconsole.drift.verdict import CheckOutcome, format_percent, judge
+from opsconsole.drift.model import (
+    Bucket,
+    CheckOutcome,
+    DriftEntry,
+    DriftReport,
+    Finding,
+    format_percent,
+    judge,
+)
 from opsconsole.reports.value_diff import Line, changed_value
 from opsconsole.reports.view import (
     BUCKET_STYLES,
