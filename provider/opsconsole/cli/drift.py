@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from opsconsole import resources
 from opsconsole.cli.interrupts import make_runner, run_stoppable
@@ -22,7 +22,6 @@ from opsconsole.cli.standard_streams import pen_for
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift import BASELINE_FILE
-from opsconsole.drift.baseline import Entry, apply_baseline, read_baseline
 from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.model import DriftReport, judge
 from opsconsole.drift.since import compare
@@ -55,6 +54,9 @@ from opsconsole.state import (
 )
 from opsconsole.text import Pen, plural
 from opsconsole.working_directory import WORKSPACES_FOLDER
+
+if TYPE_CHECKING:
+    from opsconsole.drift.baseline import Entry
 
 _NOTIFY_URL = "OPSCONSOLE_NOTIFY_URL"
 
@@ -106,6 +108,8 @@ def _read_baseline(args: argparse.Namespace) -> tuple[Entry, ...]:
     # `--accept` creates the file.
     if (args.baseline is None or args.accept is not None) and not path.exists():
         return ()
+    from opsconsole.drift.baseline import read_baseline  # loads YAML and pydantic
+
     return read_baseline(path)
 
 
@@ -127,6 +131,7 @@ def _check_acceptance(args: argparse.Namespace) -> None:
 def _accept_drift(args: argparse.Namespace, report: DriftReport) -> DriftReport:
     """Write the drift that --accept names into the baseline; return the report with it accepted."""
     from opsconsole.drift.accepting import add_entries, entries_for, select_findings
+    from opsconsole.drift.baseline import apply_baseline
 
     path = _baseline_file(args)
     findings = select_findings(report, args.accept)

@@ -167,6 +167,10 @@ class BaselineProblem:
     problem: str
 
 
+UNUSED: Final = "unused: there is no such drift"
+"""The problem of a baseline entry that matched nothing."""
+
+
 class Managed(NamedTuple):
     """An object that a state manages.
 
