@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from opsconsole.drift.check import CheckOptions, check
-from opsconsole.drift.model import Bucket
+from opsconsole.drift.model import Bucket, CheckOutcome, judge
 from opsconsole.drift.stack import Stack, read_states
-from opsconsole.drift.verdict import CheckOutcome, judge
 from opsconsole.errors import Stopped
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.reports.formats import FORMATS

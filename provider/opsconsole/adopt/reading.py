@@ -23,7 +23,7 @@ from opsconsole.resources import (
     SPECIALTY,
     resource_of_id,
 )
-from opsconsole.resources.host.file_import import FileImport, ReportedRow, Rows
+from opsconsole.resources.host.file_import import FileImport, FileRows, ReportedRow
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import join_words
 from opsconsole.values import Values
@@ -257,7 +257,7 @@ def _as_sentence(diagnostic: Diagnostic) -> str:
 
 
 async def match_inventory(
-    provider: ConfiguredProvider, rows: Rows
+    provider: ConfiguredProvider, rows: FileRows
 ) -> tuple[list[ObjectId], list[str]]:
     """Return the hosts that exist, and remarks on the other rows.
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from opsconsole import resources
+from opsconsole import language, resources
 from opsconsole.address import LOCAL_NAME
 from opsconsole.cli.options import is_switched_on
 from opsconsole.diagnostics import Mistakes
@@ -21,7 +21,6 @@ from opsconsole.language import (
     find_mistakes,
     find_output,
     load_directory,
-    load_program,
     read_backend_options,
     readable_part,
     resolve_variables,
@@ -70,8 +69,8 @@ def _find_program(args: argparse.Namespace) -> tuple[Path, Literal["app", "files
     return here, program_form(here)
 
 
-def open_program(args: argparse.Namespace, *, again: bool = True) -> Program:
-    """Open the program that the command line names, or raise UserError.
+def load_program(args: argparse.Namespace, *, again: bool = True) -> Program:
+    """Load the program that the command line names, or raise UserError.
 
     `again` runs the app of a cdktf.json although there is output of an earlier run.
     """
@@ -85,7 +84,7 @@ def open_program(args: argparse.Namespace, *, again: bool = True) -> Program:
         return load_directory(directory, resources)
     if not args.stack:
         print_warning_of_files(directory)
-    return load_program(directory, resources, args.stack, again=again)
+    return language.load_program(directory, resources, args.stack, again=again)
 
 
 def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
@@ -108,15 +107,15 @@ def print_warning_of_files(directory: Path) -> None:
         )
 
 
-def open_checked(args: argparse.Namespace) -> Program:
-    """Open the program that the command line names.
+def load_checked(args: argparse.Namespace) -> Program:
+    """Load the program that the command line names.
 
     Raises:
         Mistakes: It cannot be read; the mistakes in its readable part are reported too.
         UserError: There is none.
     """
     try:
-        return open_program(args)
+        return load_program(args)
     except UnreadProgram as unread:
         further = find_mistakes(unread.program, example_values(unread.program))
         errors = (item for item in further if item.is_error)
@@ -169,7 +168,7 @@ def providers_of(args: argparse.Namespace) -> Providers:
     """
     from opsconsole.reconcile.providers import Providers  # loads the client
 
-    program = open_program(args, again=False)
+    program = load_program(args, again=False)
     evaluator = Evaluator(program, read_variables(args, program), lambda address: None)
     return Providers(program, evaluator, os.environ)
 
@@ -265,7 +264,7 @@ def program_directory(args: argparse.Namespace) -> Path:
 
 
 def _synthesised_program(args: argparse.Namespace) -> Program | None:
-    return readable_part(lambda: open_program(args, again=False))
+    return readable_part(lambda: load_program(args, again=False))
 
 
 def open_state_backend(

@@ -173,6 +173,11 @@ def print_diagnostics(args: argparse.Namespace, diagnostics: Sequence[Diagnostic
 def check_reports(args: argparse.Namespace) -> None:
     reports = [path for path in (args.html, args.markdown) if path is not None]
     for path in reports:
+        if str(path) == "-":
+            raise UserError(
+                "--html and --markdown write a file, and - is none: standard output has the plan.",
+                "Name a file.",
+            )
         check_report_file(path)
     plans = [getattr(args, name, None) for name in ("out", "planfile")]
     if place := find_shared_file([*reports, *filter(None, plans)]):

@@ -230,7 +230,7 @@ def _settle_intents(args: argparse.Namespace, session: StateSession) -> Sequence
     if not opening.has_program(args):
         return ()
     try:
-        program = opening.open_program(args, again=False)
+        program = opening.load_program(args, again=False)
         variables = opening.read_variables(args, program)
         stack = planning.open_stack(args, program, variables, session)
         with make_runner() as runner:
@@ -283,7 +283,7 @@ def import_object(args: argparse.Namespace) -> int:
     from opsconsole.reconcile.imports import import_instance
 
     address = Address.parse(args.address)
-    program = opening.open_program(args)
+    program = opening.load_program(args)
     variables = opening.read_variables(args, program)
     backend = opening.open_backend(args, program, "import")
     with open_state(backend) as session, make_runner() as runner:

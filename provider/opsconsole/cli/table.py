@@ -171,7 +171,6 @@ _WORKSPACE_VERBS: Final = {
         "Print all workspaces; * marks the selected one.",
         "opsconsole workspace list",
         WORKSPACES,
-        LOCK,
         prints_only=True,
     ),
     "show": Command(
@@ -179,7 +178,6 @@ _WORKSPACE_VERBS: Final = {
         "Print the selected workspace.",
         "opsconsole workspace show",
         WORKSPACES,
-        LOCK,
         prints_only=True,
     ),
     "new": Command(
@@ -192,7 +190,7 @@ _WORKSPACE_VERBS: Final = {
         "workspace:select",
         "Select a workspace.",
         "opsconsole workspace select staging",
-        *(_WORKSPACE, WORKSPACES, LOCK),
+        *(_WORKSPACE, WORKSPACES),
     ),
     "delete": Command(
         "workspace:delete",

@@ -9,14 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from opsconsole.address import LOCAL_NAME
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.drift import COUNTED_BY_DEFAULT, unmanaged_kinds
-from opsconsole.drift.baseline import UNUSED, Entry, apply_baseline
 from opsconsole.drift.buckets import classify, explain_unread
 from opsconsole.drift.model import (
+    UNUSED,
     BaselineProblem,
     CheckScope,
     DriftReport,
@@ -43,6 +44,9 @@ from opsconsole.resources.host.known import HostReader
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.operations import reads_whole
 from opsconsole.v1.settings import Settings
+
+if TYPE_CHECKING:
+    from opsconsole.drift.baseline import Entry
 
 
 @dataclass(frozen=True)
@@ -172,14 +176,18 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
     listed = not unlisted and are_lists_read(objects)
     now = utc_now()
     certain = len(states.read) == len(states.stacks) and not options.some_stacks
-    findings, problems = apply_baseline(
-        options.baseline,
-        findings,
-        now.date(),
-        certain=certain,
-        listed=listed,
-        counted=counted_types,
-    )
+    problems: tuple[BaselineProblem, ...] = ()
+    if options.baseline:
+        from opsconsole.drift.baseline import apply_baseline  # loads YAML and pydantic
+
+        findings, problems = apply_baseline(
+            options.baseline,
+            findings,
+            now.date(),
+            certain=certain,
+            listed=listed,
+            counted=counted_types,
+        )
     drifted = any(finding.is_drift for finding in findings)
     read_whole = [
         item.outcome

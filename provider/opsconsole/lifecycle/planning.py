@@ -238,7 +238,7 @@ def refuse_too_many(names: Collection[str], most: int | None) -> Diagnostic | No
         return None
     return error(
         f"More would be deleted or replaced than max_deletions allows: {most:,}",
-        f"Hosts and specialties: {first_items(list(names), 50)}. If that is intended, "
+        f"They are: {first_items(list(names), 50)}. If that is intended, "
         "raise max_deletions of the provider, or OPSCONSOLE_MAX_DELETIONS in the environment, for "
         "this run.",
     )

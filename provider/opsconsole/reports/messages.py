@@ -17,8 +17,7 @@ from opsconsole.diagnostics import Diagnostic
 from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, OutputChange
 from opsconsole.reports.json_values import diagnostic_json, without_empty
 from opsconsole.reports.plan_json import imported_id
-from opsconsole.reports.plan_parts import count_sentence, parse_address
-from opsconsole.reports.terminal import apply_summary
+from opsconsole.reports.plan_parts import apply_summary, count_sentence, parse_address
 from opsconsole.state import StateOutput
 from opsconsole.terraform_binary import TERRAFORM_VERSION
 from opsconsole.text import printable

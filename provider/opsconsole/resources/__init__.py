@@ -12,13 +12,13 @@ from functools import cache
 from typing import Final
 
 from opsconsole.definition import Attribute, ResourceDefinition
-from opsconsole.provider_settings import PROVIDER
 from opsconsole.resources.agent.definition import AGENT
 from opsconsole.resources.agent_plugin.definition import AGENT_PLUGIN
 from opsconsole.resources.blacklisted_command.definition import BLACKLISTED_COMMAND
 from opsconsole.resources.data_sources import DATA_SOURCES
 from opsconsole.resources.host.definition import HOST
 from opsconsole.resources.specialty.definition import SPECIALTY
+from opsconsole.v1.provider_settings import PROVIDER
 
 RESOURCES: Final[Mapping[str, ResourceDefinition]] = {
     definition.type_name: definition

@@ -27,7 +27,6 @@ import msgspec
 from opsconsole.errors import TryLater, UserError
 from opsconsole.named_files import file_error, file_errors
 from opsconsole.state.backend import Backend
-from opsconsole.state.document import WrittenNumber, encode
 from opsconsole.state.files import (
     NOT_OPEN,
     is_file,
@@ -38,7 +37,7 @@ from opsconsole.state.files import (
     sync_directory,
     write_at,
 )
-from opsconsole.state.objects import StateChange
+from opsconsole.state.objects import StateChange, WrittenNumber, encode
 
 
 class Base(msgspec.Struct, frozen=True, array_like=True, tag="base"):

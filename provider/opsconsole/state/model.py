@@ -18,11 +18,16 @@ from msgspec import DecodeError, Raw
 
 from opsconsole.errors import UserError
 from opsconsole.state.address import Address, InstanceKey, is_name
-from opsconsole.state.document import compact, decode, encode, fields_of, items_of, lay_out
 from opsconsole.state.objects import (
     InstanceObject,
     StateChange,
     StateOutput,
+    compact,
+    decode,
+    encode,
+    fields_of,
+    items_of,
+    lay_out,
     object_id,
     read_instance,
     set_field,
