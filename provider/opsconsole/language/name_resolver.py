@@ -572,7 +572,7 @@ def evaluate_argument(
     Raises:
         UserError: The value cannot be evaluated.
     """
-    scope.work.start()
+    scope.work.parts = 0
     try:
         value = evaluate_json(raw, scope)
         return value if then is None else then(value)
