@@ -202,7 +202,7 @@ class Evaluator(NameResolver):
     def check_local(self, name: str) -> None:
         """Evaluate a local value; UserError if that fails."""
         reference, scope = Reference(("local", name)), self.scope()
-        scope.work.start()
+        scope.work.parts = 0
         try_step(f"local.{name}", "", lambda _: scope.resolve(reference), self.program.locals[name])
 
     def output(self, name: str) -> StateOutput:
