@@ -6,9 +6,9 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from engines import ROOT
+
 FOLLOWED = """
 import json, os, sys
 from pathlib import Path
