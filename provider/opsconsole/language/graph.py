@@ -211,7 +211,7 @@ def _check_calls(trees: Iterable[Node]) -> None:
 def named_resources(block: Block) -> frozenset[str]:
     """Return the resources that a block itself names, in `depends_on` or in an argument.
 
-    As in core, resources reached through a local value are left out.
+    As in Terraform, resources reached through a local value are left out.
     """
     named = {block_address(item.steps) for item in references_in(block.expressions)}
     return frozenset(

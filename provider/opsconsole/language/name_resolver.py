@@ -403,7 +403,7 @@ def _instances_at(block: Block, keys: Iterable[InstanceKey]) -> dict[InstanceKey
     """Return the instances of a block with keys that it may not declare."""
     fitting: Iterable[InstanceKey] = sorted(key for key in keys if isinstance(key, str))
     if block.counted:
-        # As in core, an element stands for each index that is missing.
+        # As in Terraform, an element stands for each index that is missing.
         fitting = range(1 + max((key for key in keys if isinstance(key, int)), default=-1))
     return {key: Instance(block, block.address + print_key(key), key) for key in fitting}
 
@@ -419,7 +419,7 @@ def count_entries(value: Value) -> dict[InstanceKey, Value]:
         EvaluationError: The value is unknown, null or ephemeral, or not a whole number of at least
             0.
     """
-    # As in core, a sensitive number is no secret: the number of instances shows it.
+    # As in Terraform, a sensitive number is no secret: the number of instances shows it.
     _check_known(value.unmark() if value.marks == IS_SENSITIVE else value)
     number = convert(value, NUMBER).data
     if isinstance(number, Fraction) or number < 0:

@@ -373,7 +373,7 @@ class BaseLifecycle:
             self.session.console.has,
         )
         owner = self.definition.owner
-        if request.owner_first and owner not in proposal.replaced:
+        if request.owner_is_deleted_first and owner not in proposal.replaced:
             # There is nothing left to change: it goes with its owner.
             proposal.replaced.append(owner)
         name = self.describe(request.prior)

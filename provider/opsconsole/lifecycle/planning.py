@@ -154,7 +154,7 @@ def _classify(
     elif private_state.is_earlier(name, declared):
         # The declaration is an earlier one, so only the console changed.
         proposal.drifted.append(name)
-        # Core lets a plan keep the prior value of a configured attribute, but not a null one.
+        # Terraform lets a plan keep the prior value of a configured attribute, but not a null one.
         if prior is not None:
             proposal.planned[name] = prior
     else:
@@ -264,7 +264,7 @@ class DeletionCount:
         if self._most is None:
             return None
         if isinstance(request, PlanCreation):
-            # Core plans a replacement as a creation too, which carries the prior private bytes.
+            # Terraform plans a replacement as a creation too, with the prior private bytes.
             if not request.private or not is_counted(definition, request.config):
                 return None
             if self._replacing[request.private]:
@@ -282,8 +282,8 @@ class DeletionCount:
         refusal = refuse_too_many(self._planned.values(), self._most)
         if refusal is None:
             return None
-        # Core plans the deletion of an object without a declaration before it reads the object,
-        # even with -refresh-only.
+        # Terraform plans the deletion of an undeclared object before it reads the object, even
+        # with -refresh-only.
         cli = cli_of()
         return replace(
             refusal,

@@ -66,7 +66,7 @@ async def apply_plan(
                 )
             )
         left = any(item.mode == "managed" for item in state.addresses())
-        # As in core, outputs leave state although a deletion failed.
+        # As in Terraform, outputs leave state although a deletion failed.
         gone = plan.mode == "destroy" and not (plan.targeted and left)
         if applied.complete or only_refreshes or gone:
             keep_outputs(None if gone else worker.evaluator, state, outputs)
@@ -108,7 +108,7 @@ def _catch_up(stack: OpenedStack, plan: Plan, providers: Providers) -> None:
 
 
 def _add_dependencies(stack: OpenedStack) -> None:
-    """Add the declared dependencies to those in state, as in core: a move may have renamed them."""
+    """Add the declared dependencies to those in state, which a move may have renamed."""
     for address in stack.state.addresses():
         stored = stack.state.get(address) if address.mode == "managed" else None
         if stored is not None and address.config in stack.program.blocks:

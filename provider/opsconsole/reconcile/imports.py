@@ -61,7 +61,7 @@ async def add_imports(
                 f"Two import blocks name {address}.", "An instance is one object: keep one of them."
             )
         addresses.add(address)
-        # As in core, a block whose object is already in state has no effect.
+        # As in Terraform, a block whose object is already in state has no effect.
         if address in prior:
             continue
         config = providers.program.blocks.get(target.address.config)

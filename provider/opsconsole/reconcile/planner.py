@@ -162,7 +162,7 @@ class Planner:
         return None if partial else item.value
 
     def _show_state(self, prior: Mapping[str, PriorInstance]) -> None:
-        """Let references see the instances in state that the plan keeps, as in core."""
+        """Let references see the instances in state that the plan keeps, as in Terraform."""
         kept = {address: item.value for address, item in prior.items() if item.value is not None}
         named = (split_deposed(address) for address in kept)
         in_state = keys_by_block(Address.parse(item) for item, deposed in named if not deposed)

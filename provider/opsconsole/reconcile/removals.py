@@ -104,7 +104,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
                 )
             walk.add_change(change, diagnostics)
             block = blocks.get(config_address(address))
-            # As in core, prevent_destroy does not protect deposed objects.
+            # As in Terraform, prevent_destroy does not protect deposed objects.
             if not deposed and block is not None and block.lifecycle_block.prevent_destroy:
                 walk.diagnostics.append(refuse_prevented(address).about(address))
 

@@ -340,7 +340,7 @@ class StepWorker:
             attributes=outcome.state,
             private=outcome.private,
             dependencies=() if step.kind is StepKind.READ else change.depends_on,
-            # As in core, the next plan replaces an object whose creation failed.
+            # As in Terraform, the next plan replaces an object whose creation failed.
             tainted=outcome.failed and step.kind is StepKind.CREATE,
             sensitive_attributes=paths_to_state(change.sensitive_paths),
             create_before_destroy=change.create_before_destroy,

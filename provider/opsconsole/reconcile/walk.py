@@ -84,10 +84,10 @@ class Walk:
             UserError: It cannot be evaluated.
         """
         blocks = self.evaluator.program.blocks
-        # As in core, the dependencies of such a block are created first, too. Otherwise the two
-        # replacements would wait for each other.
+        # As in Terraform, the dependencies of such a block are created first, too. Otherwise the
+        # two replacements would wait for each other.
         own = [a for a, block in blocks.items() if block.lifecycle_block.create_before_destroy]
-        self._create_first = frozenset(own).union(*map(self.graph.ancestors, own))
+        self._create_before_destroy = frozenset(own).union(*map(self.graph.ancestors, own))
         for level in levels(self.graph, blocks):
             groups: dict[tuple[str, str], list[PlanInput]] = {}
             for address in level:
@@ -122,7 +122,7 @@ class Walk:
         return config_address(address) in self._failed and address not in self.changes
 
     def _skip(self, address: str) -> None:
-        """Plan nothing for a block that depends on one without a plan, as in core."""
+        """Plan nothing for a block that depends on one without a plan, as in Terraform."""
         self._failed.add(address)
         for item in self._prior_of_block.get(address, ()):
             self.declared.add(item.address)
@@ -153,7 +153,7 @@ class Walk:
             sensitive_paths=frozenset(path for path in evaluated.sensitive_paths if path),
             prior=item if item is not None and item.value is not None else None,
             dependencies=self.graph.ancestors(block.address),
-            create_first=block.address in self._create_first,
+            create_before_destroy=block.address in self._create_before_destroy,
             reason=reason,
         )
 
@@ -173,7 +173,7 @@ class Walk:
         goes_first = self._may_lose_owner_first(item, cascade.owner_of(item.prior))
         if removal is item.removal and not goes_first:
             return item
-        return replace(item, removal=removal, owner_first=goes_first)
+        return replace(item, removal=removal, owner_is_deleted_first=goes_first)
 
     def _may_lose_owner_first(self, item: PlanInput, owner: str) -> bool:
         """Return whether the owner of an instance may be deleted before its update can begin."""
@@ -245,7 +245,7 @@ class Walk:
         if unknown_names(values):
             self._defer_read(block, address, evaluated, "read_because_config_unknown")
             return
-        # As in core: a change in this plan may change the answer of the data source.
+        # As in Terraform: a change in this plan may change the answer of the data source.
         if any(map(self._is_pending, named_resources(block))):
             self._defer_read(block, address, evaluated, "read_because_dependency_pending")
             return

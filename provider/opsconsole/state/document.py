@@ -75,7 +75,7 @@ def encode(value: Any, *, sort: bool = False) -> bytes:
     """Return a value as compact JSON with Go's escapes.
 
     Args:
-        sort: Sort the keys of every object, as core does for attributes.
+        sort: Sort the keys of every object, as Terraform does for attributes.
     """
     return escape_as_go(_ENCODER.encode(_sort(value) if sort else value))
 
@@ -92,7 +92,7 @@ _NESTED: Final = (dict, list, tuple)
 
 def _sort(value: Any) -> Any:
     if isinstance(value, dict):
-        # Core writes a value of dynamic type in this order; all other keys are sorted.
+        # Terraform writes a value of dynamic type in this order; all other keys are sorted.
         names = value if list(value) == ["value", "type"] else sorted(value)
         # Most values are scalars, for which a call would take longer than this test.
         return {

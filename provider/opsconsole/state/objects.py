@@ -33,7 +33,7 @@ INSTANCE_FIELDS = (
 
 
 class InstanceObject(NamedTuple):
-    """One object of a resource instance, as core keeps it.
+    """One object of a resource instance, as Terraform keeps it.
 
     Attributes:
         provider: The provider's address in state, `provider["registry.terraform.io/ns/name"]`.

@@ -83,7 +83,7 @@ class AgentLifecycle(BaseLifecycle):
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
         config = request.config
-        # Core plans a replacement as a creation that still carries the prior private bytes.
+        # Terraform plans a replacement as a creation that still carries the prior private bytes.
         replacing = bool(request.private)
         diagnostics = judge_creation(self.describe(config, request.address), config, replacing)
         diagnostics += warn_of_unlisted_ids(self.session, config)
