@@ -361,7 +361,11 @@ async def settle_host_creates(
     outcomes: list[Outcome] = []
     for row in rows:
         if row in created:
-            outcomes.append(await _read_created(lifecycle, row))
+            try:
+                outcomes.append(await read_back(lifecycle, row))
+            except OtherHost as problem:
+                lifecycle.log(problem, f"settle the creation of {row.fields['name']}")
+                outcomes.append(STILL_UNSETTLED)
             continue
         status = row.dry_run_status
         would_create = row.verdict.created or (bool(status) and row.verdict.status == status)
@@ -381,11 +385,3 @@ def _control_rows(
         if host := next(shown, None):
             control[fields] = (host["id"], {name: host[name] for name in names})
     return control
-
-
-async def _read_created(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
-    try:
-        return await read_back(lifecycle, row)
-    except OtherHost as problem:
-        lifecycle.log(problem, f"settle the creation of {row.fields['name']}")
-        return STILL_UNSETTLED
