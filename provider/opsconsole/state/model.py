@@ -17,6 +17,7 @@ from typing import Any, Final
 from msgspec import DecodeError, Raw
 
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import cli_of
 from opsconsole.state.address import Address, InstanceKey, is_name
 from opsconsole.state.objects import (
     InstanceObject,
@@ -35,7 +36,6 @@ from opsconsole.state.objects import (
     with_fields,
     write_instance,
 )
-from opsconsole.terraform_binary import cli_of
 
 _FIELDS = (
     "version",
