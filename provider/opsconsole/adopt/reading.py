@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from opsconsole.diagnostics import Diagnostic
-from opsconsole.drift.unmanaged import listing_of, read_inventory
+from opsconsole.drift.unmanaged import list_operation, read_inventory
 from opsconsole.errors import ConsoleError, UserError
 from opsconsole.lifecycle.interface import ReadOutcome, ReadRequest, ReadStatus
 from opsconsole.lifecycle.session import map_limited
@@ -79,7 +79,7 @@ def parse_object_id(text: str) -> ObjectId:
     definition = resource_of_id(text)
     if definition is not None:
         return ObjectId(definition.type_name, text)
-    forms = ", ".join(definition.import_id for definition in RESOURCES.values())
+    forms = ", ".join(" or ".join(item.import_forms) for item in RESOURCES.values())
     raise UserError(
         f"{text!r} is not an import id.",
         f"Import ids are: {forms}. For an id of another form, name its kind: "
@@ -92,7 +92,7 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
     console = provider.session.console
     # A specialty is managed only if its id is given, because others use the specialty too.
     endpoints = {
-        name: listing_of(definition)
+        name: list_operation(definition)
         for name, definition in RESOURCES.items()
         if definition not in (SPECIALTY, AGENT_PLUGIN)
     }

@@ -178,7 +178,7 @@ async def _read_console(
     interrupts: Interrupts,
 ) -> ConsoleContents:
     provider = ConfiguredProvider(settings)
-    interrupts.on_stop(provider.stop)
+    interrupts.watch(provider)
     try:
         remarks: list[str] = []
         if rows is not None:

@@ -20,7 +20,8 @@ from opsconsole.errors import TRY_LATER, ProblemKind, UserError
 from opsconsole.reconcile.applier import apply_plan
 from opsconsole.reconcile.executor import ApplyResult
 from opsconsole.reconcile.plan import Plan, checksum
-from opsconsole.reconcile.providers import OpenedStack, Providers
+from opsconsole.reconcile.providers import OpenedProviders
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reports import messages, plan_text
 from opsconsole.reports.plan_parts import apply_summary
 from opsconsole.state import StateSession, open_state, workspace_of
@@ -110,7 +111,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
         else:
             diagnostics = run_stoppable(
                 runner,
-                lambda interrupts: compare_with_console(stack, saved.plan, interrupts.on_stop),
+                lambda interrupts: compare_with_console(stack, saved.plan, interrupts.watch),
             )
         if diagnostics:
             if args.json:
@@ -133,7 +134,7 @@ def _check_checksum(args: argparse.Namespace, plan: Plan) -> None:
         )
 
 
-def _operation_of(plan: Plan) -> str:
+def _command_of(plan: Plan) -> str:
     return "destroy" if plan.mode == "destroy" else "apply"
 
 
@@ -150,7 +151,7 @@ def _ask_for_approval(args: argparse.Namespace, plan: Plan) -> bool:
     sys.stdout.write("\n")
     if answer == "yes":
         return True
-    sys.stdout.write(f"{_operation_of(plan).capitalize()} cancelled.\n")
+    sys.stdout.write(f"{_command_of(plan).capitalize()} cancelled.\n")
     return False
 
 
@@ -175,21 +176,21 @@ def _not_started_text(applied: ApplyResult) -> str:
 
 
 def _show_end(
-    args: argparse.Namespace, operation: str, applied: ApplyResult, session: StateSession
+    args: argparse.Namespace, command: str, applied: ApplyResult, session: StateSession
 ) -> None:
     outputs = session.state.outputs
     left = _not_started_text(applied) if applied.not_started else ""
     if not args.json:
-        text = plan_text.render_apply(applied, outputs, pen_for(args), operation=operation)
+        text = plan_text.render_apply(applied, outputs, pen_for(args), command=command)
         write_or_stderr(f"\n{text}{left}")
         return
     message_stream.emit_diagnostics(applied.diagnostics)
     if applied.complete:
-        message_stream.emit(messages.change_summary(applied.counts, operation))
+        message_stream.emit(messages.change_summary(applied.counts, command))
         if outputs:
             message_stream.emit(messages.outputs(outputs))
     else:
-        text = apply_summary(applied.counts, operation, complete=False)
+        text = apply_summary(applied.counts, command, complete=False)
         for line in (text, *left.strip().splitlines()):
             message_stream.emit(messages.log(line.strip()))
 
@@ -200,8 +201,8 @@ def _apply_and_report(
     stack: OpenedStack,
     plan: Plan,
 ) -> int:
-    operation = _operation_of(plan)
-    title = "Destroying" if operation == "destroy" else "Applying"
+    command = _command_of(plan)
+    title = "Destroying" if command == "destroy" else "Applying"
     display = (
         nullcontext(ApplyMessages(message_stream.emit))
         if args.json
@@ -220,7 +221,7 @@ def _apply_and_report(
             "the state.\n"
         )
         return INTERRUPTED
-    _show_end(args, operation, applied, stack.state_session)
+    _show_end(args, command, applied, stack.state_session)
     if applied.not_started:
         return INTERRUPTED
     if applied.complete:
@@ -236,8 +237,8 @@ def _apply_and_report(
 async def _apply_and_save(
     stack: OpenedStack, plan: Plan, listener: ApplyMessages, interrupts: Interrupts
 ) -> ApplyResult:
-    def watch(providers: Providers) -> None:
-        interrupts.on_stop(providers.stop)
+    def watch(providers: OpenedProviders) -> None:
+        interrupts.watch(providers)
         listener.waiting = lambda: providers.waiting
 
     interrupts.on_abandon(stack.state_session.abandon)

@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     states = read_states(stacks, whole=args.shard is None)
     with make_runner() as runner:
         report = run_stoppable(
-            runner, lambda interrupts: check(states, options, os.environ, interrupts.on_stop)
+            runner, lambda interrupts: check(states, options, os.environ, interrupts.watch)
         )
     report = replace(report, diagnostics=(*diagnostics, *report.diagnostics))
     if args.accept is not None:

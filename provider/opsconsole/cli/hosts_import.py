@@ -74,7 +74,7 @@ async def _import_file(
     interrupts: Interrupts,
 ) -> FileImport:
     provider = ConfiguredProvider(settings)
-    interrupts.on_stop(provider.stop)
+    interrupts.watch(provider)
     try:
         work = FileImport(provider.session, args.dry_run, rows.on_error == "stop", report)
         await work.run(rows)

@@ -16,8 +16,8 @@ from opsconsole.diagnostics import Severity, diagnostics_of, has_error
 from opsconsole.errors import TRY_LATER, OpsconsoleError, Stopped, UserError
 from opsconsole.language import Program, find_output, load_stack, stacks_of
 from opsconsole.reconcile.plan import Plan
-from opsconsole.reconcile.providers import OpenedStack
 from opsconsole.reconcile.saved_plan import check_plan_file, save_plan, shown_variables
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.state import open_state
 from opsconsole.text import plural
 

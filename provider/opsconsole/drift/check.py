@@ -35,12 +35,12 @@ from opsconsole.reconcile.prior import warn_unsettled
 from opsconsole.reconcile.providers import (
     OpenedProviders,
     Providers,
-    RegisterStop,
+    Watch,
     provider_key_of,
     refresh,
 )
 from opsconsole.resources import HOST, RESOURCES
-from opsconsole.resources.host.reading import HostReader
+from opsconsole.resources.host.known import HostReader
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.operations import reads_whole
 from opsconsole.v1.settings import Settings
@@ -76,19 +76,19 @@ class ProviderPool(OpenedProviders):
 
     Attributes:
         environ: The environment that settings fall back on.
-        read_only: Whether only GET requests may be sent.
+        get_only: Whether only GET requests may be sent.
     """
 
     environ: Mapping[str, str]
-    read_only: bool = False
+    get_only: bool = False
 
     def _open(self, settings: Settings) -> ConfiguredProvider:
-        restricted = _restrict_settings(settings, read_only=self.read_only)
+        restricted = _restrict_settings(settings, get_only=self.get_only)
         # Settings hold a mapping, so they cannot be the keys of a dictionary.
         for provider in self.opened:
             if provider.session.settings == restricted:
                 return provider
-        provider = ConfiguredProvider(restricted, read_only=self.read_only)
+        provider = ConfiguredProvider(restricted, get_only=self.get_only)
         self.add(provider)
         return provider
 
@@ -124,11 +124,11 @@ class ProviderPool(OpenedProviders):
         return providers.settings(key)
 
 
-def _restrict_settings(settings: Settings, *, read_only: bool) -> Settings:
-    """Return the settings of a check; if `read_only`, they name only GET operations."""
+def _restrict_settings(settings: Settings, *, get_only: bool) -> Settings:
+    """Return the settings of a check; if `get_only`, they name only GET operations."""
     # In a check, a 404 for an object is a finding, even if a refresh would fail.
     settings = replace(settings, on_missing="remove", on_missing_host=None)
-    if not read_only:
+    if not get_only:
         return settings
     readable = {
         name: declared
@@ -143,7 +143,7 @@ async def check(
     states: StackStates,
     options: CheckOptions,
     environ: Mapping[str, str],
-    register_stop: RegisterStop = lambda stop: None,
+    watch: Watch = lambda providers: None,
 ) -> DriftReport:
     """Check states against their consoles; Stopped if not everything was read.
 
@@ -151,10 +151,9 @@ async def check(
 
     Args:
         environ: The environment that provider settings fall back on.
-        register_stop: Takes the function that stops the check.
     """
     async with ProviderPool(environ, options.read_only) as pool:
-        register_stop(pool.stop)
+        watch(pool)
         return await _check(states, options, pool)
 
 
@@ -199,7 +198,7 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
         findings=tuple(sorted(findings, key=lambda finding: finding.stack)),
         checked_at=timestamp(now),
         read_only=options.read_only,
-        method=_describe_host_reads(objects, read_only=options.read_only),
+        method=_describe_host_reads(objects, get_only=options.read_only),
         diagnostics=(
             *states.diagnostics,
             *unlisted,
@@ -238,12 +237,12 @@ async def _read_objects(states: Iterable[StackState], pool: ProviderPool) -> lis
             objects.append(replace(item, provider=provider, unreadable=why))
     instances = await refresh([(item.instance, item.provider) for item in objects])
     return [
-        _explain(replace(item, instance=instances[item.instance.address]), pool.read_only)
+        _explain(replace(item, instance=instances[item.instance.address]), pool.get_only)
         for item in objects
     ]
 
 
-def _explain(item: StateObject, read_only: bool) -> StateObject:
+def _explain(item: StateObject, get_only: bool) -> StateObject:
     """Return an object after its read; for a hidden host, name the missing setting."""
     read, why = item.instance.read, item.unreadable
     if read is None:
@@ -258,7 +257,7 @@ def _explain(item: StateObject, read_only: bool) -> StateObject:
         and item.provider is not None
     ):
         reader = item.provider.session.singleton(HostReader)
-        reason = reader.explain_unreadable(read_only=read_only)
+        reason = reader.explain_unreadable(get_only=get_only)
         read = read._replace(reason=reason or read.reason)
     else:
         return item
@@ -299,7 +298,7 @@ def _make_shard_result(
     )
 
 
-def _describe_host_reads(objects: Iterable[StateObject], *, read_only: bool) -> str:
+def _describe_host_reads(objects: Iterable[StateObject], *, get_only: bool) -> str:
     """Describe how hosts were read, or why they were not, one sentence a method."""
     methods: dict[str, None] = {}
     for item in objects:
@@ -307,5 +306,5 @@ def _describe_host_reads(objects: Iterable[StateObject], *, read_only: bool) -> 
             reader = item.provider.session.singleton(HostReader)
             # A console that gave no answer did not show how hosts are read.
             if item.outcome.status is not ReadStatus.UNCHECKED or reader.operation is None:
-                methods[reader.describe(read_only=read_only)] = None
+                methods[reader.describe(get_only=get_only)] = None
     return " ".join(methods)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from opsconsole.diagnostics import Diagnostic, are_temporary, has_error
 from opsconsole.errors import TRY_LATER, Cause, UserError
-from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.resources import RESOURCES
 from opsconsole.text import capitalise_first, plural
 from opsconsole.values import Value, Values

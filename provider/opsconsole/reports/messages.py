@@ -113,15 +113,15 @@ def _change_of(item: Change | Drift) -> dict[str, Any]:
     )
 
 
-def change_summary(counts: ChangeCounts, operation: str) -> Message:
-    """Return the message of the counts; `operation` is `plan`, `apply` or `destroy`."""
-    text = count_sentence(counts) if operation == "plan" else apply_summary(counts, operation)
+def change_summary(counts: ChangeCounts, command: str) -> Message:
+    """Return the message of the counts; `command` is `plan`, `apply` or `destroy`."""
+    text = count_sentence(counts) if command == "plan" else apply_summary(counts, command)
     changes = {
         "add": counts.add,
         "change": counts.change,
         "import": counts.imported + counts.adopt,
         "remove": counts.destroy,
-        "operation": operation,
+        "operation": command,
     }
     return _message("change_summary", text, changes=changes)
 

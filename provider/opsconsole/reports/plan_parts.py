@@ -180,11 +180,11 @@ def count_sentence(counts: ChangeCounts) -> str:
     )
 
 
-def apply_summary(counts: ChangeCounts, operation: str, complete: bool = True) -> str:
+def apply_summary(counts: ChangeCounts, command: str, complete: bool = True) -> str:
     """Return `Apply complete! Resources: 1 added, 0 changed, 0 destroyed.`"""
-    word = "Destroy" if operation == "destroy" else "Apply"
+    word = "Destroy" if command == "destroy" else "Apply"
     opening = f"{word} complete!" if complete else f"{word} incomplete."
-    if operation == "destroy":
+    if command == "destroy":
         text = f"{opening} Resources: {counts.destroy} destroyed."
     else:
         imported = f"{counts.imported} imported, " if counts.imported else ""

@@ -316,13 +316,13 @@ def render_apply(
     outputs: Mapping[str, StateOutput],
     pen: Pen = PLAIN,
     *,
-    operation: str = "apply",
+    command: str = "apply",
 ) -> str:
     """Return the end of an apply as text.
 
     Args:
         outputs: The outputs by name, shown if everything was done.
-        operation: `apply` or `destroy`.
+        command: `apply` or `destroy`.
     """
     failures = sorted((step.change.address for step in applied.failed), key=natural_order)
     skipped = sorted(applied.skipped.items(), key=lambda item: natural_order(item[0]))
@@ -332,7 +332,7 @@ def render_apply(
         *_list_changes("failed", [f"  {cross} {printable(item)}" for item in failures], pen, "red"),
         *_list_changes("skipped", [f"  {dash} {item}" for item in waits], pen, "yellow"),
     ]
-    summary = apply_summary(applied.counts, operation, applied.complete)
+    summary = apply_summary(applied.counts, command, applied.complete)
     lines.append(pen.paint(summary, "bold", "green" if applied.complete else "yellow"))
     if applied.seconds:
         lines.append(f"The run ended in {describe_duration(applied.seconds)}.")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from opsconsole.diagnostics import leading_names
-from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.reports.json_values import instance_json, sensitive, values_json, without_empty
 from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
 from opsconsole.reports.plan_parts import kinds_of, sensitive_of

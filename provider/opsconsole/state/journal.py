@@ -291,7 +291,7 @@ class Journal:
         """Return every change since the last write of the state."""
         return changes_of(self._records)
 
-    def check_name(self) -> None:
+    def check_same_file(self) -> None:
         """Raise UserError if the next run will not find the journal: no call may rely on it."""
         if not is_file(self._descriptor, self.path):
             # A restart under way gives the name to the next file, so wait for it.

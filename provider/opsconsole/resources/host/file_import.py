@@ -151,7 +151,7 @@ class FileImport:
         before: Sequence[RowVerdict] = ()
         console = self.session.console
         try:
-            judged = await self._imports.dry_run_by(lambda: rows.send(console, dry_run=True))
+            judged = await self._imports.send_dry_run(lambda: rows.send(console, dry_run=True))
             if self.dry_run or not judged.dry_run:
                 self._take_verdicts(rows, start, judged)
                 return
@@ -200,7 +200,7 @@ class FileImport:
             before: The verdicts of the dry run before the import.
         """
         try:
-            again = await self._imports.dry_run_by(
+            again = await self._imports.send_dry_run(
                 lambda: rows.send(self.session.console, dry_run=True)
             )
         except ConsoleError:

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from opsconsole.definition import ResourceDefinition
+from opsconsole.definition import DataSourceDefinition, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
-from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
@@ -32,13 +31,12 @@ from opsconsole.lifecycle.missing import (
     warn_abandoned,
 )
 from opsconsole.lifecycle.planning import Proposal
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import HOST
-from opsconsole.resources.host.creation import BulkCreate
-from opsconsole.resources.host.deletions import HostDeletions
-from opsconsole.resources.host.reading import HostReader
+from opsconsole.resources.host.creation import BulkCreate, settle_host_creates
+from opsconsole.resources.host.known import HOST_GET_HINT, HostDeletions, HostReader
 from opsconsole.resources.host.rows import CREATION_ONLY
-from opsconsole.resources.host.settling import settle_host_creates
 from opsconsole.resources.host.verdicts import GuardedImports
 from opsconsole.text import plural
 from opsconsole.values import UNKNOWN, Values, changed_fields
@@ -196,6 +194,15 @@ class HostLifecycle(BaseLifecycle):
         before = PrivateState.decode(outcome.private)
         private_state = before._replace(overtaken={**before.overtaken, **former})
         return outcome._replace(private=private_state.encode())
+
+    async def _read_data(self, source: DataSourceDefinition, config: Values) -> Outcome:
+        if source.is_list or self._reader.operation:
+            return await super()._read_data(source, config)
+        unreadable = error(
+            "Hosts cannot be read under these settings",
+            f'host_read = "empty_update" reads one by an update without a field.{HOST_GET_HINT}',
+        )
+        return Outcome(None, diagnostics=(unreadable,))
 
     def note_existing(self, state: Values, address: str) -> None:
         """Let no creation take the id of a host in state."""
