@@ -31,9 +31,9 @@ from opsconsole.errors import (
 from opsconsole.language import find_node
 from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.session import ConsoleSession
+from opsconsole.local_terraform import real_terraform
 from opsconsole.resources import HOST
 from opsconsole.resources.host.known import HOST_GET_HINT, HostReader
-from opsconsole.terraform_binary import real_terraform
 from opsconsole.text import Pen, plural, printable, wrap_lines
 from opsconsole.v1.answers import Reply
 from opsconsole.v1.client import Client

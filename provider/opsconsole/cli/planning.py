@@ -31,7 +31,6 @@ from opsconsole.reports import plan_text, terminal
 from opsconsole.reports.plan_text import Detail
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import State, StateSession, workspace_of
-from opsconsole.v1.settings import Settings
 
 
 def failure_code(diagnostics: Iterable[Diagnostic]) -> int:
@@ -69,14 +68,16 @@ def open_stack(
     limit = args.parallelism
     if limit is not None and limit < 1:
         raise UserError("--parallelism must be 1 or more.")
-
-    def make(settings: Settings) -> ConfiguredProvider:
-        return ConfiguredProvider(
+    return OpenedStack(
+        program,
+        variables,
+        session,
+        os.environ,
+        workspace_of(program.root),
+        lambda settings: ConfiguredProvider(
             replace(settings, max_concurrency=limit or settings.max_concurrency)
-        )
-
-    name = workspace_of(program.root)
-    return OpenedStack(program, variables, session, os.environ, name, make)
+        ),
+    )
 
 
 def check_program(

@@ -41,8 +41,8 @@ async def connect(config: Values) -> ConfiguredProvider:
     from opsconsole.v1.settings import Settings
 
     settings = Settings.from_values(config, os.environ)
+    from opsconsole.local_terraform import cli_of
     from opsconsole.resources.lifecycles import ConfiguredProvider
-    from opsconsole.terraform_binary import cli_of
 
     provider = ConfiguredProvider(settings)
     provider.session.command = cli_of().command
