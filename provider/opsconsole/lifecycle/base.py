@@ -336,6 +336,10 @@ class BaseLifecycle:
         )
         return Outcome(None, diagnostics=(problem,))
 
+    def describe_read(self, outcome: ReadOutcome) -> str:
+        """Describe how an object was read, or why it was not, if the method is worth a report."""
+        return ""
+
     def log(self, problem: Exception, doing: str) -> None:
         _log.warning("cannot %s: %s", doing, problem)
 

@@ -17,7 +17,6 @@ from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.resources.blacklisted_command.lifecycle import add_tenant_wide
 from opsconsole.resources.data_sources import SELECTORS
-from opsconsole.resources.host.reading import HOST_GET_HINT, HostReader
 from opsconsole.resources.specialty.lifecycle import find_specialty
 from opsconsole.v1.console import Listing
 from opsconsole.values import Values
@@ -75,17 +74,6 @@ async def _read_agent_plugins(
     return _outcome_of_list(source, "the agent's plugins", listing, agent_id=agent_id)
 
 
-async def _read_host(
-    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values
-) -> Outcome:
-    if not lifecycle.session.singleton(HostReader).operation:
-        return _refuse(
-            "Hosts cannot be read under these settings",
-            f'host_read = "empty_update" reads one by an update without a field.{HOST_GET_HINT}',
-        )
-    return await _read_object(lifecycle, source, config)
-
-
 async def _read_object(
     lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values
 ) -> Outcome:
@@ -111,7 +99,6 @@ _READERS: Mapping[str, _Reader] = {
     "specialty": _read_specialty,
     "specialties": _read_specialties,
     "agent_plugins": _read_agent_plugins,
-    "host": _read_host,
 }
 
 

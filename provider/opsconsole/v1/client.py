@@ -320,9 +320,13 @@ class Client:
         # end.
         request.add_done_callback(end)
 
+    def may_send(self, operation: Operation) -> bool:
+        """Return whether the client may send an operation; if it only reads, none but GET."""
+        return operation.method == "GET" or not self._read_only
+
     def _refuse_if_blocked(self, operation: Operation) -> None:
         """Raise if a call must not be made, or would only fail."""
-        if self._read_only and operation.method != "GET":
+        if not self.may_send(operation):
             raise UserError(
                 f"{operation} was not sent: this run is read only.",
                 "Only GET leaves this process. Leave out --read-only to allow others.",
