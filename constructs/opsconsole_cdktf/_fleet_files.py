@@ -13,10 +13,10 @@ from typing import Any
 import yaml
 
 from opsconsole.text import plural
+from opsconsole.yaml_loader import MERGE, Loader, walk_nodes
 from opsconsole_cdktf._placed import BadRows, PlacedRow
 
 _BLANK = " \t\r\n"
-_MERGE = "tag:yaml.org,2002:merge"
 _NOT_A_VALUE = (ValueError, LookupError, AttributeError, OverflowError)
 """Errors of the YAML reader for a text that has the form of a type and is not a value of it."""
 
@@ -60,8 +60,9 @@ def csv_rows(
 
 def yaml_rows(path: str | PathLike[str]) -> list[PlacedRow]:
     """Return the rows of a YAML file: a list of rows, or a mapping of keys to rows."""
-    loader = yaml.CSafeLoader(_text(path))
+    text = _text(path)
     try:
+        loader = Loader(text)
         document = loader.get_single_node()
         return [_of_node(loader, path, *item) for item in _nodes(path, document)]
     except yaml.YAMLError as failure:
@@ -70,15 +71,12 @@ def yaml_rows(path: str | PathLike[str]) -> list[PlacedRow]:
         raise BadRows(f"{path}{line}: {getattr(failure, 'problem', failure)}") from None
     except RecursionError:
         raise BadRows(f"{path}: it is nested too deeply") from None
-    finally:
-        loader.dispose()
 
 
 def _nodes(path: str | PathLike[str], document: Any) -> Iterator[tuple[Any, Any]]:
     if isinstance(document, yaml.SequenceNode):
         yield from ((None, node) for node in document.value)
     elif isinstance(document, yaml.MappingNode):
-        _refuse_twice(path, document.value)
         yield from document.value
     elif document is None:
         raise BadRows(f"{path}: it is empty: write [] for no rows")
@@ -88,50 +86,17 @@ def _nodes(path: str | PathLike[str], document: Any) -> Iterator[tuple[Any, Any]
 
 def _of_node(loader: Any, path: str | PathLike[str], key: Any, node: Any) -> PlacedRow:
     place = f"{path}:{(key or node).start_mark.line + 1}"
-    for part in _parts(node):
-        if isinstance(part, yaml.MappingNode):
-            _refuse_twice(path, part.value)
-        elif isinstance(part, yaml.ScalarNode):
+    for part in walk_nodes(node):
+        if isinstance(part, yaml.ScalarNode):
             _refuse_no_value(loader, path, part)
     values = loader.construct_object(node, deep=True)
     named = None if key is None else loader.construct_object(key, deep=True)
     return _place_row(place, named, values)
 
 
-def _parts(node: Any) -> Iterator[Any]:
-    """Yield a node and all nodes in it, each once."""
-    seen: set[int] = set()
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        # An alias is the same node again, and may lie inside of that node.
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        yield part
-        if isinstance(part, yaml.SequenceNode):
-            waiting += part.value
-        elif isinstance(part, yaml.MappingNode):
-            waiting += [one for pair in part.value for one in pair]
-
-
-def _refuse_twice(path: str | PathLike[str], pairs: Sequence[tuple[Any, Any]]) -> None:
-    # The YAML reader would keep the last of two equal keys, and silently drop the first.
-    lines: dict[tuple[str, str], int] = {}
-    for key, _ in pairs:
-        if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
-            continue
-        line, name = key.start_mark.line + 1, (key.tag, key.value)
-        if name in lines:
-            raise BadRows(
-                f"{path}:{line}: duplicate key {key.value!r}, first in line {lines[name]}"
-            )
-        lines[name] = line
-
-
 def _refuse_no_value(loader: Any, path: str | PathLike[str], node: Any) -> None:
     # A merge key has no value of its own: the reader resolves it with its mapping.
-    if node.tag == _MERGE:
+    if node.tag == MERGE:
         return
     try:
         # Value by value, because these errors of the reader name no line.

@@ -40,6 +40,23 @@ class TerraformCli:
 TERRAFORM: Final = TerraformCli("Terraform", "terraform", TERRAFORM_HOST)
 OPENTOFU: Final = TerraformCli("OpenTofu", "tofu", OPENTOFU_HOST)
 
+_MACHINES: Final = {
+    "x86_64": "amd64",
+    "aarch64": "arm64",
+    "i386": "386",
+    "i686": "386",
+    "armv6l": "arm",
+    "armv7l": "arm",
+}
+"""Python's words for processors, where Terraform has others."""
+
+
+def platform_name(system: str, machine: str) -> str:
+    """Return Terraform's word for a platform, such as `linux_amd64`."""
+    machine = machine.lower()
+    return f"{system.lower()}_{_MACHINES.get(machine, machine)}"
+
+
 OF_OPENTOFU: Final = (".tofu", ".tofu.json")
 """Suffixes of the files that only OpenTofu reads."""
 

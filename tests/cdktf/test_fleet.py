@@ -108,6 +108,7 @@ def test_what_is_wrong_with_a_row(stack, rows, problems):
             '[{"name": "a"},\n {"name": "b", "name": "c"}]',
             ":2: duplicate name 'name'",
         ),
+        (Fleet.from_yaml, "[" * 50_000, ": it is nested too deeply"),
         (Fleet.from_yaml, "- name: a\n- name: [\n", ":3: did not find expected node content"),
         (Fleet.from_yaml, "a: b\n", ":1: a row is a mapping of fields, and this is 'b'"),
         (Fleet.from_yaml, "text\n", ": expected a list of rows"),

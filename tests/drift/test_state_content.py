@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from opsconsole.drift.check import CheckOptions, check
-from opsconsole.drift.model import Bucket
+from opsconsole.drift.model import Bucket, CheckOutcome, judge
 from opsconsole.drift.stack import Stack, read_states
-from opsconsole.drift.verdict import CheckOutcome, judge
 from opsconsole.errors import Stopped
-from opsconsole.lifecycle.answers import PrivateState
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.reports.formats import FORMATS
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.opening import open_state
@@ -263,7 +262,7 @@ def test_a_state_written_meanwhile_is_no_drift(native, again, told):
     assert told in report.diagnostics[0].summary
     assert 0 < report.seconds < time.monotonic()
     with pytest.raises(Stopped):
-        asyncio.run(check(states, CheckOptions(), environ, lambda stop: stop()))
+        asyncio.run(check(states, CheckOptions(), environ, lambda pool: pool.stop()))
 
 
 def test_a_check_that_is_stopped_sends_no_further_request(native):

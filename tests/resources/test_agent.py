@@ -83,7 +83,7 @@ def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through
     assert attribute_at(engine.folder, error) == "host_id"
     engine.write(declared())
 
-    # Core keeps a provider's warnings on it to itself until it is applied.
+    # Terraform keeps a provider's warnings on it to itself until it is applied.
     run = engine.apply(f"-replace={ADDRESS}")
     assert run.warned(f'The agent "keeper" ({first}) leaves management')
     second = held(engine)[ADDRESS]["id"]
@@ -231,7 +231,7 @@ async def test_prevent_refuses_a_replacement_that_no_plan_showed(agent_values, s
     for host_id in (config["host_id"], "hst_2"):
         after = config | {"host_id": host_id}
         goes = PlanChange(
-            prior.state, after, prior.private, RemovalReason.WITH_OWNER, owner_first=True
+            prior.state, after, prior.private, RemovalReason.WITH_OWNER, owner_is_deleted_first=True
         )
         assert (await lifecycle.plan([goes]))[0].replace == ("host_id",)
 

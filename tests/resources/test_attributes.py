@@ -14,8 +14,9 @@ from opsconsole.definition import Attribute, ChangeRule, Kind
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
 from opsconsole.errors import UnexpectedAnswer
-from opsconsole.lifecycle.answers import PrivateState, merge_answer, values_shown
+from opsconsole.lifecycle.answers import merge_answer, values_shown
 from opsconsole.lifecycle.interface import ReadStatus
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.resources import HOST, RESOURCES
 from text_groups import read_rows
 
@@ -373,7 +374,7 @@ def test_private_state_survives_its_encoding(observed, kept, declared):
 
 def test_every_name_has_a_bit_and_any_other_is_written_in_full_beside_them():
     spelled = json.loads(PrivateState(frozenset(NAMES)).encode())["observed"].split()[1:]
-    assert spelled == [], "append these names to _NAMES_BY_BIT in lifecycle/answers.py"
+    assert spelled == [], "append these names to _NAMES_BY_BIT in lifecycle/private_state.py"
     memory = PrivateState(frozenset({"id", "a_name_of_tomorrow"}))
     assert json.loads(memory.encode()) == {"observed": "1 a_name_of_tomorrow"}
     assert PrivateState.decode(memory.encode()) == memory

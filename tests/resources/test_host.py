@@ -11,7 +11,7 @@ from engines import ON_TERRAFORM
 from lifecycle_steps import errors, warnings
 from opsconsole.emulator import Profile
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome
-from opsconsole.resources.host.deletions import HostDeletions
+from opsconsole.resources.host.known import HostDeletions
 from opsconsole.values import UNKNOWN
 
 
@@ -537,6 +537,6 @@ async def test_a_create_waits_for_the_deletion_of_its_name(steps_of, one_run, mo
     hosts = steps_of("host")
     old = await hosts.create(name="web")
     hosts.provider = one_run()
-    monkeypatch.setattr("opsconsole.resources.host.deletions._PATIENCE", 3)
+    monkeypatch.setattr("opsconsole.resources.host.known._PATIENCE", 3)
     new, gone = await asyncio.gather(hosts.create(name="web"), hosts.delete(old))
     assert (gone.state, errors(new), new.state["id"] == old.state["id"]) == (None, [], False)

@@ -7,10 +7,10 @@ import pytest
 
 from lifecycle_steps import errors, warnings
 from opsconsole.emulator import Profile
-from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import NEVER_CREATED, STILL_UNSETTLED, UnsettledCreate
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.resources import HOST, RESOURCES
-from opsconsole.resources.host.settling import settle_host_creates
+from opsconsole.resources.host.creation import settle_host_creates
 from opsconsole.resources.host.verdicts import match_verdicts
 from opsconsole.v1.bodies import ImportResult
 from text_groups import read_rows
@@ -283,7 +283,7 @@ async def test_created_hosts_stay_known_though_reading_them_fails(steps_of, cons
     async def defect(*_: object) -> None:
         raise OverflowError("anything")
 
-    monkeypatch.setattr("opsconsole.resources.host.reading.HostReader.read", defect)
+    monkeypatch.setattr("opsconsole.resources.host.known.HostReader.read", defect)
     hosts = steps_of("host")
 
     outcomes = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))

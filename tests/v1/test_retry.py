@@ -9,9 +9,15 @@ from email.utils import formatdate
 import pytest
 
 from opsconsole.errors import AnswerLost, ErrorAnswer, NotSent, ServerError, Unauthorized
-from opsconsole.v1 import retry
-from opsconsole.v1.limiter import HeldBack
-from opsconsole.v1.retry import COOL_DOWN, LONGEST_OBEYED, OutOfTime, retry_after
+from opsconsole.v1.answers import retry_after
+from opsconsole.v1.limiter import (
+    COOL_DOWN,
+    LONGEST_OBEYED,
+    CircuitBreaker,
+    HeldBack,
+    NotReachable,
+    OutOfTime,
+)
 
 ERROR = {"code": "ANY", "message": "no", "request_id": "req_1"}
 TRIES = 5
@@ -163,7 +169,7 @@ def test_retry_after_holds_seconds_or_a_date(headers, seconds, in_new_york, monk
 
 def test_the_wait_before_a_try_doubles_and_ends_where_no_answer_comes(clock, monkeypatch):
     monkeypatch.setattr(random, "random", lambda: 0.5)
-    breaker = retry.CircuitBreaker(7, 10.0, clock)
+    breaker = CircuitBreaker(7, 10.0, clock)
 
     def delay(problem, tried=1, after=0.0):
         clock.now += after
@@ -171,7 +177,7 @@ def test_the_wait_before_a_try_doubles_and_ends_where_no_answer_comes(clock, mon
 
     backoff = [0.1875, 0.375, 0.75, 1.5, 3, 6, 6, None]
     assert [delay(ServerError(ErrorAnswer(503)), number) for number in range(1, 9)] == backoff
-    assert [delay(retry.NotReachable("no such name"), 7), delay(NotSent("refused"))] == [
+    assert [delay(NotReachable("no such name"), 7), delay(NotSent("refused"))] == [
         None,
         0.1875,
     ]

@@ -31,7 +31,7 @@ from opsconsole.language import find_node
 from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import HOST
-from opsconsole.resources.host.reading import HOST_GET_HINT, EmptyUpdateRefused, HostReader
+from opsconsole.resources.host.known import HOST_GET_HINT, EmptyUpdateRefused, HostReader
 from opsconsole.terraform_binary import real_terraform
 from opsconsole.text import Pen, plural, printable, wrap_lines
 from opsconsole.v1.answers import Reply
@@ -183,7 +183,7 @@ async def _check_console(
 ) -> list[CheckResult]:
     """Search once, which needs no right to write; then read a host and an agent."""
     # Without host_get, an empty update reads a host, and the client treats it as a write.
-    async with aclosing(Client(settings, read_only=host_id is None)) as client:
+    async with aclosing(Client(settings, get_only=host_id is None)) as client:
         try:
             reply = await client.ask(OPERATIONS["specialty_search"])
         except ConsoleError as failed:

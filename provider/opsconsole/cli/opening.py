@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from opsconsole import resources
+from opsconsole import language, resources
 from opsconsole.address import LOCAL_NAME
 from opsconsole.cli.options import is_switched_on
 from opsconsole.diagnostics import Mistakes
@@ -21,7 +21,6 @@ from opsconsole.language import (
     find_mistakes,
     find_output,
     load_directory,
-    load_program,
     read_backend_options,
     readable_part,
     resolve_variables,
@@ -70,8 +69,8 @@ def _find_program(args: argparse.Namespace) -> tuple[Path, Literal["app", "files
     return here, program_form(here)
 
 
-def open_program(args: argparse.Namespace, *, again: bool = True) -> Program:
-    """Open the program that the command line names, or raise UserError.
+def load_program(args: argparse.Namespace, *, again: bool = True) -> Program:
+    """Load the program that the command line names, or raise UserError.
 
     `again` runs the app of a cdktf.json although there is output of an earlier run.
     """
@@ -85,7 +84,7 @@ def open_program(args: argparse.Namespace, *, again: bool = True) -> Program:
         return load_directory(directory, resources)
     if not args.stack:
         print_warning_of_files(directory)
-    return load_program(directory, resources, args.stack, again=again)
+    return language.load_program(directory, resources, args.stack, again=again)
 
 
 def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
@@ -108,15 +107,15 @@ def print_warning_of_files(directory: Path) -> None:
         )
 
 
-def open_checked(args: argparse.Namespace) -> Program:
-    """Open the program that the command line names.
+def load_checked(args: argparse.Namespace) -> Program:
+    """Load the program that the command line names.
 
     Raises:
         Mistakes: It cannot be read; the mistakes in its readable part are reported too.
         UserError: There is none.
     """
     try:
-        return open_program(args)
+        return load_program(args)
     except UnreadProgram as unread:
         further = find_mistakes(unread.program, example_values(unread.program))
         errors = (item for item in further if item.is_error)
@@ -169,18 +168,18 @@ def providers_of(args: argparse.Namespace) -> Providers:
     """
     from opsconsole.reconcile.providers import Providers  # loads the client
 
-    program = open_program(args, again=False)
+    program = load_program(args, again=False)
     evaluator = Evaluator(program, read_variables(args, program), lambda address: None)
     return Providers(program, evaluator, os.environ)
 
 
 def open_backend(
-    args: argparse.Namespace, program: Program, operation: str, workspace: str | None = None
+    args: argparse.Namespace, program: Program, command: str, workspace: str | None = None
 ) -> Backend:
     """Open the backend of a program's state.
 
     Args:
-        operation: The name of this operation, for another run that waits for the lock.
+        command: The name of this command, for another run that waits for the lock.
         workspace: By default the selected one.
     """
     configured = program.backend
@@ -188,29 +187,29 @@ def open_backend(
         # Settings from `init -backend-config` override the block, and only the note has them.
         noted = noted_backend(program.root)
         configured = noted if noted and noted.kind == configured.kind else configured
-    return _open_backend_at(args, program.root, configured, operation, workspace)
+    return _open_backend_at(args, program.root, configured, command, workspace)
 
 
 def _open_backend_at(
     args: argparse.Namespace,
     directory: Path,
     configured: ConfiguredBackend | None,
-    operation: str,
+    command: str,
     workspace: str | None,
 ) -> Backend:
-    journals = getattr(args, "journal_dir", None) or os.environ.get("OPSCONSOLE_JOURNAL_DIR")
+    journal_folder = getattr(args, "journal_dir", None) or os.environ.get("OPSCONSOLE_JOURNAL_DIR")
     options = RunOptions(
         directory,
-        operation,
+        command,
         Locking(getattr(args, "lock", True), getattr(args, "lock_timeout", 0.0), _report_wait),
-        Path(journals) if journals else None,
+        Path(journal_folder) if journal_folder else None,
         getattr(args, "journal", None),
     )
     given = read_backend_options(getattr(args, "backend_config", []))
     backend = backend_for(
         configured, options, workspace=workspace, state_path=args.state, given=given
     )
-    _check_lockable(args, backend, operation)
+    _check_lockable(args, backend, command)
     return backend
 
 
@@ -221,16 +220,16 @@ _WRITES: Final = (
 )
 
 
-def _check_lockable(args: argparse.Namespace, backend: Backend, operation: str) -> None:
+def _check_lockable(args: argparse.Namespace, backend: Backend, command: str) -> None:
     """Warn that a backend cannot be locked; require the user's consent to a write."""
-    if operation not in (*_WRITES, "plan") or not getattr(args, "lock", True):
+    if command not in (*_WRITES, "plan") or not getattr(args, "lock", True):
         return
     why = backend.unlocked_reason()
     if not why:
         return
     message = f"{why} Another run may write at the same time. What it writes is not overwritten."
     agreed = is_switched_on("OPSCONSOLE_UNLOCKED_BACKEND")
-    if operation in _WRITES and not (getattr(args, "unlocked_backend", False) or agreed):
+    if command in _WRITES and not (getattr(args, "unlocked_backend", False) or agreed):
         raise UserError(
             message,
             "Give --unlocked-backend (OPSCONSOLE_UNLOCKED_BACKEND=1) to go on without a lock.",
@@ -265,11 +264,11 @@ def program_directory(args: argparse.Namespace) -> Path:
 
 
 def _synthesised_program(args: argparse.Namespace) -> Program | None:
-    return readable_part(lambda: open_program(args, again=False))
+    return readable_part(lambda: load_program(args, again=False))
 
 
 def open_state_backend(
-    args: argparse.Namespace, operation: str, workspace: str | None = None
+    args: argparse.Namespace, command: str, workspace: str | None = None
 ) -> Backend:
     """Open the backend of a state, for commands that need no program.
 
@@ -278,24 +277,24 @@ def open_state_backend(
     """
     here = Path.cwd()
     if args.state is not None:
-        return _open_backend_at(args, here, None, operation, workspace)
+        return _open_backend_at(args, here, None, command, workspace)
     program = _synthesised_program(args) if _find_program(args)[1] else None
     if program is not None:
-        return open_backend(args, program, operation, workspace)
+        return open_backend(args, program, command, workspace)
     noted = noted_backend(here)
     if noted is None and not (here / "terraform.tfstate").exists():
         raise UserError(
             f"There is neither a program nor a state in {here}.",
             "Go to the directory of the app, or name the state with --state=PATH.",
         )
-    return _open_backend_at(args, here, noted, operation, workspace)
+    return _open_backend_at(args, here, noted, command, workspace)
 
 
-def load_state(args: argparse.Namespace, operation: str) -> State:
+def load_state(args: argparse.Namespace, command: str) -> State:
     """Return the state of `open_state_backend`, for commands that only show it."""
-    backend = open_state_backend(args, operation)
+    backend = open_state_backend(args, command)
     # For `terraform output`, a state that does not exist has no outputs.
-    must_exist = args.state is not None and not (is_stand_in(args) and operation == "output")
+    must_exist = args.state is not None and not (is_stand_in(args) and command == "output")
     # A crashed first run may have left only a journal.
     if must_exist and not args.state.exists() and not backend.journal.exists():
         raise UserError(f"There is no state {args.state}.", "Check the path.")

@@ -25,7 +25,8 @@ from opsconsole.language import Program, find_mistakes
 from opsconsole.named_files import check_report_file, find_shared_file, write_named
 from opsconsole.reconcile.plan import Plan, PlanOptions, checksum, guard_objection
 from opsconsole.reconcile.planner import make_plan
-from opsconsole.reconcile.providers import OpenedStack, Providers
+from opsconsole.reconcile.providers import OpenedProviders
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reports import plan_text, terminal
 from opsconsole.reports.plan_text import Detail
 from opsconsole.resources.lifecycles import ConfiguredProvider
@@ -117,10 +118,10 @@ def plan_program(
     with show_spinner("Planning…", colour=has_colour(args, sys.stderr)) as shown:
 
         async def work(interrupts: Interrupts) -> Plan:
-            def watch(providers: Providers) -> None:
+            def watch(providers: OpenedProviders) -> None:
                 shown.count = lambda: sum(providers.calls.values())
                 shown.held = lambda: providers.waiting
-                interrupts.on_stop(providers.stop)
+                interrupts.watch(providers)
 
             return await make_plan(stack, plan_options(args), watch)
 
@@ -172,6 +173,11 @@ def print_diagnostics(args: argparse.Namespace, diagnostics: Sequence[Diagnostic
 def check_reports(args: argparse.Namespace) -> None:
     reports = [path for path in (args.html, args.markdown) if path is not None]
     for path in reports:
+        if str(path) == "-":
+            raise UserError(
+                "--html and --markdown write a file, and - is none: standard output has the plan.",
+                "Name a file.",
+            )
         check_report_file(path)
     plans = [getattr(args, name, None) for name in ("out", "planfile")]
     if place := find_shared_file([*reports, *filter(None, plans)]):

@@ -15,8 +15,8 @@ from opsconsole.diagnostics import Diagnostic, Severity, has_error
 from opsconsole.drift.model import Bucket, Difference, Finding
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import Cause, ProblemKind
-from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import capitalise_first, join_words, plural
@@ -36,7 +36,7 @@ def classify(item: StateObject, addresses: Addresses) -> Finding:
         reason = _with_owner(item, addresses) or "the console says that it is archived"
         return _make_finding(item, Bucket.ARCHIVED, reason=reason)
     if outcome.state is None:
-        reason = _with_owner(item, addresses) or RESOURCES[item.instance.type_name].gone
+        reason = _with_owner(item, addresses) or RESOURCES[item.instance.type_name].gone_reason
         return _make_finding(item, Bucket.MISSING, reason=reason)
     return _classify_present(item, outcome, outcome.state)
 

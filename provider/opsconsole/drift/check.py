@@ -9,14 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from opsconsole.address import LOCAL_NAME
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.drift import COUNTED_BY_DEFAULT, unmanaged_kinds
-from opsconsole.drift.baseline import UNUSED, Entry, apply_baseline
 from opsconsole.drift.buckets import classify, explain_unread
 from opsconsole.drift.model import (
+    UNUSED,
     BaselineProblem,
     CheckScope,
     DriftReport,
@@ -34,7 +35,7 @@ from opsconsole.reconcile.prior import warn_unsettled
 from opsconsole.reconcile.providers import (
     OpenedProviders,
     Providers,
-    RegisterStop,
+    Watch,
     provider_key_of,
     refresh,
 )
@@ -42,6 +43,9 @@ from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.operations import reads_whole
 from opsconsole.v1.settings import Settings
+
+if TYPE_CHECKING:
+    from opsconsole.drift.baseline import Entry
 
 
 @dataclass(frozen=True)
@@ -71,11 +75,11 @@ class ProviderPool(OpenedProviders):
 
     Attributes:
         environ: The environment that settings fall back on.
-        read_only: Whether only GET requests may be sent.
+        get_only: Whether only GET requests may be sent.
     """
 
     environ: Mapping[str, str]
-    read_only: bool = False
+    get_only: bool = False
 
     def _open(self, settings: Settings) -> ConfiguredProvider:
         # In a check, a 404 for an object is a finding, even if a refresh would fail.
@@ -84,7 +88,7 @@ class ProviderPool(OpenedProviders):
         for provider in self.opened:
             if provider.session.settings == restricted:
                 return provider
-        provider = ConfiguredProvider(restricted, read_only=self.read_only)
+        provider = ConfiguredProvider(restricted, get_only=self.get_only)
         self.add(provider)
         return provider
 
@@ -124,7 +128,7 @@ async def check(
     states: StackStates,
     options: CheckOptions,
     environ: Mapping[str, str],
-    register_stop: RegisterStop = lambda stop: None,
+    watch: Watch = lambda providers: None,
 ) -> DriftReport:
     """Check states against their consoles; Stopped if not everything was read.
 
@@ -132,10 +136,9 @@ async def check(
 
     Args:
         environ: The environment that provider settings fall back on.
-        register_stop: Takes the function that stops the check.
     """
     async with ProviderPool(environ, options.read_only) as pool:
-        register_stop(pool.stop)
+        watch(pool)
         return await _check(states, options, pool)
 
 
@@ -158,14 +161,18 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
     listed = not unlisted and are_lists_read(objects)
     now = utc_now()
     certain = len(states.read) == len(states.stacks) and not options.some_stacks
-    findings, problems = apply_baseline(
-        options.baseline,
-        findings,
-        now.date(),
-        certain=certain,
-        listed=listed,
-        counted=counted_types,
-    )
+    problems: tuple[BaselineProblem, ...] = ()
+    if options.baseline:
+        from opsconsole.drift.baseline import apply_baseline  # loads YAML and pydantic
+
+        findings, problems = apply_baseline(
+            options.baseline,
+            findings,
+            now.date(),
+            certain=certain,
+            listed=listed,
+            counted=counted_types,
+        )
     drifted = any(finding.is_drift for finding in findings)
     read_whole = [
         item.outcome

@@ -211,7 +211,7 @@ def _check_calls(trees: Iterable[Node]) -> None:
 def named_resources(block: Block) -> frozenset[str]:
     """Return the resources that a block itself names, in `depends_on` or in an argument.
 
-    As in core, resources reached through a local value are left out.
+    As in Terraform, resources reached through a local value are left out.
     """
     named = {block_address(item.steps) for item in references_in(block.expressions)}
     return frozenset(
@@ -260,7 +260,7 @@ class _Finder:
                 title = variable.origin.title(f"var.{variable.name}")
                 self.find_in_values(title, {"validation": [rule.condition, rule.error_message]})
         for item in program.imports:
-            self._check_provider(item.provider)
+            self._check_provider(item.provider_key)
         imports = dict.fromkeys(
             target
             for item in program.imports
@@ -308,9 +308,9 @@ class _Finder:
             self._collect(text, block.title, "replace_triggered_by", targets, _bare_references)
         named = (item for item in block.depends_on if item != block.address)
         targets |= self.find_in_values(block.title, {}, named)
-        if block.provider in self._program.providers:
-            targets[f"provider {block.provider}"] = None
-        self._check_provider(block.provider)
+        if block.provider_key in self._program.providers:
+            targets[f"provider {block.provider_key}"] = None
+        self._check_provider(block.provider_key)
         if block.address in targets:
             # Without the reference, it is not reported as a cycle too.
             del targets[block.address]

@@ -10,7 +10,7 @@ from typing import Final
 
 from opsconsole.reports.terminal import body_of
 from opsconsole.reports.value_diff import Line, fold_unknown
-from opsconsole.reports.view import Row, View
+from opsconsole.reports.view import ResourceRow, View
 from opsconsole.text import capitalise_first, plural, printable
 
 LIMIT: Final = 1_000_000
@@ -157,7 +157,7 @@ def _on_one_line(body: str) -> str:
     return f"{text} ({', '.join(places)})".strip() if places else text
 
 
-def _render_group(rows: Sequence[Row]) -> Iterator[str]:
+def _render_group(rows: Sequence[ResourceRow]) -> Iterator[str]:
     """Yield resources with the same reason, which stands above the first of several."""
     if len(rows) == 1 or not rows[0].reason:
         yield from (_render_row(row, row.reason) for row in rows)
@@ -170,7 +170,7 @@ def _render_group(rows: Sequence[Row]) -> Iterator[str]:
     yield from (_render_row(row, "") for row in rest)
 
 
-def _render_row(row: Row, reason: str) -> str:
+def _render_row(row: ResourceRow, reason: str) -> str:
     verb = f"**{plain(row.verb)}**" if row.verb else ""
     headline = " ".join(filter(None, (code(row.title), plain(row.label), verb)))
     remarks = [plain(text) for text in (reason, *row.remarks) if text]

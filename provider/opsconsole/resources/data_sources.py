@@ -86,8 +86,7 @@ def _define(
     description: str,
     attributes: tuple[Attribute, ...],
 ) -> DataSourceDefinition:
-    type_name = f"opsconsole_{name}"
-    return DataSourceDefinition(attributes, name, type_name, description, resource.name, operations)
+    return DataSourceDefinition(attributes, name, description, resource.name, operations)
 
 
 def _define_list(

@@ -53,13 +53,13 @@ or empty."""
 def run(call: ProgramCall) -> int:
     if not call.is_on("json"):
         return _prepare(Path.cwd(), call, _print_sentence)
-    from opsconsole.cli import events
+    from opsconsole.cli import message_stream
     from opsconsole.reports import messages
 
     def say(text: str, code: str) -> None:
-        events.emit(messages.init_output(text, code))
+        message_stream.emit(messages.init_output(text, code))
 
-    return events.run_with_messages(lambda: _prepare(Path.cwd(), call, say))
+    return message_stream.run_with_messages(lambda: _prepare(Path.cwd(), call, say))
 
 
 def _print_sentence(text: str, code: str) -> None:
@@ -154,10 +154,10 @@ def _copy_state(
         UserError: The state cannot be copied, or the user cannot be asked. Nothing was changed.
     """
     from opsconsole.cli import opening
-    from opsconsole.cli.options import seconds  # loads the definitions
+    from opsconsole.cli.options import read_duration  # loads the definitions
 
     _check_source(directory, source)
-    locking = Locking(call.is_on("lock", True), seconds(call.text("lock-timeout", "0")))
+    locking = Locking(call.is_on("lock", True), read_duration(call.text("lock-timeout", "0")))
     options = RunOptions(directory, "init", locking)
     old, new = (backend_for(backend, options) for backend in (source, target))
     if isinstance(old, LocalBackend) and isinstance(new, LocalBackend) and old.path == new.path:

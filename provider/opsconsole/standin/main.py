@@ -82,7 +82,7 @@ def _run_call(words: list[str]) -> int:
         raise call.mistake
 
     if call.is_on("json") and call.name in ("plan", "apply", "destroy", "refresh"):
-        from opsconsole.cli.events import run_with_messages
+        from opsconsole.cli.message_stream import run_with_messages
 
         return run_with_messages(lambda: _run_verb(call, verb, directory))
     return _run_verb(call, verb, directory)

@@ -26,12 +26,19 @@ from opsconsole.state.backend import (
     RunOptions,
     UnreadableBackend,
 )
-from opsconsole.state.document import WrittenNumber, decode, encode, lay_out
 from opsconsole.state.files import replace_durably
 from opsconsole.state.journal import Intent
 from opsconsole.state.lock import LockInfo, Locking, info_file
 from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, StateOutput, paths_to_state
+from opsconsole.state.objects import (
+    InstanceObject,
+    StateOutput,
+    WrittenNumber,
+    decode,
+    encode,
+    lay_out,
+    paths_to_state,
+)
 from opsconsole.state.opening import (
     backend_for,
     is_as_stored,

@@ -18,11 +18,16 @@ from msgspec import DecodeError, Raw
 
 from opsconsole.errors import UserError
 from opsconsole.state.address import Address, InstanceKey, is_name
-from opsconsole.state.document import compact, decode, encode, fields_of, items_of, lay_out
 from opsconsole.state.objects import (
     InstanceObject,
     StateChange,
     StateOutput,
+    compact,
+    decode,
+    encode,
+    fields_of,
+    items_of,
+    lay_out,
     object_id,
     read_instance,
     set_field,
@@ -45,7 +50,7 @@ _FORMAT_VERSION: Final = 4
 _OTHER_LAYOUT: Final = "its resources are not laid out as state version 4"
 
 _ResourceKey = tuple[str, str, str, str]
-"""Module, mode, type and name: the order in which core sorts resources."""
+"""Module, mode, type and name: the order in which Terraform sorts resources."""
 
 _ObjectKey = tuple[InstanceKey, str]
 """Instance key and deposed key; the deposed key is empty for the current object."""
@@ -95,7 +100,7 @@ class State:
 
     @classmethod
     def parse(cls, data: bytes, source: str = "file") -> State:
-        """Read a state file; an empty file is a new state, as it is for core.
+        """Read a state file; an empty file is a new state, as it is for Terraform.
 
         Raises:
             UserError: The data is not a readable state of version 4. The error names `source`.
@@ -147,7 +152,7 @@ class State:
         return tuple(sorted(deposed for key, deposed in keys if key == address.key))
 
     def addresses(self) -> Iterator[Address]:
-        """Yield the address of every instance once, in core's order."""
+        """Yield the address of every instance once, in Terraform's order."""
         yield from dict.fromkeys(address for address, _ in self.objects())
 
     def objects(self) -> Iterator[tuple[Address, str]]:
@@ -356,7 +361,7 @@ def _resource_key(address: Address) -> _ResourceKey:
 
 
 def _rank(key: _ObjectKey) -> tuple[bool, bool, Any, str]:
-    """Return a sort key for core's order: no key, numbers, strings; the current object first."""
+    """Return a key for Terraform's order: no key, numbers, strings; the current object first."""
     index, deposed = key
     return isinstance(index, str), isinstance(index, int), index, deposed
 

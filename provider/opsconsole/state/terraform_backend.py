@@ -85,7 +85,7 @@ class TerraformBackend(Backend):
             )
         if self._locking.lock:
             self._descriptor = lock_file(
-                self._marker, self._operation, self._open_marker, self._locking
+                self._marker, self._command, self._open_marker, self._locking
             )
 
     def read(self) -> bytes:

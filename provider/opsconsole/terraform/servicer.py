@@ -31,6 +31,7 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     UpdateRequest,
 )
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
@@ -102,10 +103,6 @@ class Servicer:
             doing: `read`, `change` or `delete`.
             values: The object in state.
         """
-        # The schema does not need this import. Terraform requests the schema first, in several
-        # processes of each run.
-        from opsconsole.lifecycle.answers import is_sentinel
-
         object_id = values.get("id")
         if not isinstance(object_id, str) or is_sentinel(object_id):
             return

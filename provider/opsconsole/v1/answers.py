@@ -9,8 +9,11 @@ from __future__ import annotations
 import codecs
 import json
 import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from typing import Any, Never
 
 from opsconsole.errors import (
@@ -29,7 +32,6 @@ from opsconsole.errors import (
     has_no_effect,
 )
 from opsconsole.text import LONE_SURROGATE, shorten
-from opsconsole.v1.retry import retry_after
 
 _MAX_DEPTH = 100
 _MAX_DIGITS = 40
@@ -227,3 +229,27 @@ def beginning(content: bytes) -> str:
     text = content[: 4 * _FIRST_CHARACTERS].decode(errors="replace")
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return shorten(line, _FIRST_CHARACTERS)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a Retry-After header asks to wait, or None (RFC 9110, 10.2.3)."""
+    value = headers.get("retry-after", "").strip()
+    if not value:
+        return None
+    if value.isascii() and value.isdigit():
+        return float(value.lstrip("0")[:9] or 0)
+    until = _timestamp(value)
+    if until is None:
+        return None
+    # The clocks of the two machines may differ, so the answer's own Date comes first.
+    sent = _timestamp(headers.get("date", ""))
+    return max(0.0, until - (time.time() if sent is None else sent))
+
+
+def _timestamp(value: str) -> float | None:
+    try:
+        moment = parsedate_to_datetime(value)
+        # HTTP dates are UTC; the older form names no zone (RFC 9110, 5.6.7).
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None

@@ -109,9 +109,11 @@ class Console:
         body: Mapping[str, Any] | None = None,
         csv: str | None = None,
     ) -> ImportResult:
+        from opsconsole.v1.bodies import ImportResult  # with the first import
+
         return await self._client.call(
             OPERATIONS["host_import"],
-            shape=_import_result,
+            shape=ImportResult.read,
             query={**query, "dry_run": "true" if dry_run else "false"},
             body=body,
             csv=csv,
@@ -172,12 +174,6 @@ class Console:
         from opsconsole.v1.bodies import ListEnvelope  # with the first answer
 
         return ListEnvelope.read(answer), cursor_of(answer, self._settings.cursor_field)
-
-
-def _import_result(answer: Mapping[str, Any]) -> ImportResult:
-    from opsconsole.v1.bodies import ImportResult  # with the first answer
-
-    return ImportResult.read(answer)
 
 
 def check_resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Forbidden, NotFound
-from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
@@ -33,18 +32,18 @@ from opsconsole.lifecycle.missing import (
     warn_abandoned,
 )
 from opsconsole.lifecycle.planning import Proposal
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import HOST
-from opsconsole.resources.host.creation import BulkCreate
-from opsconsole.resources.host.deletions import HostDeletions
-from opsconsole.resources.host.reading import (
+from opsconsole.resources.host.creation import BulkCreate, settle_host_creates
+from opsconsole.resources.host.known import (
     EMPTY_UPDATE_REFUSED,
     EmptyUpdateRefused,
+    HostDeletions,
     HostReader,
     HostsUnreadable,
 )
 from opsconsole.resources.host.rows import CREATION_ONLY
-from opsconsole.resources.host.settling import settle_host_creates
 from opsconsole.resources.host.verdicts import GuardedImports
 from opsconsole.text import plural
 from opsconsole.values import UNKNOWN, Values, changed_fields

@@ -10,14 +10,15 @@ from typing import Any
 from opsconsole.definition import ChangeRule
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
-from opsconsole.lifecycle.answers import PrivateState, explain_mismatch, values_shown
+from opsconsole.lifecycle.answers import explain_mismatch, values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.lifecycle.planning import fill_unknown
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import update_once, warn_unread
 from opsconsole.resources import HOST
-from opsconsole.resources.host.reading import EmptyUpdateRefused, HostReader, HostsUnreadable
+from opsconsole.resources.host.known import EmptyUpdateRefused, HostReader, HostsUnreadable
 from opsconsole.resources.host.verdicts import NO_VERDICT, RowVerdict
 from opsconsole.values import Values, changed_fields
 
@@ -133,7 +134,7 @@ async def adopt(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
         fixed = [name for name in changed_fields(current, planned, declared) if name in current]
         # Adopting replaces nothing, and no update changes these.
         if fixed:
-            return Outcome(None, diagnostics=(_cannot_adopt(title, fixed, planned, current),))
+            return Outcome(None, diagnostics=(_refuse_adoption(title, fixed, planned, current),))
         changes = lifecycle.changes_to(current, row.request, lifecycle.updated_names)
         if changes:
             answer = await update_once(lifecycle, row.request, host_id, changes)
@@ -161,7 +162,7 @@ def _warn_adopted(title: str, changed: list[str], *, known: bool) -> Diagnostic:
     return warning(f"The {title} existed already and is adopted", detail)
 
 
-def _cannot_adopt(title: str, fixed: list[str], planned: Values, current: Values) -> Diagnostic:
+def _refuse_adoption(title: str, fixed: list[str], planned: Values, current: Values) -> Diagnostic:
     contrast = "; ".join(
         f"{name} is {current[name]!r} on the console and {planned[name]!r} in the program"
         for name in fixed

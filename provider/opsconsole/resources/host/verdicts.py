@@ -24,8 +24,8 @@ from opsconsole.errors import (
     UnexpectedAnswer,
     UserError,
 )
-from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import Outcome
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.lifecycle.session import ConsoleSession
 
 if TYPE_CHECKING:
@@ -138,11 +138,11 @@ class GuardedImports:
         self._session = session
 
     async def dry_run(self, rows: Sequence[Mapping[str, Any]]) -> ImportResult:
-        """Send rows of hosts as a dry run; raises as `dry_run_by`."""
+        """Send rows of hosts as a dry run; raises as `send_dry_run`."""
         send = self._console.import_hosts
-        return await self.dry_run_by(lambda: send(rows, on_error="continue", dry_run=True))
+        return await self.send_dry_run(lambda: send(rows, on_error="continue", dry_run=True))
 
-    async def dry_run_by(self, send: Callable[[], Awaitable[ImportResult]]) -> ImportResult:
+    async def send_dry_run(self, send: Callable[[], Awaitable[ImportResult]]) -> ImportResult:
         """Send a dry run, and note by its result's `dry_run` whether it was honoured.
 
         Raises:
