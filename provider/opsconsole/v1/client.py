@@ -96,7 +96,7 @@ class Client:
         self._wake()
 
     def stop(self) -> None:
-        """Send no further request; calls that wait end at once, requests in flight are finished."""
+        """Send nothing more: calls that wait raise Stopped, requests in flight are finished."""
         self._stopped.set()
         self._wake()
 

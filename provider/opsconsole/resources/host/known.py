@@ -187,6 +187,7 @@ class HostDeletions:
     async def wait_for_host(self, host_id: str | None, known: Collection[str]) -> bool:
         """Wait for the deletion of a host that a new host is to replace.
 
+        Terraform does not announce its next steps: silence is the only sign that no deletion comes.
         After each second without a request one waiting caller gives up, and after three seconds all
         do, until another deletion begins.
 
@@ -204,9 +205,7 @@ class HostDeletions:
             before = self._activity()
             again = await self.wait_for_another(set(self.ended), clock() + 1.0)
             if not again and not self.under_way and self._activity() == before:
-                # Terraform does not announce its next steps. While as many creations wait as it
-                # makes at a time, it begins nothing else. Silence is the only sign that no deletion
-                # comes.
+                # While as many creations wait as Terraform makes at a time, it begins nothing else.
                 self._quiet_seconds[self._session.deletes_begun] += 1
                 return False
         return False
