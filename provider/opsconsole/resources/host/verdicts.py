@@ -138,7 +138,7 @@ class GuardedImports:
         self._session = session
 
     async def dry_run(self, rows: Sequence[Mapping[str, Any]]) -> ImportResult:
-        """Send rows of hosts as a dry run; raises as `dry_run_by`."""
+        """Send rows of hosts as a dry run; raises as `dry_run_by` does."""
         send = self._console.import_hosts
         return await self.dry_run_by(lambda: send(rows, on_error="continue", dry_run=True))
 
