@@ -23,7 +23,7 @@ from opsconsole.reconcile.executor import ApplyResult
 from opsconsole.reconcile.plan import Plan, checksum
 from opsconsole.reconcile.providers import OpenedStack, Providers
 from opsconsole.reports import messages, terminal
-from opsconsole.state import StateSession, open_state, workspace_of
+from opsconsole.state import StateSession, workspace_of
 from opsconsole.text import first_lines
 
 _FIXED_BY_PLAN = (
@@ -41,7 +41,7 @@ _FIXED_BY_PLAN = (
 
 def run(args: argparse.Namespace) -> int:
     apply = _apply_program if args.planfile is None else _apply_saved
-    if not args.json or opening.is_stand_in(args):
+    if not args.json or args.standin:
         return apply(args)
     return events.run_with_messages(lambda: apply(args))
 
@@ -55,8 +55,7 @@ def _apply_program(args: argparse.Namespace) -> int:
     program = opening.open_checked(args)
     variables = opening.read_variables(args, program)
     backend = opening.open_backend(args, program, args.command)
-    with open_state(backend) as session, make_runner() as runner:
-        opening.report_folded(session)
+    with opening.open_session(args, backend) as session, make_runner() as runner:
         session.begin()
         planning.check_program(args, program, variables, session.state)
         stack = planning.open_stack(args, program, variables, session)
@@ -98,8 +97,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
     check_workspace(saved, workspace_of(program.root))
     args.state = Path(saved.state) if saved.state else None
     backend = opening.open_backend(args, program, args.command)
-    with open_state(backend) as session, make_runner() as runner:
-        opening.report_folded(session)
+    with opening.open_session(args, backend) as session, make_runner() as runner:
         check_state(saved, session)
         session.begin()
         _check_checksum(args, saved.plan)
