@@ -18,9 +18,9 @@ import pytest
 from declarations import agent_on, attributes_in, program
 from engines import DriftCheck, Run, check_drift, planned_actions, run_command
 from opsconsole.emulator import Emulator
+from opsconsole.local_terraform import journal_of
 from opsconsole.state import Intent, State
 from opsconsole.state.journal import Base, decode_lines, encode_records, open_intents
-from opsconsole.working_directory import journal_of
 from terminals import Session
 
 LINUX = "${opsconsole_specialty.linux.id}"

@@ -213,9 +213,6 @@ class Planner:
             walk.diagnostics += removals.refuse_too_many_deletions(changes, self.providers)
         self._diagnostics += walk.diagnostics
         self._diagnostics += _warn_shared_names(changes, self.providers.console_of)
-        return self._in_order(changes)
-
-    def _in_order(self, changes: list[Change]) -> list[Change]:
         rank: dict[str, int] = {}
         for step in sort_steps(changes, self.providers.console_of):
             # Of the two steps of a replacement, the first one counts.
@@ -265,8 +262,8 @@ class Planner:
         checked = sum(item is not None and item.status is not ReadStatus.UNCHECKED for item in read)
         self._unread = len(planned) - checked
         self._partly_shown = sum(map(is_partly_shown, refreshed.values()))
-        # No later run could tell that objects outside of --target went with their owner: the plan
-        # may give its address another owner.
+        # No later run could tell that objects outside of --target went with their owner: this plan
+        # may put another object at the address of the owner.
         while owned := self._find_gone_with_owner(prior, refreshed):
             refreshed |= await self.providers.refresh(owned)
         for item in refreshed.values():
