@@ -202,8 +202,10 @@ class PrivateState(NamedTuple):
     extra: Mapping[str, Any] = _NOTHING
 
     @classmethod
+    @lru_cache(maxsize=1024)
     def decode(cls, private: bytes) -> PrivateState:
         """Read private bytes; bytes of another provider or version count as empty."""
+        # Cached, because most resources of one type have the same bytes.
         try:
             content = json.loads(private) if private else {}
         except ValueError:
