@@ -254,7 +254,7 @@ def _explain(item: StateObject, read_only: bool) -> StateObject:
         read = read._replace(reason=reason or read.reason)
     else:
         return item
-    return replace(item, instance=replace(item.instance, read=read))
+    return replace(item, instance=item.instance._replace(read=read))
 
 
 def _add_declarations(

@@ -6,8 +6,7 @@ Values in a state or a saved plan must have the shape of their definition.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from opsconsole.definition import (
     SCHEMA_VERSION,
@@ -41,8 +40,7 @@ Name = tuple[str, str, str]
 """A console, a type, and the name by which an object of the type is recognised."""
 
 
-@dataclass(frozen=True, slots=True)
-class PriorInstance:
+class PriorInstance(NamedTuple):
     """An instance or deposed object in state, or an object to import, with the result of its read.
 
     Attributes:
