@@ -9,7 +9,7 @@ import contextlib
 import json
 import secrets
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -245,10 +245,11 @@ class PrivateState(NamedTuple):
         content = {**self.extra, **known}
         return _encode(content).encode() if content else b""
 
-    def with_observed(self, names: Iterable[str]) -> PrivateState:
+    def with_observed(self, names: Collection[str]) -> PrivateState:
         """Add observed names; return the same object if it has them already."""
-        observed = self.observed.union(names)
-        return self if observed == self.observed else self._replace(observed=observed)
+        if self.observed.issuperset(names):
+            return self
+        return self._replace(observed=self.observed.union(names))
 
     def with_not_kept(self, values: Mapping[str, Value]) -> PrivateState:
         return self._replace(not_kept={**self.not_kept, **values}) if values else self
@@ -366,6 +367,6 @@ def is_sentinel(resource_id: object) -> bool:
     return isinstance(resource_id, str) and resource_id.startswith(_SENTINEL)
 
 
-def may_hold_sentinel(text: str) -> bool:
-    """Return whether the JSON text of an object may hold such an id; it need not be decoded."""
-    return _SENTINEL.rstrip("/") in text  # JSON may write the slash as \/
+def may_hold_sentinel(text: bytes) -> bool:
+    """Return whether the JSON of an object may hold such an id; it need not be decoded."""
+    return _SENTINEL.rstrip("/").encode() in text  # JSON may write the slash as \/

@@ -152,10 +152,7 @@ def name_of(console: str, type_name: str, values: Values | None) -> Name | None:
 
 def may_hold_unsettled(state: State) -> bool:
     """Return whether a state may hold an unsettled create, without decoding it."""
-    return any(
-        may_hold_sentinel(state.image(address, deposed) or "")
-        for address, deposed in state.objects()
-    )
+    return any(map(may_hold_sentinel, state.texts()))
 
 
 def warn_unsettled(address: str) -> Diagnostic:
@@ -245,10 +242,11 @@ def values_from_state(
                 f"The state holds {attribute.name} of {name} in a shape that it cannot have.",
                 _RESTORE,
             )
-        given = attribute.normalise(given)
-        if attribute.kind is Kind.OBJECT_LIST and isinstance(given, list):
-            names = [nested.name for nested in attribute.attributes]
-            given = [{name: entry.get(name) for name in names} for entry in given]
+        if isinstance(given, list):
+            given = attribute.normalise(given)
+            if attribute.kind is Kind.OBJECT_LIST:
+                names = [nested.name for nested in attribute.attributes]
+                given = [{name: entry.get(name) for name in names} for entry in given]
         value[attribute.name] = given
     if isinstance(definition, ResourceDefinition) and value.get("id", "") is None:
         raise UserError(f"The state holds no id of {name}.", _RESTORE)
