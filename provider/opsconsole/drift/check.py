@@ -234,7 +234,7 @@ def _explain(item: StateObject) -> StateObject:
         read = read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
     else:
         return item
-    return replace(item, instance=replace(item.instance, read=read))
+    return replace(item, instance=item.instance._replace(read=read))
 
 
 def _add_declarations(

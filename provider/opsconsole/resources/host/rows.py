@@ -48,7 +48,7 @@ class ImportRow:
 def unread_outcome(row: ImportRow) -> Outcome:
     """Return the outcome of a host that was created and not read yet."""
     private = PrivateState().with_declaration(row.request.config, CREATION_ONLY).encode()
-    return Outcome(fill_unknown(HOST, row.request.planned, {"id": row.host_id}), private)
+    return Outcome(fill_unknown(row.request.planned, {"id": row.host_id}), private)
 
 
 async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome | None:
