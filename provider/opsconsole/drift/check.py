@@ -39,8 +39,7 @@ from opsconsole.reconcile.providers import (
     provider_key_of,
     refresh,
 )
-from opsconsole.resources import HOST, RESOURCES
-from opsconsole.resources.host.known import HostReader
+from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.operations import reads_whole
 from opsconsole.v1.settings import Settings
@@ -83,7 +82,8 @@ class ProviderPool(OpenedProviders):
     get_only: bool = False
 
     def _open(self, settings: Settings) -> ConfiguredProvider:
-        restricted = _restrict_settings(settings, get_only=self.get_only)
+        # In a check, a 404 for an object is a finding, even if a refresh would fail.
+        restricted = replace(settings, on_missing="remove", on_missing_host=None)
         # Settings hold a mapping, so they cannot be the keys of a dictionary.
         for provider in self.opened:
             if provider.session.settings == restricted:
@@ -122,21 +122,6 @@ class ProviderPool(OpenedProviders):
         if providers is None:
             return Settings.from_values({}, self.environ)
         return providers.settings(key)
-
-
-def _restrict_settings(settings: Settings, *, get_only: bool) -> Settings:
-    """Return the settings of a check; if `get_only`, they name only GET operations."""
-    # In a check, a 404 for an object is a finding, even if a refresh would fail.
-    settings = replace(settings, on_missing="remove", on_missing_host=None)
-    if not get_only:
-        return settings
-    readable = {
-        name: declared
-        for name, declared in settings.extra_endpoints.items()
-        if declared.startswith("GET ")
-    }
-    # The empty update, which can read hosts, is a POST.
-    return replace(settings, host_read="none", extra_endpoints=readable)
 
 
 async def check(
@@ -198,7 +183,7 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
         findings=tuple(sorted(findings, key=lambda finding: finding.stack)),
         checked_at=timestamp(now),
         read_only=options.read_only,
-        method=_describe_host_reads(objects, get_only=options.read_only),
+        method=_describe_reads(objects),
         diagnostics=(
             *states.diagnostics,
             *unlisted,
@@ -236,29 +221,17 @@ async def _read_objects(states: Iterable[StackState], pool: ProviderPool) -> lis
                 provider, why = None, item.unreadable
             objects.append(replace(item, provider=provider, unreadable=why))
     instances = await refresh([(item.instance, item.provider) for item in objects])
-    return [
-        _explain(replace(item, instance=instances[item.instance.address]), pool.get_only)
-        for item in objects
-    ]
+    return [_explain(replace(item, instance=instances[item.instance.address])) for item in objects]
 
 
-def _explain(item: StateObject, get_only: bool) -> StateObject:
-    """Return an object after its read; for a hidden host, name the missing setting."""
+def _explain(item: StateObject) -> StateObject:
+    """Return an object after its read, with the reason if nothing was asked about it."""
     read, why = item.instance.read, item.unreadable
     if read is None:
         read = ReadOutcome(None, diagnostics=(error(why),), status=ReadStatus.UNCHECKED, reason=why)
     elif item.instance.unsettled:
         unsettled = warn_unsettled(item.address)
         read = read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
-    elif (
-        read.status is ReadStatus.UNCHECKED
-        and read.cause is None
-        and item.instance.type_name == HOST.type_name
-        and item.provider is not None
-    ):
-        reader = item.provider.session.singleton(HostReader)
-        reason = reader.explain_unreadable(get_only=get_only)
-        read = read._replace(reason=reason or read.reason)
     else:
         return item
     return replace(item, instance=replace(item.instance, read=read))
@@ -298,13 +271,11 @@ def _make_shard_result(
     )
 
 
-def _describe_host_reads(objects: Iterable[StateObject], *, get_only: bool) -> str:
-    """Describe how hosts were read, or why they were not, one sentence a method."""
-    methods: dict[str, None] = {}
-    for item in objects:
-        if item.provider is not None and item.instance.type_name == HOST.type_name:
-            reader = item.provider.session.singleton(HostReader)
-            # A console that gave no answer did not show how hosts are read.
-            if item.outcome.status is not ReadStatus.UNCHECKED or reader.operation is None:
-                methods[reader.describe(get_only=get_only)] = None
-    return " ".join(methods)
+def _describe_reads(objects: Iterable[StateObject]) -> str:
+    """Describe how objects were read, or why they were not, one sentence a method."""
+    methods = dict.fromkeys(
+        item.provider.resources[item.instance.type_name].describe_read(item.outcome)
+        for item in objects
+        if item.provider is not None
+    )
+    return " ".join(filter(None, methods))

@@ -195,7 +195,7 @@ class BaseLifecycle:
         return () if planned_by and planned_by == self.session.command_run else diagnostics
 
     def update_from_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> ReadOutcome:
-        """Update a resource in state from the answer to a write of another one.
+        """Update a resource in state from the answer to a write of another resource.
 
         Fields that the answer does not show stay as they are.
         """
@@ -341,6 +341,10 @@ class BaseLifecycle:
             "manages. Declare it once.",
         )
         return Outcome(None, diagnostics=(problem,))
+
+    def describe_read(self, outcome: ReadOutcome) -> str:
+        """Describe how an object was read, or why it was not, if the method is worth a report."""
+        return ""
 
     def log(self, problem: Exception, doing: str) -> None:
         _log.warning("cannot %s: %s", doing, problem)

@@ -78,15 +78,16 @@ class PrivateState(NamedTuple):
             value = content.pop(name, None)
             return value if isinstance(value, kind) else default
 
+        # `kept` and `dropped` are the names that states hold.
         return cls(
-            _unpack(take("observed", str, "")),
-            take("declared", dict, None),
-            take("removal_planned", bool, False),
-            take("kept", bool, False),
-            take("host_id", str, None),
-            take("dropped", dict, {}),
-            take("overtaken", dict, {}),
-            content,
+            observed=_unpack(take("observed", str, "")),
+            declared=take("declared", dict, None),
+            removal_planned=take("removal_planned", bool, False),
+            owner_stays=take("kept", bool, False),
+            host_id=take("host_id", str, None),
+            not_kept=take("dropped", dict, {}),
+            overtaken=take("overtaken", dict, {}),
+            extra=content,
         )
 
     def encode(self) -> bytes:
@@ -96,7 +97,6 @@ class PrivateState(NamedTuple):
             "observed": _pack(self.observed) if self.observed else None,
             "declared": declared and {n: v for n, v in declared.items() if v is not None},
             "removal_planned": self.removal_planned or None,
-            # `kept` and `dropped` are the names that states hold.
             "kept": self.owner_stays or None,
             "host_id": self.host_id,
             "dropped": dict(sorted(self.not_kept.items())) or None,

@@ -262,8 +262,8 @@ class Planner:
         checked = sum(item is not None and item.status is not ReadStatus.UNCHECKED for item in read)
         self._unread = len(planned) - checked
         self._partly_shown = sum(map(is_partly_shown, refreshed.values()))
-        # No later run could tell that objects outside of --target went with their owner: the plan
-        # may give its address another owner.
+        # No later run could tell that objects outside of --target went with their owner: this plan
+        # may put another object at the address of the owner.
         while owned := self._find_gone_with_owner(prior, refreshed):
             refreshed |= await self.providers.refresh(owned)
         for item in refreshed.values():

@@ -158,8 +158,8 @@ class StepWorker:
     async def carry_out(self, steps: Sequence[Step], ended: OnEnd) -> None:
         """Do steps of one type, provider and kind; several only as creations in one request.
 
-        Outcomes are durable before the next request in their place. Only values that reading back
-        adds may become durable later (`_keep_outcomes`).
+        Outcomes are durable before another request takes the place of this one. Only values that
+        reading back adds may become durable later (`_keep_outcomes`).
 
         Raises:
             UserError: An outcome cannot be made durable.

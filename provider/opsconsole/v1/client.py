@@ -113,7 +113,7 @@ class Client:
         self._wake()
 
     def stop(self) -> None:
-        """Send no further request; calls that wait end at once, requests in flight are finished."""
+        """Send nothing more: calls that wait raise Stopped, requests in flight are finished."""
         self._stopped.set()
         self._wake()
 
@@ -153,7 +153,7 @@ class Client:
         except UnicodeEncodeError as problem:
             raise UserError(
                 f"{operation} cannot be called: {problem.object[problem.start : problem.end]!a} "
-                "is half a character.",
+                "is an unpaired surrogate (half a character).",
                 "Write the whole character, or leave it out.",
             ) from problem
         if idempotent is None:
@@ -339,9 +339,13 @@ class Client:
         # end.
         request.add_done_callback(end)
 
+    def may_send(self, operation: Operation) -> bool:
+        """Return whether the client may send an operation; if it only reads, none but GET."""
+        return operation.method == "GET" or not self._read_only
+
     def _refuse_if_blocked(self, operation: Operation) -> None:
         """Raise if a call must not be made, or would only fail."""
-        if self._read_only and operation.method != "GET":
+        if not self.may_send(operation):
             raise UserError(
                 f"{operation} was not sent: this run is read only.",
                 "Only GET leaves this process. Leave out --read-only to allow others.",

@@ -38,13 +38,19 @@ class Console:
         self._client = client
         self.calls: Mapping[str, int] = client.calls
         self._settings = settings
-        self._operations = {name: item for name, item in OPERATIONS.items() if item.documented}
+        operations = {name: item for name, item in OPERATIONS.items() if item.documented}
         for name, line in settings.extra_endpoints.items():
             method, _, path = line.partition(" ")
-            self._operations[name] = replace(OPERATIONS[name], method=method, path=path)
+            operations[name] = replace(OPERATIONS[name], method=method, path=path)
+        self._operations = {
+            name: item for name, item in operations.items() if client.may_send(item)
+        }
 
     def has(self, name: str) -> bool:
-        """Return whether the operation `name` is documented, or named as extra endpoint."""
+        """Return whether the operation `name` is documented, or named as extra endpoint.
+
+        A client that only reads has no operation that could write.
+        """
         return name in self._operations
 
     async def call(

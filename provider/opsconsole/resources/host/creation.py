@@ -88,8 +88,8 @@ class BulkCreate:
 
     async def _create_chunk(self, rows: Sequence[ImportRow]) -> None:
         """Send one chunk as a dry run, then import the rows that pass."""
-        # Noted before the request: a deletion that ends while it is under way may change its
-        # verdicts.
+        # Noted before the dry run: a deletion that ends while the dry run is under way may change
+        # its verdicts.
         ended = frozenset(self._deletions.ended)
         try:
             result = await self._imports.dry_run([row.fields for row in rows])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from opsconsole.resources.agent.known import KnownAgent
 
 HOST_GET_HINT = naming_hint("host_get", "an operation that reads a host")
+EMPTY_UPDATE_REFUSED = "the console refuses an empty update, by which hosts are read"
 _REFUSALS = 2
 """After this many hosts refused an empty update, reading by it counts as impossible."""
 _PATIENCE = 3
@@ -30,35 +31,51 @@ _PATIENCE = 3
 _log = logging.getLogger(__name__)
 
 
+class HostsUnreadable(ConsoleError):
+    """No host can be read; the message is the reason, as a part of a sentence."""
+
+
+class EmptyUpdateRefused(BadRequest):
+    """The console refused the empty update of one host, maybe for a reason of this host alone."""
+
+
 class HostReader:
     """Reads hosts for one run, and learns from the answers whether they can be read."""
 
     def __init__(self, session: ConsoleSession) -> None:
-        self.refused = False
         self._console = session.console
-        self._empty_update_allowed = session.settings.host_read != "none"
+        self._allowed = session.settings.host_read != "none"
         self._empty_update_accepted = False
-        self._refused_ids: set[str] = set()
+        self._refusals: dict[str, BadRequest] = {}
+        self._warned = False
 
     @property
     def operation(self) -> Operation | None:
         """The operation that reads hosts; None if neither settings nor past answers allow one."""
         if self._console.has("host_get"):
             return self._console.operation("host_get")
-        allowed = self._empty_update_allowed and not self.refused
-        return self._console.operation("host_update") if allowed else None
+        if self._why_unreadable():
+            return None
+        return self._console.operation("host_update")
 
     async def read(self, host_id: str) -> Mapping[str, Any]:
         """Read one host.
 
         Raises:
             NotFound: There is no such host.
+            HostsUnreadable: No host can be read, by now.
+            EmptyUpdateRefused: The console refused this one.
             ConsoleError: It could not be read.
         """
         if self._console.has("host_get"):
             return await self._console.call("host_get", host_id)
+        self._refuse_if_unreadable()
         try:
             answer = await self._console.call("host_update", host_id, body={})
+        except BadRequest as problem:
+            self._refusals[host_id] = problem
+            self._refuse_if_unreadable()
+            raise EmptyUpdateRefused(problem.answer, problem.operation, problem.remedy) from None
         except UnexpectedAnswer as problem:
             if not problem.without_body:
                 raise
@@ -74,41 +91,34 @@ class HostReader:
 
     async def is_gone(self, host_id: str) -> bool:
         """Return whether the console answers that a host does not exist."""
-        if not self.operation:
-            return False
         try:
             await self.read(host_id)
         except NotFound:
             return True
+        except HostsUnreadable:
+            return False
         except ConsoleError as problem:
             _log.warning("cannot read the host %s: %s", host_id, problem)
         return False
 
-    def note_refusal(self, host_id: str, problem: BadRequest) -> tuple[Diagnostic, ...]:
-        """Note that the console refused an empty update of a host; return a warning, once.
-
-        A second refusal, of another host, while no empty update was accepted, turns host reading
-        off for the run.
-        """
-        self._refused_ids.add(host_id)
-        # One refusal may be that host's own.
-        single = len(self._refused_ids) < _REFUSALS
-        if self.refused or self._empty_update_accepted or single:
+    def warn_of_refusals(self) -> tuple[Diagnostic, ...]:
+        """Warn, once in a run, that no host can be read because of the console's refusals."""
+        if self._warned or not self._is_refused:
             return ()
-        self.refused = True
+        self._warned = True
         return (
             warning(
                 "Hosts cannot be read: the console refuses an empty update",
                 f"Their state is kept as it was, and nothing is reported about them. "
                 f'host_read = "none" says so without a request.{HOST_GET_HINT}',
-                cause=problem.cause,
+                cause=[*self._refusals.values()][-1].cause,
             ),
         )
 
-    def describe(self, *, get_only: bool) -> str:
+    def describe(self) -> str:
         operation = self.operation
         if operation is None:
-            return f"Hosts were not read: {self.explain_unreadable(get_only=get_only)}."
+            return f"Hosts were not read: {self._why_unreadable()}."
         if operation.name == "host_update":
             return (
                 f"Hosts were read by an empty update ({operation}), which changes no field; some "
@@ -116,14 +126,26 @@ class HostReader:
             )
         return f"Hosts were read by {operation} ({operation.name})."
 
-    def explain_unreadable(self, *, get_only: bool) -> str:
-        """Return why no host can be read (`get_only`: by GET alone); empty if they can be."""
-        if self.operation:
-            return ""
-        if self.refused:
-            return "the console refuses an empty update, by which hosts are read"
-        why = "nothing but GET is allowed" if get_only else 'the setting host_read is "none"'
-        return f"{why}, and extra_endpoints names no GET as host_get"
+    def _refuse_if_unreadable(self) -> None:
+        if why := self._why_unreadable():
+            by_update = 'host_read = "empty_update" reads one by an update without a field.'
+            raise HostsUnreadable(
+                why, f"{'' if self._allowed else by_update}{HOST_GET_HINT}".strip()
+            )
+
+    def _why_unreadable(self) -> str:
+        """Return why no empty update reads a host, as a part of a sentence; empty if one does."""
+        if self._is_refused:
+            return EMPTY_UPDATE_REFUSED
+        missing = "and extra_endpoints names no GET as host_get"
+        if not self._console.has("host_update"):
+            return f"nothing but GET is allowed, {missing}"
+        return "" if self._allowed else f'the setting host_read is "none", {missing}'
+
+    @property
+    def _is_refused(self) -> bool:
+        # One refusal may be that host's own.
+        return len(self._refusals) >= _REFUSALS and not self._empty_update_accepted
 
 
 class HostDeletions:
@@ -165,6 +187,7 @@ class HostDeletions:
     async def wait_for_host(self, host_id: str | None, known: Collection[str]) -> bool:
         """Wait for the deletion of a host that a new host is to replace.
 
+        Terraform does not announce its next steps: silence is the only sign that no deletion comes.
         After each second without a request one waiting caller gives up, and after three seconds all
         do, until another deletion begins.
 
@@ -182,9 +205,7 @@ class HostDeletions:
             before = self._activity()
             again = await self.wait_for_another(set(self.ended), clock() + 1.0)
             if not again and not self.under_way and self._activity() == before:
-                # Terraform does not announce its next steps. While as many creations wait as it
-                # makes at a time, it begins nothing else. Silence is the only sign that no deletion
-                # comes.
+                # While as many creations wait as Terraform makes at a time, it begins nothing else.
                 self._quiet_seconds[self._session.deletes_begun] += 1
                 return False
         return False

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from opsconsole.definition import DataSourceDefinition, ResourceDefinition
+from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
+from opsconsole.errors import Forbidden, NotFound
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
@@ -21,6 +21,7 @@ from opsconsole.lifecycle.interface import (
     PlanRemoval,
     ReadOutcome,
     ReadRequest,
+    ReadStatus,
     ReportOutcomes,
     UnsettledCreate,
     UpdateRequest,
@@ -35,7 +36,13 @@ from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import HOST
 from opsconsole.resources.host.creation import BulkCreate, settle_host_creates
-from opsconsole.resources.host.known import HOST_GET_HINT, HostDeletions, HostReader
+from opsconsole.resources.host.known import (
+    EMPTY_UPDATE_REFUSED,
+    EmptyUpdateRefused,
+    HostDeletions,
+    HostReader,
+    HostsUnreadable,
+)
 from opsconsole.resources.host.rows import CREATION_ONLY
 from opsconsole.resources.host.verdicts import GuardedImports
 from opsconsole.text import plural
@@ -148,25 +155,17 @@ class HostLifecycle(BaseLifecycle):
         prior, host_id = request.prior, request.prior["id"]
         # Reads are many: these bytes are found faster than decoded.
         is_missing = f'"{_NOT_FOUND}":true'.encode() in request.private
-        if not self._reader.operation:
-            if is_missing:
-                return outcome_of_missing(self, request, _UPDATE_NOT_FOUND)
-            return request.leave_unchecked(_NO_WAY)
         try:
-            answer = await self._reader.read(host_id)
+            answer = await self.fetch(host_id)
         except Forbidden as problem:
             how = "" if self.has_operation("read") else _BY_WRITING
             return outcome_of_refused_read(self, request, f"{NOT_PERMITTED}{how}", problem)
-        except BadRequest as problem:
-            if self.has_operation("read"):
-                raise
+        except (HostsUnreadable, EmptyUpdateRefused) as problem:
             if is_missing:
                 return outcome_of_missing(self, request, _UPDATE_NOT_FOUND)
-            diagnostics = self._reader.note_refusal(host_id, problem)
-            reason = "the console refuses an empty update, by which hosts are read"
-            if self._reader.refused:
-                return request.leave_unchecked(reason, *diagnostics)
-            return outcome_of_refused_read(self, request, reason, problem)
+            if isinstance(problem, EmptyUpdateRefused):
+                return outcome_of_refused_read(self, request, EMPTY_UPDATE_REFUSED, problem)
+            return request.leave_unchecked(problem.message, *self._reader.warn_of_refusals())
         self.session.note_holder(HOST.type_name, host_id, request.address or self.describe(prior))
         private = request.private
         if is_missing:
@@ -183,15 +182,6 @@ class HostLifecycle(BaseLifecycle):
         before = PrivateState.decode(outcome.private)
         private_state = before._replace(overtaken={**before.overtaken, **former})
         return outcome._replace(private=private_state.encode())
-
-    async def _read_data(self, source: DataSourceDefinition, config: Values) -> Outcome:
-        if source.is_list or self._reader.operation:
-            return await super()._read_data(source, config)
-        unreadable = error(
-            "Hosts cannot be read under these settings",
-            f'host_read = "empty_update" reads one by an update without a field.{HOST_GET_HINT}',
-        )
-        return Outcome(None, diagnostics=(unreadable,))
 
     def note_existing(self, state: Values, address: str) -> None:
         """Let no creation take the id of a host in state."""
@@ -218,10 +208,12 @@ class HostLifecycle(BaseLifecycle):
         return outcome._replace(private=private)
 
     async def fetch(self, object_id: str) -> Mapping[str, Any]:
-        """Ask the console for one host, if settings and answers allow it."""
-        if not self._reader.operation:
-            raise ConsoleError(_NO_WAY)
         return await self._reader.read(object_id)
+
+    def describe_read(self, outcome: ReadOutcome) -> str:
+        # A console that gave no answer did not show how hosts are read.
+        gave_none = outcome.status is ReadStatus.UNCHECKED and self._reader.operation
+        return "" if gave_none else self._reader.describe()
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, host_id = request.prior, request.prior["id"]
@@ -250,7 +242,6 @@ class HostLifecycle(BaseLifecycle):
 _NOT_FOUND = "not_found"
 """The fact beside a host whose update was answered 404."""
 _UPDATE_NOT_FOUND = "The console answered 404 to its last update, and it cannot be read."
-_NO_WAY = "the settings offer no way to read a host"
 _BY_WRITING = (
     " (hosts are read by an empty update, which takes the right to write; where the console has an "
     "operation that reads a host, name it in extra_endpoints as host_get)"
