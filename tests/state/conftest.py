@@ -53,9 +53,9 @@ def state_path(tmp_path: Path) -> Path:
 def session(state_path: Path) -> Callable[..., StateSession]:
     """Opens a session on the test's state; the test closes it."""
 
-    def make(path: Path = state_path, operation: str = "apply", **locking: Any) -> StateSession:
+    def make(path: Path = state_path, command: str = "apply", **locking: Any) -> StateSession:
         return open_state(
-            LocalBackend(path, RunOptions(operation=operation, locking=Locking(**locking)))
+            LocalBackend(path, RunOptions(command=command, locking=Locking(**locking)))
         )
 
     return make

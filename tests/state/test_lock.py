@@ -54,11 +54,11 @@ def excluded(python: Callable[..., Popen[str]]) -> bool:
 def test_two_sessions_exclude_each_other_and_name_the_holder(
     session, state_path, monkeypatch, open_files
 ):
-    with session(operation="destroy"):
+    with session(command="destroy"):
         with pytest.raises(
             UserError, match=r"locked by .+@.+, opsconsole destroy, since 20[\dT:-]+Z \(ID "
         ):
-            session(operation="plan")
+            session(command="plan")
         assert session(lock=False).state.empty
         note = info_file(state_path)
         assert note.name == ".terraform.tfstate.lock.info"
@@ -71,7 +71,7 @@ def test_two_sessions_exclude_each_other_and_name_the_holder(
     assert re.fullmatch(r"20[\dT:-]+\.\d{6}Z", found["Created"])
     assert not note.exists()
     monkeypatch.setattr(getpass, "getuser", {}.popitem)  # as for a user without a name
-    with session(operation="plan"):
+    with session(command="plan"):
         assert json.loads(note.read_bytes())["Who"] == f"{os.getuid()}@{socket.gethostname()}"
     assert open_files() == []
 
