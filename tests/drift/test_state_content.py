@@ -5,7 +5,7 @@ import base64
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from opsconsole.drift.model import Bucket, CheckOutcome, judge
 from opsconsole.drift.stack import Stack, read_states
 from opsconsole.errors import Stopped
 from opsconsole.lifecycle.private_state import PrivateState
+from opsconsole.reconcile.providers import OpenedProviders
 from opsconsole.reports.formats import FORMATS
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.opening import open_state
@@ -272,14 +273,14 @@ def test_a_check_that_is_stopped_sends_no_further_request(native):
     environ = {**os.environ, **native.console.environment, "OPSCONSOLE_MAX_CONCURRENCY": "1"}
 
     async def stop_at_first_request() -> None:
-        stops: list[Callable[[], None]] = []
+        opened: list[OpenedProviders] = []
         states = read_states([stack], whole=True)
-        running = asyncio.create_task(check(states, CheckOptions(), environ, stops.append))
+        running = asyncio.create_task(check(states, CheckOptions(), environ, opened.append))
         for _ in range(10_000):
             if native.console.request_counts():
                 break
             await asyncio.sleep(0)
-        stops[0]()
+        opened[0].stop()
         await running
 
     with pytest.raises(Stopped):
