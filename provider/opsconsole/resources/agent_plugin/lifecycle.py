@@ -191,9 +191,9 @@ class AgentPluginLifecycle(BaseLifecycle):
         entry = find_entry(listing, plugin_id)
         if entry is not None:
             return self._outcome_of_entry(request, entry)
-        if listing.complete:
+        if listing.gap is None:
             return outcome_of_missing(self, request, _NOT_LISTED)
-        return outcome_of_unlisted(self, request, "the agent's plugins", listing)
+        return outcome_of_unlisted(self, request, "the agent's plugins", listing.gap)
 
     def _outcome_of_entry(self, request: ReadRequest, entry: Mapping[str, Any]) -> ReadOutcome:
         outcome = self.outcome_of_read(request.prior, request.private, entry)
