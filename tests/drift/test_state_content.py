@@ -273,14 +273,14 @@ def test_a_check_that_is_stopped_sends_no_further_request(native):
     environ = {**os.environ, **native.console.environment, "OPSCONSOLE_MAX_CONCURRENCY": "1"}
 
     async def stop_at_first_request() -> None:
-        opened: list[OpenedProviders] = []
+        pools: list[OpenedProviders] = []
         states = read_states([stack], whole=True)
-        running = asyncio.create_task(check(states, CheckOptions(), environ, opened.append))
+        running = asyncio.create_task(check(states, CheckOptions(), environ, pools.append))
         for _ in range(10_000):
             if native.console.request_counts():
                 break
             await asyncio.sleep(0)
-        opened[0].stop()
+        pools[0].stop()
         await running
 
     with pytest.raises(Stopped):

@@ -121,15 +121,9 @@ def test_a_failed_plan_does_not_look_like_one_that_can_be_applied(plan, failure)
 
 
 def test_names_of_the_console_cannot_steer_the_terminal():
-    change = Change(
-        'opsconsole_host.x["\x1b]0;owned\x07"]',
-        "opsconsole_host",
-        Action.CREATE,
-        None,
-        {"name": "\x1b[2J"},
-        notes=("\x1b[31m",),
-        construct_path="a\x1b[0m",
-    )
+    address, kind = 'opsconsole_host.x["\x1b]0;owned\x07"]', "opsconsole_host"
+    noted = {"notes": ("\x1b[31m",), "construct_path": "a\x1b[0m"}
+    change = Change(address, kind, Action.CREATE, None, {"name": "\x1b[2J"}, **noted)
     assert "\x1b" not in plan_text.render(Plan((change,)))
 
 

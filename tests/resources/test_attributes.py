@@ -85,12 +85,9 @@ def test_each_bound_is_checked_before_any_call(project):
 @ON_TERRAFORM
 def test_a_null_that_turns_out_late_is_refused(project, console):
     null = '${opsconsole_host.first.id == "" ? "x" : null}'
+    beside = {"name": "beside", "knowledge": "${opsconsole_host.first.id}"}
     declared = program(
-        host={
-            "first": {"name": "first"},
-            "none": {"name": null},
-            "beside": {"name": "beside", "knowledge": "${opsconsole_host.first.id}"},
-        },
+        host={"first": {"name": "first"}, "none": {"name": null}, "beside": beside},
         agent_plugin={"none": {"agent_id": "x", "plugin_id": null}},
     )
     told = project(declared, console).apply(expect={1}).errors
@@ -121,26 +118,17 @@ def all_late(variant: int) -> dict[str, Any]:
         "plugins": ["plg_logs"] if variant else [],
         "wide": True,
     }
+    named = {"key": "database", "name": late("title")}
+    both = {"specialty_id": "${opsconsole_specialty.late.id}", "plugin_ids": late("plugins")}
+    open_agent = agent_on("late", "open", specialty_id="spc_windows")
+    attached = {"agent_id": "${opsconsole_agent.open.id}", "plugin_id": "plg_disk"}
+    row = {"id": "blk_format", "pattern": late("pattern"), "org_id": late("scope")}
     declared = program(
         host={"late": host},
-        specialty={
-            "late": {"key": late("key")},
-            "named": {"key": "database", "name": late("title")},
-        },
-        agent={
-            "late": agent_on(
-                "late",
-                "late",
-                specialty_id="${opsconsole_specialty.late.id}",
-                plugin_ids=late("plugins"),
-            ),
-            "open": agent_on("late", "open", specialty_id="spc_windows"),
-        },
-        agent_plugin={"late": {"agent_id": "${opsconsole_agent.open.id}", "plugin_id": "plg_disk"}},
-        blacklisted_command={
-            "late": {"id": "blk_format", "pattern": late("pattern"), "org_id": late("scope")},
-            "wide": {"id": "blk_wipe", "tenant_wide": late("wide")},
-        },
+        specialty={"late": {"key": late("key")}, "named": named},
+        agent={"late": agent_on("late", "late", **both), "open": open_agent},
+        agent_plugin={"late": attached},
+        blacklisted_command={"late": row, "wide": {"id": "blk_wipe", "tenant_wide": late("wide")}},
     )
     declared["resource"]["terraform_data"] = {"late": {"input": inputs}, "once": {"input": once}}
     return declared

@@ -5,6 +5,7 @@ import ssl
 import sys
 from dataclasses import replace
 from decimal import Decimal
+from itertools import product
 
 import certifi
 import pytest
@@ -38,11 +39,8 @@ def test_defaults():
     assert made == Settings(base_url=URL, api_key=KEY, org_id="org_1")
     assert (made.request_timeout, made.max_retries, made.max_concurrency) == (30, 4, 32)
     assert (made.import_chunk_size, made.host_read) == (500, "empty_update")
-    assert (made.on_existing_host, made.on_missing, made.on_missing_host) == (
-        "fail",
-        "remove",
-        None,
-    )
+    assert (made.on_existing_host, made.on_missing) == ("fail", "remove")
+    assert made.on_missing_host is None
 
 
 def test_descriptions_state_the_defaults():
@@ -56,18 +54,11 @@ def test_descriptions_state_the_defaults():
 
 
 def test_what_is_said_of_missing_hosts_outranks_what_is_said_of_all():
-    for given, host, agent in (
-        ({}, ("remove", "on_missing"), ("remove", "on_missing")),
-        ({"on_missing": "error"}, ("error", "on_missing"), ("error", "on_missing")),
-        (
-            {"on_missing": "error", "on_missing_host": "remove"},
-            ("remove", "on_missing_host"),
-            ("error", "on_missing"),
-        ),
-        ({"on_missing_host": "error"}, ("error", "on_missing_host"), ("remove", "on_missing")),
-    ):
-        made = settings(**given)
-        assert (made.on_missing_of("host"), made.on_missing_of("agent")) == (host, agent)
+    for of_all, of_hosts in product(("remove", "error"), (None, "remove", "error")):
+        made = settings(on_missing=of_all, on_missing_host=of_hosts)
+        assert made.on_missing_of("agent") == (of_all, "on_missing")
+        host = (of_hosts, "on_missing_host") if of_hosts else (of_all, "on_missing")
+        assert made.on_missing_of("host") == host
 
 
 IN_THE_ENVIRONMENT = {
@@ -276,12 +267,7 @@ def test_importing_stays_light():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("api_key", "svc_ak_…"),
-        ("api_key", "svc_ak_"),
-        ("api_key", "Bearer"),
-        ("session_cookie", "value"),
-    ],
+    [*(("api_key", key) for key in ("svc_ak_…", "svc_ak_", "Bearer")), ("session_cookie", "value")],
 )
 def test_words_about_a_placeholder_are_not_hidden_as_a_secret(name, value):
     with pytest.raises(ConfigurationError) as caught:

@@ -30,6 +30,7 @@ from opsconsole.errors import (
 from opsconsole.language import find_node
 from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.session import ConsoleSession
+from opsconsole.local_terraform import real_terraform
 from opsconsole.resources import HOST
 from opsconsole.resources.host.known import (
     HOST_GET_HINT,
@@ -37,7 +38,6 @@ from opsconsole.resources.host.known import (
     HostReader,
     HostsUnreadable,
 )
-from opsconsole.terraform_binary import real_terraform
 from opsconsole.text import Pen, plural, printable, wrap_lines
 from opsconsole.v1.answers import Reply
 from opsconsole.v1.client import Client

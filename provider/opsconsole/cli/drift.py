@@ -35,6 +35,7 @@ from opsconsole.language import (
     readable_part,
     stacks_of,
 )
+from opsconsole.local_terraform import WORKSPACES_FOLDER
 from opsconsole.named_files import (
     check_report_file,
     check_writable,
@@ -53,7 +54,6 @@ from opsconsole.state import (
     workspace_of,
 )
 from opsconsole.text import Pen, plural
-from opsconsole.working_directory import WORKSPACES_FOLDER
 
 if TYPE_CHECKING:
     from opsconsole.drift.baseline import Entry

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
-from opsconsole.cli.opening import is_stand_in
 from opsconsole.cli.options import FEWEST_GUARDED
 from opsconsole.cli.progress import show_spinner
 from opsconsole.cli.standard_streams import has_colour, pen_for, terminal_width
@@ -31,7 +30,6 @@ from opsconsole.reports import plan_text, terminal
 from opsconsole.reports.plan_text import Detail
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import State, StateSession, workspace_of
-from opsconsole.v1.settings import Settings
 
 
 def failure_code(diagnostics: Iterable[Diagnostic]) -> int:
@@ -55,7 +53,7 @@ def plan_options(args: argparse.Namespace) -> PlanOptions:
     return PlanOptions(
         mode=mode,
         targets=tuple(args.target),
-        unknown_targets=is_stand_in(args),
+        unknown_targets=args.standin,
         replace=tuple(args.replace),
         refresh=args.refresh,
         preflight=args.preflight,
@@ -69,14 +67,16 @@ def open_stack(
     limit = args.parallelism
     if limit is not None and limit < 1:
         raise UserError("--parallelism must be 1 or more.")
-
-    def make(settings: Settings) -> ConfiguredProvider:
-        return ConfiguredProvider(
+    return OpenedStack(
+        program,
+        variables,
+        session,
+        os.environ,
+        workspace_of(program.root),
+        lambda settings: ConfiguredProvider(
             replace(settings, max_concurrency=limit or settings.max_concurrency)
-        )
-
-    name = workspace_of(program.root)
-    return OpenedStack(program, variables, session, os.environ, name, make)
+        ),
+    )
 
 
 def check_program(
@@ -137,7 +137,7 @@ def guard_objection_to(args: argparse.Namespace, plan: Plan) -> Diagnostic | Non
     if args.force:
         return None
     # The options of the guard are not Terraform's, so the stand-in has none.
-    options = not is_stand_in(args)
+    options = not args.standin
     return guard_objection(plan, args.max_destroy, FEWEST_GUARDED, options=options)
 
 
@@ -160,7 +160,7 @@ def _choose_detail(args: argparse.Namespace, plan: Plan) -> Detail:
     if args.compact:
         return Detail.NAMES
     is_terminal = terminal_width() > 0
-    if args.full or not (is_terminal or is_stand_in(args)):
+    if args.full or not (is_terminal or args.standin):
         return Detail.FULL
     rows = shutil.get_terminal_size().lines - _AROUND if is_terminal else _CLIENT_ROWS
     return plan_text.choose_detail(plan, rows)
@@ -179,7 +179,7 @@ def check_reports(args: argparse.Namespace) -> None:
                 "Name a file.",
             )
         check_report_file(path)
-    plans = [getattr(args, name, None) for name in ("out", "planfile")]
+    plans = [args.out, args.planfile]
     if place := find_shared_file([*reports, *filter(None, plans)]):
         raise UserError(
             f"The plan and its reports would share the file {place}.",

@@ -19,8 +19,8 @@ from pathlib import Path
 from opsconsole import __version__
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import platform_name
 from opsconsole.named_files import write_whole
-from opsconsole.terraform_binary import platform_name
 
 CONFIGURATION = "opsconsole.tfrc"
 """The file in the mirror's root that makes Terraform read it."""

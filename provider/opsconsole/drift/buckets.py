@@ -133,25 +133,21 @@ def _make_finding(
     if item.sensitive:
         # The label comes from these values, and a sensitive name must not become a label.
         shown = {name: value for name, value in shown.items() if name not in item.sensitive}
+    definition = RESOURCES[instance.type_name]
+    names = definition.reported_as or (definition.label,)
     return Finding(
         stack=item.stack,
         address=item.address,
         type_name=instance.type_name,
         bucket=bucket,
         id=text_of(instance.before, "id"),
-        label=_label_of(instance.type_name, shown),
+        label=next(filter(None, (text_of(shown, name) for name in names)), ""),
         differences=differences,
         reason=reason,
         values=shown,
         unobserved=unobserved,
         cause=cause,
     )
-
-
-def _label_of(type_name: str, values: Mapping[str, object]) -> str:
-    definition = RESOURCES[type_name]
-    names = definition.reported_as or (definition.label,)
-    return next(filter(None, (text_of(values, name) for name in names)), "")
 
 
 def text_of(values: Mapping[str, object], name: str) -> str:

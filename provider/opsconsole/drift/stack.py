@@ -20,6 +20,7 @@ from opsconsole.drift.model import Bucket, Finding
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator, Program
 from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
+from opsconsole.local_terraform import cli_of
 from opsconsole.reconcile.prior import PriorInstance, values_from_state
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import ConfiguredProvider
@@ -38,7 +39,6 @@ from opsconsole.state import (
     read_stored,
     split_deposed,
 )
-from opsconsole.terraform_binary import cli_of
 from opsconsole.text import plural
 from opsconsole.values import Values
 

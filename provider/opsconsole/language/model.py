@@ -15,8 +15,8 @@ from typing import Any, Final, Protocol
 from opsconsole.definition import DataSourceDefinition, ProviderDefinition, ResourceDefinition
 from opsconsole.diagnostics import AttributePath
 from opsconsole.language.constraints import Constraint
+from opsconsole.local_terraform import TERRAFORM, TerraformCli
 from opsconsole.state import Address, ConfiguredBackend
-from opsconsole.terraform_binary import TERRAFORM, TerraformCli
 
 BlockDefinition = ResourceDefinition | DataSourceDefinition
 

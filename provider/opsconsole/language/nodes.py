@@ -147,16 +147,16 @@ class Work:
 
 
 class Names:
-    """The functions of an expression, and the names that are not bound in its text."""
+    """The functions of an expression, and the names that are not bound in its text: here none."""
 
-    work: Work
+    work = Work()
 
     def resolve(self, reference: Reference, key: Value | None = None) -> Value:
         """Return the value of a reference, or the element `key` of that value."""
-        raise NotImplementedError
+        raise EvaluationError(f"a value cannot refer to {reference.source_text()} here")
 
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
-        raise NotImplementedError
+        raise EvaluationError(f"a value cannot call {name} here")
 
 
 class Scope:

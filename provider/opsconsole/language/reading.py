@@ -48,8 +48,8 @@ from opsconsole.language.model import (
 from opsconsole.language.nodes import Quoted, is_name
 from opsconsole.language.parser import bare_reference
 from opsconsole.language.values import PRIMITIVES
+from opsconsole.local_terraform import OF_OPENTOFU, cli_of
 from opsconsole.state import Address, ConfiguredBackend
-from opsconsole.terraform_binary import OF_OPENTOFU, cli_of
 from opsconsole.text import did_you_mean
 
 _UNSUPPORTED: Final = ("module", "check", "ephemeral", "action")

@@ -27,7 +27,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.private_state import PrivateState, is_sentinel
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.terraform_binary import cli_of
+from opsconsole.local_terraform import cli_of
 from opsconsole.text import first_items
 from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Value, Values, is_satisfied, unknown_names

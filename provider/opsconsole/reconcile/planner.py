@@ -213,9 +213,6 @@ class Planner:
             walk.diagnostics += removals.refuse_too_many_deletions(changes, self.providers)
         self._diagnostics += walk.diagnostics
         self._diagnostics += _warn_shared_names(changes, self.providers.console_of)
-        return self._in_order(changes)
-
-    def _in_order(self, changes: list[Change]) -> list[Change]:
         rank: dict[str, int] = {}
         for step in sort_steps(changes, self.providers.console_of):
             # Of the two steps of a replacement, the first one counts.

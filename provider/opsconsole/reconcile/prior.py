@@ -22,6 +22,7 @@ from opsconsole.language import PresentKeys
 from opsconsole.lifecycle.interface import ReadOutcome, RemovalReason
 from opsconsole.lifecycle.private_state import is_sentinel, may_hold_sentinel
 from opsconsole.lifecycle.writes import unsettled_remedy
+from opsconsole.local_terraform import cli_of
 from opsconsole.resources import RESOURCES, owner_of, owners_above
 from opsconsole.state import (
     Address,
@@ -32,7 +33,6 @@ from opsconsole.state import (
     instance_of,
     split_deposed,
 )
-from opsconsole.terraform_binary import cli_of
 from opsconsole.values import UNKNOWN, Value, Values
 
 Identity = tuple[str, str, str]

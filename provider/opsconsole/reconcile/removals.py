@@ -189,7 +189,9 @@ def _refuse_carried(
             for item in prior:
                 if item.type_name == blocker.type_name and item.value is not None:
                     change = by_address.get(item.address)
-                    goes = _can_delete(item, providers)
+                    opened = providers.by_key.get(provider_key_of(item.stored.provider))
+                    operation = blocker.ways["delete"][0].operation
+                    goes = opened is not None and opened.session.console.has(operation)
                     carried = _carried_after(item.value.get(name), change, name, goes)
                     key = (consoles[item.address], carried)
                     staying.setdefault(key, []).append(item.address)
@@ -218,13 +220,6 @@ def _refuse_deletion(
         f"console answers 409. {away}, give them another {definition.title}, or set "
         'deletion_policy = "abandon".',
     )
-
-
-def _can_delete(item: PriorInstance, providers: Providers) -> bool:
-    """Return whether its console can delete an instance by itself."""
-    opened = providers.by_key.get(provider_key_of(item.stored.provider))
-    operation = RESOURCES[item.type_name].ways["delete"][0].operation
-    return opened is not None and opened.session.console.has(operation)
 
 
 def _carried_after(before: str | None, change: Change | None, name: str, can_delete: bool) -> str:

@@ -110,7 +110,12 @@ class Walk:
                             key = block.provider_key, block.type_name
                             groups.setdefault(key, []).append(plan_input)
             for (provider_key, type_name), inputs in groups.items():
-                await self._decide_group(provider_key, type_name, inputs)
+                lifecycle = self.providers.of(provider_key).resources[type_name]
+                if any(item.prior is not None for item in inputs):
+                    cascade = self.cascade()
+                    inputs = [self._with_removal(item, cascade) for item in inputs]
+                for change, diagnostics in await decide_changes(lifecycle, inputs):
+                    self.add_change(change, diagnostics)
 
     def covers(self, address: str) -> bool:
         return self.targets is None or address in self.targets
@@ -154,16 +159,6 @@ class Walk:
             create_before_destroy=block.address in self._create_before_destroy,
             reason=reason,
         )
-
-    async def _decide_group(
-        self, provider_key: str, type_name: str, inputs: list[PlanInput]
-    ) -> None:
-        lifecycle = self.providers.of(provider_key).resources[type_name]
-        if any(item.prior is not None for item in inputs):
-            cascade = self.cascade()
-            inputs = [self._with_removal(item, cascade) for item in inputs]
-        for change, diagnostics in await decide_changes(lifecycle, inputs):
-            self.add_change(change, diagnostics)
 
     def _with_removal(self, item: PlanInput, cascade: Cascade) -> PlanInput:
         """Return an instance to plan with the effects of a cascade on its object."""

@@ -144,7 +144,7 @@ def _sections(report: DriftReport, findings: Sequence[Finding]) -> tuple[Section
         unseen = BUCKET_STYLES[Bucket.UNCHECKED]
         missed = [entry for entry in comparison.open if not entry.seen]
         sections += _entries("c-open", "Still open, not seen", unseen, missed, stacks)
-    return tuple(sorted(sections, key=lambda section: section.is_quiet))
+    return tuple(sorted(sections, key=lambda section: section.style.is_quiet))
 
 
 def _entries(

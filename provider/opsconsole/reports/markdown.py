@@ -138,7 +138,7 @@ def _sections(view: View) -> Iterator[MarkdownSection]:
         ]
         yield MarkdownSection("\n### Messages\n\n", items, "message")
     for section in view.sections:
-        if not section.is_quiet:
+        if not section.style.is_quiet:
             opening = f"\n### {section.title} ({len(section.rows):,})\n\n"
             yield MarkdownSection(
                 opening, [item for rows in section.groups for item in _render_group(rows)]

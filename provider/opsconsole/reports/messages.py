@@ -14,12 +14,12 @@ from typing import Any, Final, NamedTuple
 from opsconsole import __version__
 from opsconsole.clock import timestamp
 from opsconsole.diagnostics import Diagnostic
+from opsconsole.local_terraform import TERRAFORM_VERSION
 from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, OutputChange
 from opsconsole.reports.json_values import diagnostic_json, without_empty
 from opsconsole.reports.plan_json import imported_id
 from opsconsole.reports.plan_parts import apply_summary, count_sentence, parse_address
 from opsconsole.state import StateOutput
-from opsconsole.terraform_binary import TERRAFORM_VERSION
 from opsconsole.text import printable
 
 UI_VERSION: Final = "1.2"

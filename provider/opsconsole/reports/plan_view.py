@@ -144,7 +144,7 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> tuple[Section, ...]:
         differing = tuple(_drift_row(item, number) for number, item in enumerate(drift))
         meaning = "The console holds other values than state."
         sections.append(Section("s-drift", "Differs from state", meaning, _MOVE, differing))
-    return tuple(sorted(sections, key=lambda section: section.is_quiet))
+    return tuple(sorted(sections, key=lambda section: section.style.is_quiet))
 
 
 def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> ResourceRow:

@@ -100,7 +100,7 @@ def render(view: View, pen: Pen = PLAIN) -> str:
     """Return the report as text; the verdict comes last, nearest the prompt."""
     lines: list[str] = []
     for section in view.sections:
-        if not section.is_quiet:
+        if not section.style.is_quiet:
             heading = f"{section.title} ({len(section.rows):,})"
             meaning = [pen.paint(line, "dim") for line in pen.wrap(section.meaning)]
             lines += [pen.paint(heading, "bold", section.style.colour), *meaning, ""]
@@ -149,7 +149,7 @@ def _end_lines(view: View, pen: Pen) -> Iterator[str]:
     yield from rest
     # The verdict has the number of accepted resources, and of all resources that are in sync.
     sections = [section for section in view.sections if section.style.name != "accepted"]
-    if any(not section.is_quiet for section in sections):
+    if any(not section.style.is_quiet for section in sections):
         counts = (f"{len(section.rows):,} {section.title.lower()}" for section in sections)
         yield from pen.wrap(f"{', '.join(counts)}.")
     yield from pen.wrap(" · ".join(f"{name} {value}" for name, value in view.facts))

@@ -153,11 +153,6 @@ class Section:
     rows: tuple[ResourceRow, ...]
 
     @property
-    def is_quiet(self) -> bool:
-        """Whether its rows need no attention."""
-        return self.style.is_quiet
-
-    @property
     def groups(self) -> Sequence[Sequence[ResourceRow]]:
         """The rows in groups: single rows first, then rows that are alike together."""
         groups: dict[Hashable, list[ResourceRow]] = {}
@@ -238,7 +233,9 @@ class View:
     @property
     def is_short(self) -> bool:
         """Whether the report is so short that it starts unfolded."""
-        return sum(len(section.rows) for section in self.sections if not section.is_quiet) <= 5
+        return (
+            sum(len(section.rows) for section in self.sections if not section.style.is_quiet) <= 5
+        )
 
 
 def moment(text: str) -> str:

@@ -52,7 +52,8 @@ class ConfiguredProvider:
 
     def stop(self) -> None:
         """Send no further request; those in flight are finished."""
-        self.session.note_stop()
+        self.session.stopped = True
+        self.session.wake()
         self.client.stop()
 
     async def close(self) -> None:

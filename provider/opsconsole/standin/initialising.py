@@ -11,6 +11,7 @@ from opsconsole import resources
 from opsconsole.cli.standard_streams import ask
 from opsconsole.errors import UserError
 from opsconsole.language import load_directory, read_backend_options
+from opsconsole.local_terraform import WORKSPACES_FOLDER, ConfiguredBackend, cli_of, noted_backend
 from opsconsole.standin.backend_note import (
     SETTINGS,
     DeclaredBackend,
@@ -34,9 +35,7 @@ from opsconsole.state import (
     read_state,
     workspace_of,
 )
-from opsconsole.terraform_binary import cli_of
 from opsconsole.text import join_words, plural
-from opsconsole.working_directory import WORKSPACES_FOLDER, ConfiguredBackend, noted_backend
 
 _QUESTION = """\
 Do you want to copy existing state to the new backend?

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from opsconsole import __version__
 from opsconsole.address import SOURCE
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import TERRAFORM_VERSION, cli_of, platform_name
 from opsconsole.standin.command_line import ProgramCall
-from opsconsole.terraform_binary import TERRAFORM_VERSION, cli_of, platform_name
 
 if TYPE_CHECKING:
     from opsconsole.definition import (

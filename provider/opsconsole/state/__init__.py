@@ -10,6 +10,7 @@ the names of this package, not its modules.
 
 from __future__ import annotations
 
+from opsconsole.local_terraform import ConfiguredBackend, data_directory, noted_backend
 from opsconsole.state.address import (
     Address,
     InstanceKey,
@@ -55,7 +56,6 @@ from opsconsole.state.place import (
     workspace_of,
 )
 from opsconsole.state.session import StateSession
-from opsconsole.working_directory import ConfiguredBackend, data_directory, noted_backend
 
 __all__ = [
     "DEFAULT_WORKSPACE",

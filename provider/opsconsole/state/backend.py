@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Never
 
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import journal_of
 from opsconsole.named_files import check_no_device, file_errors
 from opsconsole.state.files import (
     NOT_OPEN,
@@ -38,7 +39,6 @@ from opsconsole.state.lock import (
     remove_unwritten,
 )
 from opsconsole.text import first_items
-from opsconsole.working_directory import journal_of
 
 
 class RunOptions(NamedTuple):

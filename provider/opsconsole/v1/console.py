@@ -172,9 +172,13 @@ class Console:
         return Listing(list(entries.values()), gap, page.total_count)
 
     def _page(self, answer: Mapping[str, Any]) -> tuple[ListEnvelope, str | None]:
+        """Return one page, and the cursor of the next page if the answer holds one."""
         from opsconsole.v1.bodies import ListEnvelope  # with the first answer
 
-        return ListEnvelope.read(answer), cursor_of(answer, self._settings.cursor_field)
+        cursor = answer.get(self._settings.cursor_field) if self._settings.cursor_field else None
+        if isinstance(cursor, int) and not isinstance(cursor, bool):
+            cursor = str(cursor)
+        return ListEnvelope.read(answer), cursor if isinstance(cursor, str) and cursor else None
 
 
 def check_resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]:
@@ -264,14 +268,6 @@ class Listing:
     def unarchived(self) -> list[dict[str, Any]]:
         """The entries without the archived ones, which a console may still list."""
         return [entry for entry in self.entries if entry.get("status") != "archived"]
-
-
-def cursor_of(answer: Mapping[str, Any], cursor_field: str | None) -> str | None:
-    """Return the cursor of the next page, or None if the answer does not hold one."""
-    cursor = answer.get(cursor_field) if cursor_field else None
-    if isinstance(cursor, int) and not isinstance(cursor, bool):
-        cursor = str(cursor)
-    return cursor if isinstance(cursor, str) and cursor else None
 
 
 def gap_after(last: ListEnvelope, seen: int) -> Gap | None:

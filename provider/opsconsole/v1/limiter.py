@@ -319,12 +319,6 @@ class OutOfTime(AnswerLost):
     """No answer came within the time limit of a request. A cut connection is another error."""
 
 
-def _is_passing(problem: ConsoleError) -> bool:
-    if isinstance(problem, ApiError):
-        return problem.answer.status in _PASSING_STATUSES
-    return isinstance(problem, NotSent | AnswerLost) and not isinstance(problem, NotReachable)
-
-
 COOL_DOWN = 10.0
 """Seconds in which no call is made, after calls ran into their time limit, or after the console
 refused every call for too long."""
@@ -416,9 +410,13 @@ class CircuitBreaker:
         return delay
 
     def _delay(self, problem: ConsoleError, tried: int, *, idempotent: bool) -> float | None:
-        if tried > self._retries or not _is_passing(problem):
-            return None
-        if not idempotent and not problem.had_no_effect:
+        if isinstance(problem, ApiError):
+            passes = problem.answer.status in _PASSING_STATUSES
+        else:
+            passes = isinstance(problem, NotSent | AnswerLost)
+            passes = passes and not isinstance(problem, NotReachable)
+        does_no_harm = idempotent or problem.had_no_effect
+        if tried > self._retries or not passes or not does_no_harm:
             return None
         backoff = _FIRST_WAIT * 2.0 ** min(tried - 1, _MOST_DOUBLINGS)
         # The delay is random, so that calls that failed together are not retried together.

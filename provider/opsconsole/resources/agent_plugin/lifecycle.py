@@ -190,18 +190,14 @@ class AgentPluginLifecycle(BaseLifecycle):
             return outcome_of_forbidden(self, request, problem, PLUGINS_NOT_PERMITTED)
         entry = find_entry(listing, plugin_id)
         if entry is not None:
-            return self._outcome_of_entry(request, entry)
+            outcome = self.outcome_of_read(prior, request.private, entry)
+            # All attributes but the two ids are computed. A refresh that finds only such changes
+            # keeps the state.
+            seen = PrivateState.decode(request.private).observed
+            return outcome._replace(state=prior) if seen else outcome
         if listing.gap is None:
             return outcome_of_missing(self, request, _NOT_LISTED)
         return outcome_of_unlisted(self, request, "the agent's plugins", listing.gap)
-
-    def _outcome_of_entry(self, request: ReadRequest, entry: Mapping[str, Any]) -> ReadOutcome:
-        outcome = self.outcome_of_read(request.prior, request.private, entry)
-        if not PrivateState.decode(request.private).observed:
-            return outcome
-        # All attributes but the two ids are computed. A refresh that finds only such changes keeps
-        # the state.
-        return outcome._replace(state=request.prior)
 
     async def _read_data(self, source: DataSourceDefinition, config: Values) -> Outcome:
         agent_id = config["agent_id"]

@@ -30,7 +30,7 @@ from opsconsole.lifecycle.session import map_limited
 from opsconsole.lifecycle.writes import unsettled_outcome
 from opsconsole.resources import HOST
 from opsconsole.resources.host.known import HostDeletions
-from opsconsole.resources.host.rows import ImportRow, OtherHost, adopt, read_back, unread_outcome
+from opsconsole.resources.host.rows import ImportRow, adopt, read_back, unread_outcome
 from opsconsole.resources.host.verdicts import (
     DRY_RUN_IMPORTED,
     UNPROTECTED,
@@ -222,15 +222,13 @@ class BulkCreate:
         others: list[ImportRow] = []
 
         async def read_one(row: ImportRow) -> None:
-            try:
-                outcome = await read_back(self._lifecycle, row)
-            except OtherHost as problem:
-                self._lifecycle.log(problem, f"take {row.host_id} for {self._name(row)}")
-                # The id was claimed for this row, and belongs to another host.
-                self._session.release(HOST.type_name, row.host_id)
-                others.append(row)
-            else:
+            outcome = await read_back(self._lifecycle, row)
+            if outcome is not None:
                 await self._report_row(row, outcome)
+                return
+            # The id was claimed for this row, and belongs to another host.
+            self._session.release(HOST.type_name, row.host_id)
+            others.append(row)
 
         await map_limited(created, read_one, self._session.settings.max_concurrency)
         return others
@@ -362,7 +360,7 @@ async def settle_host_creates(
     outcomes: list[Outcome] = []
     for row in rows:
         if row in created:
-            outcomes.append(await _read_created(lifecycle, row))
+            outcomes.append(await read_back(lifecycle, row) or STILL_UNSETTLED)
             continue
         status = row.dry_run_status
         would_create = row.verdict.created or (bool(status) and row.verdict.status == status)
@@ -382,11 +380,3 @@ def _control_rows(
         if host := next(shown, None):
             control[fields] = (host["id"], {name: host[name] for name in names})
     return control
-
-
-async def _read_created(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
-    try:
-        return await read_back(lifecycle, row)
-    except OtherHost as problem:
-        lifecycle.log(problem, f"settle the creation of {row.fields['name']}")
-        return STILL_UNSETTLED

@@ -49,36 +49,6 @@ from opsconsole.text import plural
 from opsconsole.values import UNKNOWN, Values, changed_fields
 
 
-class PlannedHostNames:
-    """The names of hosts that Terraform's calls plan to create and to delete.
-
-    Of the two plans, the later one carries the warning. The native engine sees a plan as a whole,
-    and names addresses (`reconcile.removals`).
-    """
-
-    def __init__(self) -> None:
-        self._coming: Counter[str] = Counter()
-        self._leaving: dict[str, str] = {}
-
-    def add_creation(self, planned: Values) -> tuple[Diagnostic, ...]:
-        """Note a host to create; return warnings."""
-        name = planned["name"]
-        if name is UNKNOWN:
-            return ()
-        self._coming[name] += 1
-        if name in self._leaving:
-            return (_warn_moved(name, self._leaving[name]),)
-        return (_warn_declared_twice(name),) if self._coming[name] > 1 else ()
-
-    def add_deletion(self, prior: Values) -> tuple[Diagnostic, ...]:
-        """Note a host to delete; return warnings."""
-        name, host_id = prior.get("name"), prior["id"]
-        if not isinstance(name, str):
-            return ()
-        self._leaving[name] = host_id
-        return (_warn_moved(name, host_id),) if self._coming[name] else ()
-
-
 class HostLifecycle(BaseLifecycle):
     """The steps of `opsconsole_host`."""
 
@@ -87,7 +57,11 @@ class HostLifecycle(BaseLifecycle):
 
     def __init__(self, session: ConsoleSession) -> None:
         super().__init__(session)
-        self._planned_names = PlannedHostNames()
+        # The hosts that Terraform's calls plan to create and to delete, by name. Of the two plans,
+        # the later one carries the warning. The native engine sees a plan as a whole, and names
+        # addresses (`reconcile.removals`).
+        self._coming: Counter[str] = Counter()
+        self._leaving: dict[str, str] = {}
         self._reader = session.singleton(HostReader)
         self._imports = session.singleton(GuardedImports)
 
@@ -138,7 +112,20 @@ class HostLifecycle(BaseLifecycle):
         # With private bytes it is the second half of a replacement.
         if self.session.sees_whole_plan or request.private:
             return plan
-        return plan._replace(diagnostics=self._planned_names.add_creation(plan.planned or {}))
+        name = (plan.planned or {})["name"]
+        if name is UNKNOWN:
+            return plan
+        self._coming[name] += 1
+        if name in self._leaving:
+            return plan._replace(diagnostics=(_warn_moved(name, self._leaving[name]),))
+        if self._coming[name] == 1:
+            return plan
+        declared_twice = warning(
+            f'Two new hosts are named "{name}"',
+            "A console may take one for the other, and refuse it. Declare each machine once.",
+            ("name",),
+        )
+        return plan._replace(diagnostics=(declared_twice,))
 
     def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         name = self.describe(request.prior)
@@ -158,9 +145,11 @@ class HostLifecycle(BaseLifecycle):
 
     def _diagnose_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         staying = super()._diagnose_removal(request)
-        if staying or self.session.sees_whole_plan:
+        name, host_id = request.prior.get("name"), request.prior["id"]
+        if staying or self.session.sees_whole_plan or not isinstance(name, str):
             return staying
-        return self._planned_names.add_deletion(request.prior)
+        self._leaving[name] = host_id
+        return (_warn_moved(name, host_id),) if self._coming[name] else ()
 
     async def _read(self, request: ReadRequest) -> ReadOutcome:
         prior, host_id = request.prior, request.prior["id"]
@@ -306,12 +295,4 @@ def _warn_moved(name: str, host_id: str) -> Diagnostic:
         f'The host "{name}" ({host_id}) and a new one of this name look like one host that moved',
         "The old one is deleted, with all its agents, before the new one is created. If they are "
         "the same, declare a moved block, or call move_from_id in Python: nothing is deleted then.",
-    )
-
-
-def _warn_declared_twice(name: str) -> Diagnostic:
-    return warning(
-        f'Two new hosts are named "{name}"',
-        "A console may take one for the other, and refuse it. Declare each machine once.",
-        ("name",),
     )

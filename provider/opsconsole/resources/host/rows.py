@@ -9,7 +9,7 @@ from typing import Any
 
 from opsconsole.definition import ChangeRule
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
+from opsconsole.errors import OpsconsoleError, Stopped
 from opsconsole.lifecycle.answers import explain_mismatch, values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
@@ -51,28 +51,19 @@ def unread_outcome(row: ImportRow) -> Outcome:
     return Outcome(fill_unknown(HOST, row.request.planned, {"id": row.host_id}), private)
 
 
-class OtherHost(ConsoleError):
-    """Reading a host shows that it is not the one of a row."""
-
-
-async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
-    """Return the outcome of a host that the console has created.
+async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome | None:
+    """Return the outcome of a host that the console has created; None if it is another host's.
 
     Nothing is an error here. Planned values go into state, and unread ones are null. A field that
     the console stored otherwise is a warning, and the next refresh shows the difference.
-
-    Raises:
-        OtherHost: The host is not the one of this row.
     """
     try:
         answer = await lifecycle.fetch(row.host_id)
         # The import's verdict gave the id: another org means that the console did not keep it.
         sent = {name: value for name, value in row.fields.items() if name != "org_id"}
-        if other := explain_mismatch(HOST, sent, answer):
-            raise OtherHost(other.message, other.remedy)
-        return _outcome_of_answer(lifecycle, row, answer)
-    except OtherHost:
-        raise
+        other = explain_mismatch(HOST, sent, answer)
+        if other is None:
+            return _outcome_of_answer(lifecycle, row, answer)
     except (Stopped, HostsUnreadable):
         reader = lifecycle.session.singleton(HostReader)
         return unread_outcome(row).with_diagnostics(*reader.warn_of_refusals())
@@ -83,6 +74,9 @@ async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
         why = diagnose(problem, "read it", HOST)[0]
         name = lifecycle.describe(unread.state)
         return unread.with_diagnostics(warn_unread(name, "could not be read back", why))
+    name = lifecycle.describe(row.request.config, row.request.address)
+    lifecycle.log(other, f"take {row.host_id} for {name}")
+    return None
 
 
 def _outcome_of_answer(

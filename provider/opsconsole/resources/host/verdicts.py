@@ -70,7 +70,7 @@ NO_VERDICT: Final = RowVerdict(matched=False, created=False)
 
 def match_verdicts(result: ImportResult, rows: int) -> list[RowVerdict]:
     """Return the verdicts on `rows` rows, in the order of the request."""
-    all_created = _are_all_created(result.counts, rows)
+    all_created = sum(result.counts.values()) == result.counts.get("created") == rows
     verdicts = [NO_VERDICT._replace(created=all_created, of_dry_run=result.dry_run)] * rows
     base = _index_base(result.results, rows)
     if base is None:
@@ -88,11 +88,6 @@ def match_verdicts(result: ImportResult, rows: int) -> list[RowVerdict]:
             of_dry_run=result.dry_run,
         )
     return verdicts
-
-
-def _are_all_created(counts: Mapping[str, int], rows: int) -> bool:
-    others = sum(count for name, count in counts.items() if name != "created")
-    return counts.get("created") == rows and others == 0
 
 
 def _index_base(results: Sequence[RowResult], rows: int) -> int | None:

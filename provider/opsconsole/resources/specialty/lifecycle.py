@@ -266,7 +266,13 @@ async def find_specialty(
         advice: The remedy if there is none.
     """
     selectors = {name: config[name] for name in names if config.get(name) is not None}
-    listing = await _find_candidates(session, selectors)
+    if "id" not in selectors or not session.console.has("specialty_get"):
+        listing = await session.list_once("specialty_search")
+    else:
+        try:
+            listing = Listing([await session.console.call("specialty_get", selectors["id"])])
+        except NotFound:
+            listing = Listing([])
     matches = [
         values_shown(SPECIALTY.answer_fields, entry)
         for entry in listing.entries
@@ -298,13 +304,3 @@ async def find_specialty(
         path,
         Cause(ProblemKind.NOT_FOUND),
     )
-
-
-async def _find_candidates(session: ConsoleSession, selectors: Mapping[str, Any]) -> Listing:
-    """Return the specialty with the id if it can be read, else all specialties."""
-    if "id" not in selectors or not session.console.has("specialty_get"):
-        return await session.list_once("specialty_search")
-    try:
-        return Listing([await session.console.call("specialty_get", selectors["id"])])
-    except NotFound:
-        return Listing([])
