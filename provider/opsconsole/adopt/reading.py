@@ -128,7 +128,7 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
     wanted = [
         ObjectId(name, entry["id"])
         for name, listing in lists.items()
-        for entry in listing.unarchived
+        for entry in listing.unarchived_entries
     ]
     return wanted, remarks
 

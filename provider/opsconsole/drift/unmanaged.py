@@ -166,7 +166,7 @@ def _find_on_console(
     yield from _unmanaged_plugins(objects, attached, session, counted)
     for name, listing in _lists_read(session).items():
         counted = name in counted_types
-        yield from _unmanaged_entries(objects, managed, name, listing.unarchived, counted)
+        yield from _unmanaged_entries(objects, managed, name, listing.unarchived_entries, counted)
 
 
 def _lists_read(session: ConsoleSession) -> Inventory:

@@ -121,7 +121,7 @@ class ConsoleSession:
         self.adopted = other.adopted
 
     def claim(self, type_name: str, object_id: str, address: str, name: str = "") -> str | None:
-        """Hold an object by an address; if another one holds it already, return that one.
+        """Hold an object by an address; return the address that holds it already, or None.
 
         Args:
             address: If empty, every holder counts as another one.

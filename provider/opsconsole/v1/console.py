@@ -265,7 +265,7 @@ class Listing:
         return self.gap is None
 
     @property
-    def unarchived(self) -> list[dict[str, Any]]:
+    def unarchived_entries(self) -> list[dict[str, Any]]:
         """The entries without the archived ones, which a console may still list."""
         return [entry for entry in self.entries if entry.get("status") != "archived"]
 

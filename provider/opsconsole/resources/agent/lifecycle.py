@@ -255,7 +255,7 @@ class AgentLifecycle(BaseLifecycle):
         listing = await self.session.console.list_all("agent_list")
         ids_in_state = {item.get("id") for item in existing}
         # The created agent is the one that is in no state and contradicts nothing in the request.
-        free = [entry for entry in listing.unarchived if entry["id"] not in ids_in_state]
+        free = [entry for entry in listing.unarchived_entries if entry["id"] not in ids_in_state]
         possible = [
             [entry for entry in free if explain_mismatch(AGENT, item.planned, entry) is None]
             for item in creates
