@@ -195,9 +195,9 @@ class AgentPluginLifecycle(BaseLifecycle):
             # keeps the state.
             seen = PrivateState.decode(request.private).observed
             return outcome._replace(state=prior) if seen else outcome
-        if listing.complete:
+        if listing.gap is None:
             return outcome_of_missing(self, request, _NOT_LISTED)
-        return outcome_of_unlisted(self, request, "the agent's plugins", listing)
+        return outcome_of_unlisted(self, request, "the agent's plugins", listing.gap)
 
     async def _read_data(self, source: DataSourceDefinition, config: Values) -> Outcome:
         agent_id = config["agent_id"]

@@ -295,9 +295,7 @@ async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome | None:
         other = explain_mismatch(HOST, sent, answer)
         if other is None:
             return _outcome_of_answer(lifecycle, row, answer)
-    except Stopped:
-        return unread_outcome(row)
-    except HostsUnreadable:
+    except (Stopped, HostsUnreadable):
         reader = lifecycle.session.singleton(HostReader)
         return unread_outcome(row).with_diagnostics(*reader.warn_of_refusals())
     except Exception as problem:
