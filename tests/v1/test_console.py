@@ -352,7 +352,7 @@ async def test_what_cannot_be_an_id_is_never_sent(server, connect, wrong):
 )
 async def test_half_a_character_is_never_sent(server, connect, call):
     _, console = connect(list_query={"q": "\ud800"})
-    with pytest.raises(UserError, match=r"'.ud800' is half a character") as caught:
+    with pytest.raises(UserError, match=r"'.ud800' is an unpaired surrogate") as caught:
         await call(console)
     assert caught.value.remedy == "Write the whole character, or leave it out."
     assert server.received == []

@@ -24,7 +24,7 @@ from opsconsole.reconcile.providers import OpenedProviders
 from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reports import messages, plan_text
 from opsconsole.reports.plan_parts import apply_summary
-from opsconsole.state import StateSession, open_state, workspace_of
+from opsconsole.state import StateSession, workspace_of
 from opsconsole.text import first_lines
 
 _FIXED_BY_PLAN = (
@@ -42,7 +42,7 @@ _FIXED_BY_PLAN = (
 
 def run(args: argparse.Namespace) -> int:
     apply = _apply_program if args.planfile is None else _apply_saved
-    if not args.json or opening.is_stand_in(args):
+    if not args.json or args.standin:
         return apply(args)
     return message_stream.run_with_messages(lambda: apply(args))
 
@@ -56,8 +56,7 @@ def _apply_program(args: argparse.Namespace) -> int:
     program = opening.load_checked(args)
     variables = opening.read_variables(args, program)
     backend = opening.open_backend(args, program, args.command)
-    with open_state(backend) as session, make_runner() as runner:
-        opening.report_folded(session)
+    with opening.open_session(args, backend) as session, make_runner() as runner:
         session.begin()
         planning.check_program(args, program, variables, session.state)
         stack = planning.open_stack(args, program, variables, session)
@@ -99,8 +98,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
     check_workspace(saved, workspace_of(program.root))
     args.state = Path(saved.state) if saved.state else None
     backend = opening.open_backend(args, program, args.command)
-    with open_state(backend) as session, make_runner() as runner:
-        opening.report_folded(session)
+    with opening.open_session(args, backend) as session, make_runner() as runner:
         check_state(saved, session)
         session.begin()
         _check_checksum(args, saved.plan)

@@ -95,7 +95,7 @@ def print_warning_of_override(path: Path, name: str, in_file: Any, given: Any) -
     """Warn that an option overrides a different value in the file."""
     if None not in (in_file, given) and in_file != given:
         option = f"--{name.replace('_', '-')}={json.dumps(given)}".replace('"', "")
-        sys.stderr.write(f"{path} says {name} {json.dumps(in_file)}; {option} outranks it.\n")
+        sys.stderr.write(f"{path} says {name} {json.dumps(in_file)}; {option} overrides it.\n")
 
 
 def _parse_csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> FileRows:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from opsconsole import language, resources
 from opsconsole.address import LOCAL_NAME
-from opsconsole.cli.options import is_switched_on
 from opsconsole.diagnostics import Mistakes
 from opsconsole.errors import UserError
 from opsconsole.language import (
@@ -36,6 +37,7 @@ from opsconsole.state import (
     StateSession,
     backend_for,
     noted_backend,
+    open_state,
     read_state,
 )
 from opsconsole.text import plural
@@ -43,11 +45,6 @@ from opsconsole.text import plural
 if TYPE_CHECKING:
     from opsconsole.reconcile.providers import Providers
     from opsconsole.v1.settings import Settings
-
-
-def is_stand_in(args: argparse.Namespace) -> bool:
-    """Return whether a command stands in for `terraform`, for clients that read its output."""
-    return getattr(args, "standin", False)
 
 
 def program_form(directory: Path) -> Literal["app", "files", ""]:
@@ -64,7 +61,7 @@ def _find_program(args: argparse.Namespace) -> tuple[Path, Literal["app", "files
     if args.dir is not None:
         return args.dir, "files"
     # Like Terraform, the stand-in knows only files.
-    if is_stand_in(args):
+    if args.standin:
         return here, "files" if _has_files(here) else ""
     return here, program_form(here)
 
@@ -75,7 +72,7 @@ def load_program(args: argparse.Namespace, *, again: bool = True) -> Program:
     `again` runs the app of a cdktf.json although there is output of an earlier run.
     """
     directory, form = _find_program(args)
-    if form == "files" or is_stand_in(args):
+    if form == "files" or args.standin:
         if args.stack:
             raise UserError(
                 f"--stack names a stack of an app, and the program is the files of {directory}.",
@@ -183,7 +180,7 @@ def open_backend(
         workspace: By default the selected one.
     """
     configured = program.backend
-    if configured is not None and is_stand_in(args):
+    if configured is not None and args.standin:
         # Settings from `init -backend-config` override the block, and only the note has them.
         noted = noted_backend(program.root)
         configured = noted if noted and noted.kind == configured.kind else configured
@@ -197,39 +194,51 @@ def _open_backend_at(
     command: str,
     workspace: str | None,
 ) -> Backend:
-    journal_folder = getattr(args, "journal_dir", None) or os.environ.get("OPSCONSOLE_JOURNAL_DIR")
+    journals = args.journal_dir or os.environ.get("OPSCONSOLE_JOURNAL_DIR")
     options = RunOptions(
         directory,
         command,
-        Locking(getattr(args, "lock", True), getattr(args, "lock_timeout", 0.0), _report_wait),
-        Path(journal_folder) if journal_folder else None,
-        getattr(args, "journal", None),
+        Locking(args.lock, args.lock_timeout, _report_wait),
+        Path(journals) if journals else None,
+        args.journal,
     )
-    given = read_backend_options(getattr(args, "backend_config", []))
-    backend = backend_for(
-        configured, options, workspace=workspace, state_path=args.state, given=given
-    )
-    _check_lockable(args, backend, command)
-    return backend
+    given = read_backend_options(args.backend_config)
+    return backend_for(configured, options, workspace=workspace, state_path=args.state, given=given)
 
 
-_WRITES: Final = (
-    *("apply", "destroy", "import", "taint", "untaint"),
-    *("state mv", "state rm", "state push", "state fold"),
-    *("workspace new", "workspace delete"),
-)
+@contextmanager
+def open_session(
+    args: argparse.Namespace, backend: Backend, *, writes: bool = True, quiet: bool = False
+) -> Iterator[StateSession]:
+    """Open a state and lock it; report on stderr what it got from an interrupted run.
+
+    Args:
+        writes: Whether the command writes the state; without a lock, this requires consent.
+        quiet: Report warnings alone, because the command itself tells of the changes.
+    """
+    check_lockable(args, backend, writes=writes)
+    with open_state(backend) as session:
+        report_folded(session, quiet=quiet)
+        yield session
 
 
-def _check_lockable(args: argparse.Namespace, backend: Backend, command: str) -> None:
+def report_folded(session: StateSession, *, quiet: bool = False) -> None:
+    """Report on stderr how many changes of an interrupted run the state got, and the warnings."""
+    if session.folded_count and not quiet:
+        changes = plural(session.folded_count, "change")
+        sys.stderr.write(f"Added {changes} of an interrupted run to the state.\n")
+    sys.stderr.writelines(f"Warning: {warning}\n" for warning in session.warnings)
+
+
+def check_lockable(args: argparse.Namespace, backend: Backend, *, writes: bool = True) -> None:
     """Warn that a backend cannot be locked; require the user's consent to a write."""
-    if command not in (*_WRITES, "plan") or not getattr(args, "lock", True):
+    if not args.lock:
         return
     why = backend.unlocked_reason()
     if not why:
         return
     message = f"{why} Another run may write at the same time. What it writes is not overwritten."
-    agreed = is_switched_on("OPSCONSOLE_UNLOCKED_BACKEND")
-    if command in _WRITES and not (getattr(args, "unlocked_backend", False) or agreed):
+    if writes and not args.unlocked_backend:
         raise UserError(
             message,
             "Give --unlocked-backend (OPSCONSOLE_UNLOCKED_BACKEND=1) to go on without a lock.",
@@ -239,20 +248,6 @@ def _check_lockable(args: argparse.Namespace, backend: Backend, command: str) ->
 
 def _report_wait(holder: LockInfo) -> None:
     sys.stderr.write(f"Waiting for the state lock, held by {holder}…\n")
-
-
-def report_folded(session: StateSession) -> None:
-    """Report on stderr how many changes of an interrupted run the state got."""
-    if session.folded_count:
-        sys.stderr.write(
-            f"Added {plural(session.folded_count, 'change')} of an interrupted run to the state.\n"
-        )
-    print_fold_warnings(session)
-
-
-def print_fold_warnings(session: StateSession) -> None:
-    """Warn on stderr of objects that an interrupted run made beside others in state."""
-    sys.stderr.writelines(f"Warning: {warning}\n" for warning in session.warnings)
 
 
 def program_directory(args: argparse.Namespace) -> Path:
@@ -294,7 +289,7 @@ def load_state(args: argparse.Namespace, command: str) -> State:
     """Return the state of `open_state_backend`, for commands that only show it."""
     backend = open_state_backend(args, command)
     # For `terraform output`, a state that does not exist has no outputs.
-    must_exist = args.state is not None and not (is_stand_in(args) and command == "output")
+    must_exist = args.state is not None and not (args.standin and command == "output")
     # A crashed first run may have left only a journal.
     if must_exist and not args.state.exists() and not backend.journal.exists():
         raise UserError(f"There is no state {args.state}.", "Check the path.")

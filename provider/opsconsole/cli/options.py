@@ -249,8 +249,11 @@ LOCK = Group(
     Option(
         "--lock-timeout DURATION  how long to wait for another holder, such as 30s", default=0.0
     ),
-    "--unlocked-backend  go on where the backend cannot be locked for the run "
-    "(OPSCONSOLE_UNLOCKED_BACKEND)",
+    Option(
+        "--unlocked-backend  go on where the backend cannot be locked for the run "
+        "(OPSCONSOLE_UNLOCKED_BACKEND)",
+        environment="OPSCONSOLE_UNLOCKED_BACKEND",
+    ),
 )
 _TARGET = (
     "--target ADDRESS…  plan only this resource or instance and what it needs; may be repeated"

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
-from opsconsole.cli.opening import is_stand_in
 from opsconsole.cli.options import FEWEST_GUARDED
 from opsconsole.cli.progress import show_spinner
 from opsconsole.cli.standard_streams import has_colour, pen_for, terminal_width
@@ -54,7 +53,7 @@ def plan_options(args: argparse.Namespace) -> PlanOptions:
     return PlanOptions(
         mode=mode,
         targets=tuple(args.target),
-        unknown_targets=is_stand_in(args),
+        unknown_targets=args.standin,
         replace=tuple(args.replace),
         refresh=args.refresh,
         preflight=args.preflight,
@@ -138,7 +137,7 @@ def guard_objection_to(args: argparse.Namespace, plan: Plan) -> Diagnostic | Non
     if args.force:
         return None
     # The options of the guard are not Terraform's, so the stand-in has none.
-    options = not is_stand_in(args)
+    options = not args.standin
     return guard_objection(plan, args.max_destroy, FEWEST_GUARDED, options=options)
 
 
@@ -161,7 +160,7 @@ def _choose_detail(args: argparse.Namespace, plan: Plan) -> Detail:
     if args.compact:
         return Detail.NAMES
     is_terminal = terminal_width() > 0
-    if args.full or not (is_terminal or is_stand_in(args)):
+    if args.full or not (is_terminal or args.standin):
         return Detail.FULL
     rows = shutil.get_terminal_size().lines - _AROUND if is_terminal else _CLIENT_ROWS
     return plan_text.choose_detail(plan, rows)
@@ -180,7 +179,7 @@ def check_reports(args: argparse.Namespace) -> None:
                 "Name a file.",
             )
         check_report_file(path)
-    plans = [getattr(args, name, None) for name in ("out", "planfile")]
+    plans = [args.out, args.planfile]
     if place := find_shared_file([*reports, *filter(None, plans)]):
         raise UserError(
             f"The plan and its reports would share the file {place}.",

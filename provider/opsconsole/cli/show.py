@@ -44,7 +44,7 @@ def run_output(args: argparse.Namespace) -> int:
     if args.raw and (args.name is None or args.json):
         raise UserError("--raw takes the name of one output, and no --json.")
     # Terraform only warns that there are no outputs, except with -json.
-    only_warns = opening.is_stand_in(args) and not outputs and not args.json
+    only_warns = args.standin and not outputs and not args.json
     if args.name is not None and not only_warns:
         sys.stdout.write(_output_text(args, outputs))
     elif args.json:

@@ -206,7 +206,7 @@ class Evaluator(NameResolver):
         try_step(f"local.{name}", "", lambda _: scope.resolve(reference), self.program.locals[name])
 
     def output(self, name: str) -> StateOutput:
-        """Return one output, which may be unknown in part; raises as `outputs`."""
+        """Return one output, which may be unknown in part; raises as `outputs` does."""
         output = self.program.outputs[name]
         title = output.origin.title(f"output.{name}")
         scope = self.scope()
@@ -227,7 +227,7 @@ class Evaluator(NameResolver):
         return [target for block in self.program.imports for target in self.targets_of(block)]
 
     def targets_of(self, block: Import) -> list[ImportTarget]:
-        """Return the targets of one `import` block; raises as `imports`."""
+        """Return the targets of one `import` block; raises as `imports` does."""
         scope = self.scope()
         if not block.repeated:
             return [self._import(block, scope)]
@@ -328,7 +328,7 @@ def parse_instance(text: str, scope: Scope) -> Address:
 
 
 def parse_trigger(text: str, scope: Scope) -> Trigger:
-    """Parse an entry of `replace_triggered_by`; raises as `parse_instance`."""
+    """Parse an entry of `replace_triggered_by`; raises as `parse_instance` does."""
     address, rest = _split(_steps(parse_expression(text), scope))
     if address.mode == "data" or address.type in ("var", "local", "each", "count"):
         raise EvaluationError(f"{text} names no resource")

@@ -89,7 +89,7 @@ def trees_in(value: Json) -> Iterator[Node]:
 
 
 def references_in(value: Json) -> list[Reference]:
-    """Return every reference in a JSON value; raises as `trees_in`."""
+    """Return every reference in a JSON value; raises as `trees_in` does."""
     return [reference for tree in trees_in(value) for reference in tree.references()]
 
 

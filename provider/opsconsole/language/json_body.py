@@ -249,7 +249,7 @@ class Body:
         return _read_expression(self.fields.get(name, default), f"{self.where}: {name}")
 
     def expressions(self, name: str) -> Iterator[str]:
-        """Yield the items of an argument that lists expressions; raises as `expression`."""
+        """Yield the items of an argument that lists expressions; raises as `expression` does."""
         values = self.fields.get(name, [])
         if not isinstance(values, list):
             raise UserError(f"{self.where}: {name}: a list is required.", "Write [] for none.")

@@ -93,7 +93,7 @@ def parse_template(text: str) -> Node:
 
 @cache
 def parse_expression(text: str) -> Node:
-    """Parse a bare expression; raises as `parse_template`."""
+    """Parse a bare expression; raises as `parse_template` does."""
     return plain_reference(text) or _parse(Parser(text).whole_expression)
 
 

@@ -63,7 +63,7 @@ def load_program(
 
 
 def find_output(directory: Path, *, again: bool = True) -> Path:
-    """Return the directory to which synthesis writes an app's stacks; raises as `load_program`."""
+    """Return the directory of an app's synthesised stacks; raises as `load_program` does."""
     config = directory / "cdktf.json"
     output = directory / "cdktf.out"
     if config.exists():

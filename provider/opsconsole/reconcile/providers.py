@@ -135,7 +135,7 @@ class Providers(OpenedProviders):
         return self.by_key[key]
 
     def settings(self, key: str) -> Settings:
-        """Return the settings of a provider configuration; raises as `of`."""
+        """Return the settings of a provider configuration; raises as `of` does."""
         if key in self._settings:
             return self._settings[key]
         values = self.evaluator.provider_config(key).values

@@ -388,7 +388,7 @@ class Journal:
             self._replace([base, *open_intents(before), *behind], len(before) + len(after))
 
     def replace(self, records: Sequence[Record]) -> None:
-        """Replace all records by one rename; raises as `restart`."""
+        """Replace all records by one rename; raises as `restart` does."""
         with self._file_lock:
             self._replace(records, len(self._records))
 

@@ -57,7 +57,7 @@ def json_object(content: bytes) -> dict[str, Any]:
         raise WrongShape(f"values nested more than {_MAX_DEPTH} deep")
     if (b"\\ud" in content or b"\\uD" in content) and _has_lone_surrogate(body):
         # It is not text, and could not be written anywhere.
-        raise WrongShape("half a character")
+        raise WrongShape("an unpaired surrogate")
     return body
 
 

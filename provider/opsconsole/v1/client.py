@@ -136,7 +136,7 @@ class Client:
         except UnicodeEncodeError as problem:
             raise UserError(
                 f"{operation} cannot be called: {problem.object[problem.start : problem.end]!a} "
-                "is half a character.",
+                "is an unpaired surrogate (half a character).",
                 "Write the whole character, or leave it out.",
             ) from problem
         if idempotent is None:

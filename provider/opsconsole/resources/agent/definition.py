@@ -97,7 +97,7 @@ AGENT = ResourceDefinition(
         _argument(
             "credential_config",
             "The credentials that the agent uses. The console may set fields that an entry leaves "
-            "out; that is no difference.",
+            "out, which is not reported as a difference.",
             Kind.OBJECT_LIST,
             shown_description="The credentials that the agent uses.",
             attributes=_CREDENTIAL_CONFIG,
