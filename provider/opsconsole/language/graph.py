@@ -201,7 +201,7 @@ def check_support(program: Program) -> None:
         # A resource with a mistake is not among the blocks either.
         if target.count(".") == 1 and target not in program.blocks and not program.unread:
             raise only_terraform_error(
-                block.origin.where(target), "an import block whose resource is to be generated"
+                block.origin.place(target), "an import block whose resource is to be generated"
             )
 
 
