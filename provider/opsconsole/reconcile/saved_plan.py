@@ -35,6 +35,7 @@ from opsconsole.language import (
 )
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.named_files import check_writable, read_named
+from opsconsole.provider_settings import PROVIDER
 from opsconsole.reconcile.plan import UNKNOWN_KEY, Action, Plan
 from opsconsole.reconcile.prior import PriorInstance, has_shape
 from opsconsole.reconcile.providers import OpenedStack, RegisterStop, provider_in_state
@@ -59,7 +60,7 @@ MAX_BYTES: Final = 512 * 2**20
 _MAGIC = b"opsconsole plan 3\n"
 _BYTES_KEY = "\0bytes"
 """The member name in a JSON object that stands for bytes."""
-_CREDENTIALS = ("api_key", "session_cookie")
+_CREDENTIALS = PROVIDER.sensitive_names
 _VALUES = "saved-values.json"
 _OWNER_ONLY = 0o600
 """The mode of a plan file."""

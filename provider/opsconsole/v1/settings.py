@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import ssl
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
-_CREDENTIALS = frozenset({"api_key", "session_cookie"})
+_CREDENTIALS = PROVIDER.sensitive_names
 API_KEY = re.compile(r"svc_ak_[!-~]+")
 _COOKIE = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+=[!-+\--:<-~]+")
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
