@@ -20,7 +20,7 @@ import jsii
 from constructs import Construct
 
 from opsconsole.text import did_you_mean, nearest
-from opsconsole_cdktf._attributes import Declarable
+from opsconsole_cdktf._attributes import Settable
 from opsconsole_cdktf._elements import NPM_PACKAGE, load
 from opsconsole_cdktf._trees import Tree, tree_of
 
@@ -134,7 +134,7 @@ class Declared:
 
     _META: ClassVar[Collection[str]]
     """The names of the arguments that every construct of its kind takes."""
-    _arguments: ClassVar[dict[str, Declarable[Any]]] = {}
+    _arguments: ClassVar[dict[str, Settable[Any]]] = {}
     _scope: Construct
     _id: str
     _tree: Tree
@@ -147,7 +147,7 @@ class Declared:
             name: member
             for parent in reversed(cls.__mro__)
             for name, member in vars(parent).items()
-            if isinstance(member, Declarable)
+            if isinstance(member, Settable)
         }
         # A class of a program may take arguments of its own.
         if hasattr(cls, "TF_RESOURCE_TYPE") and cls.__module__.startswith(f"{_PACKAGE}."):

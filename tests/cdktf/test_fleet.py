@@ -158,20 +158,16 @@ def test_two_columns_for_one_field(stack, tmp_path):
 
 def test_a_row_of_a_table_ends_at_the_end_of_its_line_only(stack, tmp_path):
     path = _write(tmp_path / "hosts.csv", "name,knowledge\na,one\u2028two\x0cthree\nb,\n")
-    assert Fleet.from_csv(stack, "fleet", path).hosts["a"].knowledge_input == (
-        "one\u2028two\x0cthree"
-    )
+    [host, _] = Fleet.from_csv(stack, "fleet", path).hosts.values()
+    assert host.knowledge_input == "one\u2028two\x0cthree"
 
 
 def test_an_agent_keeps_its_address_when_others_go(stack):
     agents = ["db", "linux", "linux", {"specialty": "linux", "key": "logs", "name": "logs"}]
     for name, left in (("all", agents), ("one", agents[1:])):
         fleet = Fleet(stack, name, [{"name": "a", "agents": left}])
-        assert [one for one in fleet.hosts["a"].agents if one != "db"] == [
-            "linux",
-            "linux-2",
-            "logs",
-        ]
+        found = [one for one in fleet.hosts["a"].agents if one != "db"]
+        assert found == ["linux", "linux-2", "logs"]
 
 
 def test_what_exists_is_imported(stack, synth, tmp_path):
@@ -196,6 +192,10 @@ def test_what_only_terraform_knows_stands_in_rows(stack, synth):
     def variable(name, type_name):
         return cdktf.TerraformVariable(stack, name, type=type_name)
 
+    declared = {
+        "specialty": variable("specialty", "string").string_value,
+        "plugins": variable("plugins", "list(string)").list_value,
+    }
     row = {
         "key": "web",
         "name": variable("name", "string").string_value,
@@ -206,26 +206,15 @@ def test_what_only_terraform_knows_stands_in_rows(stack, synth):
         "additional_names": "${var.names}",
         "eligible_subnets": ["${var.subnet}"],
         "jump_hosts": variable("jumps", "list(string)").list_value,
-        "agents": [
-            {
-                "specialty": variable("specialty", "string").string_value,
-                "plugins": variable("plugins", "list(string)").list_value,
-            }
-        ],
+        "agents": [declared],
     }
     Fleet(stack, "fleet", [row])
     made = synth(stack)["resource"]
     (host,), (agent,) = made["opsconsole_host"].values(), made["opsconsole_agent"].values()
-    assert host == {
-        "name": "${var.name}",
-        "target_port": "${var.port}",
-        "is_jump_host": "${var.jump}",
-        "target_type": "${var.kind}",
-        "tags": "${var.tags}",
-        "additional_names": "${var.names}",
-        "eligible_subnets": ["${var.subnet}"],
-        "jump_host_ids": "${var.jumps}",
-    }
+    written = {name: row[name] for name in ("target_type", "additional_names", "eligible_subnets")}
+    variables = {"name": "name", "target_port": "port", "is_jump_host": "jump", "tags": "tags"}
+    variables["jump_host_ids"] = "jumps"
+    assert host == written | {name: f"${{var.{it}}}" for name, it in variables.items()}
     assert agent["specialty_id"] == "${var.specialty}"
     assert (agent["name"], agent["plugin_ids"]) == ("${var.name}-agent", "${var.plugins}")
 

@@ -169,6 +169,14 @@ def test_a_plan_and_its_reports_do_not_share_a_file(native, words):
     assert not (native.folder / "p").exists()
 
 
+@pytest.mark.parametrize("option", ["--html=-", "--markdown=-"])
+def test_no_report_is_written_beside_the_plan_on_standard_output(native, option):
+    native.write(host_with_agent())
+    refused = native.run("plan", option, expect=1).err
+    assert "--html and --markdown write a file, and - is none" in refused
+    assert not (native.folder / "-").exists()
+
+
 @pytest.mark.parametrize(*ROWS["replacements of nothing"])
 def test_a_replacement_of_nothing_is_reported(native, fleet, address, count, said):
     native.apply(fleet(count, agents=False))

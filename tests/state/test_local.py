@@ -19,6 +19,7 @@ import pytest
 
 from loopback import CLOSED_ADDRESS
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import cli_of, journal_of, unfolded_journals
 from opsconsole.state import ConfiguredBackend, files
 from opsconsole.state.backend import LocalBackend, RunOptions
 from opsconsole.state.files import rescue
@@ -35,8 +36,6 @@ from opsconsole.state.opening import (
 )
 from opsconsole.state.place import LastPlace, local_path, workspace_of
 from opsconsole.state.session import StateSession
-from opsconsole.terraform_binary import cli_of
-from opsconsole.working_directory import journal_of, unfolded_journals
 from shared_place import InMemory, Place
 
 Host = Callable[..., InstanceObject]

@@ -13,10 +13,10 @@ from types import SimpleNamespace
 import pytest
 
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import journal_of
 from opsconsole.state import lock
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.lock import LockInfo, info_file
-from opsconsole.working_directory import journal_of
 from patience import PATIENCE
 from virtual_time import Clock
 

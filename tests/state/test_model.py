@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 from opsconsole.errors import UserError
 from opsconsole.state import objects
 from opsconsole.state.address import Address
-from opsconsole.state.document import compact, escape_as_go, lay_out
 from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, StateChange, StateOutput
+from opsconsole.state.objects import (
+    InstanceObject,
+    StateChange,
+    StateOutput,
+    compact,
+    escape_as_go,
+    lay_out,
+)
 
 WEB = "opsconsole_host.web"
 

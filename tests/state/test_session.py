@@ -11,6 +11,7 @@ from typing import NoReturn
 import pytest
 
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import journal_of
 from opsconsole.state import session as session_module
 from opsconsole.state.backend import RunOptions
 from opsconsole.state.backends.base import LockLost
@@ -19,7 +20,6 @@ from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
 from opsconsole.state.opening import open_state
 from opsconsole.state.session import Cadence, StateSession
-from opsconsole.working_directory import journal_of
 from shared_place import InMemory, Place, ids_of
 
 WEB = "opsconsole_host.web"

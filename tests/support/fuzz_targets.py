@@ -34,7 +34,6 @@ from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.saved_plan import SavedPlan, read_plan, write_plan
 from opsconsole.reports import plan_json, plan_text
 from opsconsole.resources import DATA_SOURCES, HOST, PROVIDER, RESOURCES
-from opsconsole.state.document import encode
 from opsconsole.state.folding import fold_journals
 from opsconsole.state.journal import (
     Base,
@@ -46,7 +45,7 @@ from opsconsole.state.journal import (
     open_intents,
 )
 from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, StateChange, StateOutput
+from opsconsole.state.objects import InstanceObject, StateChange, StateOutput, encode
 from opsconsole.terraform.codec import CodecError, ObjectCodec
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.v1.answers import Reply, WrongShape, decode_object

@@ -42,7 +42,7 @@ from opsconsole.emulator.faults import FAULT_KINDS, Fault
 from opsconsole.emulator.profiles import SWITCHES, Profile
 from opsconsole.emulator.seed import seed_store
 from opsconsole.emulator.store import Row, Store, Table
-from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.state.backend import RunOptions
 from shared_place import InMemory, Place
 from simulated_disk import FOLDERS, Disk, DiskTrouble, Killed, Process

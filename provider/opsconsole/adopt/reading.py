@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from opsconsole.diagnostics import Diagnostic
-from opsconsole.drift.unmanaged import listing_of, read_inventory
+from opsconsole.drift.unmanaged import list_operation, read_inventory
 from opsconsole.errors import ConsoleError, UserError
 from opsconsole.lifecycle.interface import ReadOutcome, ReadRequest, ReadStatus
 from opsconsole.lifecycle.session import map_limited
@@ -23,7 +23,7 @@ from opsconsole.resources import (
     SPECIALTY,
     resource_of_id,
 )
-from opsconsole.resources.host.file_import import FileImport, ReportedRow, Rows
+from opsconsole.resources.host.file_import import FileImport, FileRows, ReportedRow
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import join_words
 from opsconsole.values import Values
@@ -79,7 +79,7 @@ def parse_object_id(text: str) -> ObjectId:
     definition = resource_of_id(text)
     if definition is not None:
         return ObjectId(definition.type_name, text)
-    forms = ", ".join(definition.import_id for definition in RESOURCES.values())
+    forms = ", ".join(" or ".join(item.import_forms) for item in RESOURCES.values())
     raise UserError(
         f"{text!r} is not an import id.",
         f"Import ids are: {forms}. For an id of another form, name its kind: "
@@ -92,7 +92,7 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
     console = provider.session.console
     # A specialty is managed only if its id is given, because others use the specialty too.
     endpoints = {
-        name: listing_of(definition)
+        name: list_operation(definition)
         for name, definition in RESOURCES.items()
         if definition not in (SPECIALTY, AGENT_PLUGIN)
     }
@@ -257,7 +257,7 @@ def _as_sentence(diagnostic: Diagnostic) -> str:
 
 
 async def match_inventory(
-    provider: ConfiguredProvider, rows: Rows
+    provider: ConfiguredProvider, rows: FileRows
 ) -> tuple[list[ObjectId], list[str]]:
     """Return the hosts that exist, and remarks on the other rows.
 

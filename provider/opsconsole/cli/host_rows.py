@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 from opsconsole.errors import UserError
 from opsconsole.named_files import read_named
 from opsconsole.resources import HOST
-from opsconsole.resources.host.file_import import Rows
+from opsconsole.resources.host.file_import import FileRows
 from opsconsole.text import did_you_mean, plural
 
 _ON_ERROR: Final = ("stop", "continue")
@@ -21,7 +21,7 @@ _ENVELOPE: Final = ("rows", "on_error", "dry_run")
 """The documented members of the JSON body of an import."""
 
 
-def read_rows(path: Path, on_error: str | None = None, parameter: str | None = None) -> Rows:
+def read_rows(path: Path, on_error: str | None = None, parameter: str | None = None) -> FileRows:
     """Return the rows of a .csv or .json file; raise UserError if there are none.
 
     Args:
@@ -43,13 +43,13 @@ def read_text(path: Path) -> str:
 
 def parse_rows(
     path: Path, text: str, on_error: str | None = None, parameter: str | None = None
-) -> Rows:
+) -> FileRows:
     if path.suffix.lower() == ".csv":
         return _parse_csv(path, text, on_error, parameter)
     return _parse_json(path, text, on_error)
 
 
-def _parse_json(path: Path, text: str, on_error: str | None) -> Rows:
+def _parse_json(path: Path, text: str, on_error: str | None) -> FileRows:
     if path.suffix.lower() != ".json":
         raise UserError(
             f"{path} is neither a .csv nor a .json file.", "Rename it to match its content."
@@ -88,7 +88,7 @@ def _parse_json(path: Path, text: str, on_error: str | None) -> Rows:
     if not isinstance(dry_run, bool | None):
         raise UserError(f"{path}: dry_run is true or false, not {dry_run!r}.")
     print_warning_of_override(path, "on_error", in_file, on_error)
-    return Rows(rows, on_error or in_file, dry_run)
+    return FileRows(rows, on_error or in_file, dry_run)
 
 
 def print_warning_of_override(path: Path, name: str, in_file: Any, given: Any) -> None:
@@ -98,7 +98,7 @@ def print_warning_of_override(path: Path, name: str, in_file: Any, given: Any) -
         sys.stderr.write(f"{path} says {name} {json.dumps(in_file)}; {option} overrides it.\n")
 
 
-def _parse_csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> Rows:
+def _parse_csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> FileRows:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     cells: list[list[str]] = []
     try:
@@ -132,4 +132,4 @@ def _parse_csv(path: Path, text: str, on_error: str | None, parameter: str | Non
     if not cells:
         raise UserError(f"{path} holds no rows.")
     rows = [dict(zip(columns, row, strict=True)) for row in cells]
-    return Rows(rows, on_error, is_csv=True, on_error_parameter=parameter)
+    return FileRows(rows, on_error, is_csv=True, on_error_parameter=parameter)

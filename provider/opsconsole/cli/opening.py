@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from opsconsole import resources
+from opsconsole import language, resources
 from opsconsole.address import LOCAL_NAME
 from opsconsole.diagnostics import Mistakes
 from opsconsole.errors import UserError
@@ -22,7 +22,6 @@ from opsconsole.language import (
     find_mistakes,
     find_output,
     load_directory,
-    load_program,
     read_backend_options,
     readable_part,
     resolve_variables,
@@ -67,8 +66,8 @@ def _find_program(args: argparse.Namespace) -> tuple[Path, Literal["app", "files
     return here, program_form(here)
 
 
-def open_program(args: argparse.Namespace, *, again: bool = True) -> Program:
-    """Open the program that the command line names, or raise UserError.
+def load_program(args: argparse.Namespace, *, again: bool = True) -> Program:
+    """Load the program that the command line names, or raise UserError.
 
     `again` runs the app of a cdktf.json although there is output of an earlier run.
     """
@@ -82,7 +81,7 @@ def open_program(args: argparse.Namespace, *, again: bool = True) -> Program:
         return load_directory(directory, resources)
     if not args.stack:
         print_warning_of_files(directory)
-    return load_program(directory, resources, args.stack, again=again)
+    return language.load_program(directory, resources, args.stack, again=again)
 
 
 def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
@@ -105,15 +104,15 @@ def print_warning_of_files(directory: Path) -> None:
         )
 
 
-def open_checked(args: argparse.Namespace) -> Program:
-    """Open the program that the command line names.
+def load_checked(args: argparse.Namespace) -> Program:
+    """Load the program that the command line names.
 
     Raises:
         Mistakes: It cannot be read; the mistakes in its readable part are reported too.
         UserError: There is none.
     """
     try:
-        return open_program(args)
+        return load_program(args)
     except UnreadProgram as unread:
         further = find_mistakes(unread.program, example_values(unread.program))
         errors = (item for item in further if item.is_error)
@@ -166,18 +165,18 @@ def providers_of(args: argparse.Namespace) -> Providers:
     """
     from opsconsole.reconcile.providers import Providers  # loads the client
 
-    program = open_program(args, again=False)
+    program = load_program(args, again=False)
     evaluator = Evaluator(program, read_variables(args, program), lambda address: None)
     return Providers(program, evaluator, os.environ)
 
 
 def open_backend(
-    args: argparse.Namespace, program: Program, operation: str, workspace: str | None = None
+    args: argparse.Namespace, program: Program, command: str, workspace: str | None = None
 ) -> Backend:
     """Open the backend of a program's state.
 
     Args:
-        operation: The name of this operation, for another run that waits for the lock.
+        command: The name of this command, for another run that waits for the lock.
         workspace: By default the selected one.
     """
     configured = program.backend
@@ -185,22 +184,22 @@ def open_backend(
         # Settings from `init -backend-config` override the block, and only the note has them.
         noted = noted_backend(program.root)
         configured = noted if noted and noted.kind == configured.kind else configured
-    return _open_backend_at(args, program.root, configured, operation, workspace)
+    return _open_backend_at(args, program.root, configured, command, workspace)
 
 
 def _open_backend_at(
     args: argparse.Namespace,
     directory: Path,
     configured: ConfiguredBackend | None,
-    operation: str,
+    command: str,
     workspace: str | None,
 ) -> Backend:
-    journals = args.journal_dir or os.environ.get("OPSCONSOLE_JOURNAL_DIR")
+    journal_folder = args.journal_dir or os.environ.get("OPSCONSOLE_JOURNAL_DIR")
     options = RunOptions(
         directory,
-        operation,
+        command,
         Locking(args.lock, args.lock_timeout, _report_wait),
-        Path(journals) if journals else None,
+        Path(journal_folder) if journal_folder else None,
         args.journal,
     )
     given = read_backend_options(args.backend_config)
@@ -260,11 +259,11 @@ def program_directory(args: argparse.Namespace) -> Path:
 
 
 def _synthesised_program(args: argparse.Namespace) -> Program | None:
-    return readable_part(lambda: open_program(args, again=False))
+    return readable_part(lambda: load_program(args, again=False))
 
 
 def open_state_backend(
-    args: argparse.Namespace, operation: str, workspace: str | None = None
+    args: argparse.Namespace, command: str, workspace: str | None = None
 ) -> Backend:
     """Open the backend of a state, for commands that need no program.
 
@@ -273,24 +272,24 @@ def open_state_backend(
     """
     here = Path.cwd()
     if args.state is not None:
-        return _open_backend_at(args, here, None, operation, workspace)
+        return _open_backend_at(args, here, None, command, workspace)
     program = _synthesised_program(args) if _find_program(args)[1] else None
     if program is not None:
-        return open_backend(args, program, operation, workspace)
+        return open_backend(args, program, command, workspace)
     noted = noted_backend(here)
     if noted is None and not (here / "terraform.tfstate").exists():
         raise UserError(
             f"There is neither a program nor a state in {here}.",
             "Go to the directory of the app, or name the state with --state=PATH.",
         )
-    return _open_backend_at(args, here, noted, operation, workspace)
+    return _open_backend_at(args, here, noted, command, workspace)
 
 
-def load_state(args: argparse.Namespace, operation: str) -> State:
+def load_state(args: argparse.Namespace, command: str) -> State:
     """Return the state of `open_state_backend`, for commands that only show it."""
-    backend = open_state_backend(args, operation)
+    backend = open_state_backend(args, command)
     # For `terraform output`, a state that does not exist has no outputs.
-    must_exist = args.state is not None and not (args.standin and operation == "output")
+    must_exist = args.state is not None and not (args.standin and command == "output")
     # A crashed first run may have left only a journal.
     if must_exist and not args.state.exists() and not backend.journal.exists():
         raise UserError(f"There is no state {args.state}.", "Check the path.")

@@ -24,12 +24,12 @@ from opsconsole.language import Program, find_mistakes
 from opsconsole.named_files import check_report_file, find_shared_file, write_named
 from opsconsole.reconcile.plan import Plan, PlanOptions, checksum, guard_objection
 from opsconsole.reconcile.planner import make_plan
-from opsconsole.reconcile.providers import OpenedStack, Providers
+from opsconsole.reconcile.providers import OpenedProviders
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reports import plan_text, terminal
 from opsconsole.reports.plan_text import Detail
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import State, StateSession, workspace_of
-from opsconsole.v1.settings import Settings
 
 
 def failure_code(diagnostics: Iterable[Diagnostic]) -> int:
@@ -67,14 +67,16 @@ def open_stack(
     limit = args.parallelism
     if limit is not None and limit < 1:
         raise UserError("--parallelism must be 1 or more.")
-
-    def make(settings: Settings) -> ConfiguredProvider:
-        return ConfiguredProvider(
+    return OpenedStack(
+        program,
+        variables,
+        session,
+        os.environ,
+        workspace_of(program.root),
+        lambda settings: ConfiguredProvider(
             replace(settings, max_concurrency=limit or settings.max_concurrency)
-        )
-
-    name = workspace_of(program.root)
-    return OpenedStack(program, variables, session, os.environ, name, make)
+        ),
+    )
 
 
 def check_program(
@@ -116,10 +118,10 @@ def plan_program(
     with show_spinner("Planning…", colour=has_colour(args, sys.stderr)) as shown:
 
         async def work(interrupts: Interrupts) -> Plan:
-            def watch(providers: Providers) -> None:
+            def watch(providers: OpenedProviders) -> None:
                 shown.count = lambda: sum(providers.calls.values())
                 shown.held = lambda: providers.waiting
-                interrupts.on_stop(providers.stop)
+                interrupts.watch(providers)
 
             return await make_plan(stack, plan_options(args), watch)
 
@@ -171,6 +173,11 @@ def print_diagnostics(args: argparse.Namespace, diagnostics: Sequence[Diagnostic
 def check_reports(args: argparse.Namespace) -> None:
     reports = [path for path in (args.html, args.markdown) if path is not None]
     for path in reports:
+        if str(path) == "-":
+            raise UserError(
+                "--html and --markdown write a file, and - is none: standard output has the plan.",
+                "Name a file.",
+            )
         check_report_file(path)
     plans = [args.out, args.planfile]
     if place := find_shared_file([*reports, *filter(None, plans)]):

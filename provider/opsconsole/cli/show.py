@@ -9,7 +9,7 @@ import sys
 from opsconsole.cli import opening
 from opsconsole.cli.standard_streams import pen_for
 from opsconsole.errors import UserError
-from opsconsole.reports import state_formats, terminal
+from opsconsole.reports import plan_text, state_formats
 from opsconsole.reports.value_diff import lines_of_value
 from opsconsole.state import StateOutput, decode
 
@@ -50,7 +50,7 @@ def run_output(args: argparse.Namespace) -> int:
     elif args.json:
         sys.stdout.write(json.dumps(state_formats.outputs_json(outputs), indent=2) + "\n")
     elif outputs:
-        text = terminal.outputs_text(outputs, pen_for(args))
+        text = plan_text.outputs_text(outputs, pen_for(args))
         sys.stdout.write(text.partition("\n\n")[2])
     else:
         sys.stderr.write("The state holds no outputs.\n")

@@ -16,7 +16,7 @@ from opsconsole.cli import opening
 from opsconsole.cli.standard_streams import ask, pen_for
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
-from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.named_files import read_named
 from opsconsole.state import Address, State, StateSession, deposed_name
 from opsconsole.text import plural, suggest_address
@@ -228,12 +228,12 @@ def _settle_intents(args: argparse.Namespace, session: StateSession) -> Sequence
     if not opening.has_program(args):
         return ()
     try:
-        program = opening.open_program(args, again=False)
+        program = opening.load_program(args, again=False)
         variables = opening.read_variables(args, program)
         stack = planning.open_stack(args, program, variables, session)
         with make_runner() as runner:
             return run_stoppable(
-                runner, lambda interrupts: settle_without_plan(stack, interrupts.on_stop)
+                runner, lambda interrupts: settle_without_plan(stack, interrupts.watch)
             )
     except Stopped:
         raise
@@ -281,7 +281,7 @@ def import_object(args: argparse.Namespace) -> int:
     from opsconsole.reconcile.imports import import_instance
 
     address = Address.parse(args.address)
-    program = opening.open_program(args)
+    program = opening.load_program(args)
     variables = opening.read_variables(args, program)
     backend = opening.open_backend(args, program, "import")
     with opening.open_session(args, backend) as session, make_runner() as runner:
@@ -289,7 +289,7 @@ def import_object(args: argparse.Namespace) -> int:
         stack = planning.open_stack(args, program, variables, session)
         diagnostics = run_stoppable(
             runner,
-            lambda interrupts: import_instance(stack, address, args.id, interrupts.on_stop),
+            lambda interrupts: import_instance(stack, address, args.id, interrupts.watch),
         )
     planning.print_diagnostics(args, diagnostics)
     if has_error(diagnostics):

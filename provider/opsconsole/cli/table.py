@@ -183,7 +183,6 @@ _WORKSPACE_VERBS: Final = {
         "Print all workspaces; * marks the selected one.",
         "opsconsole workspace list",
         WORKSPACES,
-        LOCK,
         prints_only=True,
     ),
     "show": Command(
@@ -191,7 +190,6 @@ _WORKSPACE_VERBS: Final = {
         "Print the selected workspace.",
         "opsconsole workspace show",
         WORKSPACES,
-        LOCK,
         prints_only=True,
     ),
     "new": Command(
@@ -204,7 +202,7 @@ _WORKSPACE_VERBS: Final = {
         "workspace:select",
         "Select a workspace.",
         "opsconsole workspace select staging",
-        *(_WORKSPACE, WORKSPACES, LOCK),
+        *(_WORKSPACE, WORKSPACES),
     ),
     "delete": Command(
         "workspace:delete",
@@ -320,7 +318,7 @@ HELP: Final = {
             "Read the object that ID names, and keep it in state under ADDRESS.",
             "opsconsole import opsconsole_host.web hst_0123456789",
             "ADDRESS  where the program declares it",
-            f"ID  {', '.join(item.import_id for item in RESOURCES.values())}",
+            f"ID  {', '.join(' or '.join(item.import_forms) for item in RESOURCES.values())}",
             "--input=false  nothing is ever asked by an import",
             *(NO_COLOR, HIDDEN_PARALLELISM, PLACE, VARIABLES, LOCK),
             line="add an object that the console has to the state",

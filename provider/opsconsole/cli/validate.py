@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _find_problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
     try:
-        program = opening.open_checked(args)
+        program = opening.load_checked(args)
     except Stopped:
         raise
     except OpsconsoleError as problem:

@@ -23,13 +23,12 @@ from pydantic import (
 )
 
 from opsconsole.document_models import STRICT, Whole, describe_errors
-from opsconsole.drift.model import BaselineProblem, Bucket, Difference, Finding
+from opsconsole.drift.model import UNUSED, BaselineProblem, Bucket, Difference, Finding
 from opsconsole.errors import UserError
 from opsconsole.resources import RESOURCES, resource_of_id
 from opsconsole.yaml_loader import MERGE, Loader
 
 VERSION: Final = 1
-UNUSED: Final = "unused: there is no such drift"
 MAX_BYTES: Final = 2**20
 _MAX_DIGITS: Final = 100
 _DAY: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"

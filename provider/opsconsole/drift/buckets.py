@@ -15,8 +15,8 @@ from opsconsole.diagnostics import Diagnostic, Severity, has_error
 from opsconsole.drift.model import Bucket, Difference, Finding
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import Cause, ProblemKind
-from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import capitalise_first, join_words, plural
@@ -36,7 +36,7 @@ def classify(item: StateObject, addresses: Addresses) -> Finding:
         reason = _with_owner(item, addresses) or "the console says that it is archived"
         return _make_finding(item, Bucket.ARCHIVED, reason)
     if outcome.state is None:
-        reason = _with_owner(item, addresses) or RESOURCES[item.instance.type_name].gone
+        reason = _with_owner(item, addresses) or RESOURCES[item.instance.type_name].gone_reason
         return _make_finding(item, Bucket.MISSING, reason)
     return _classify_present(item, outcome, outcome.state)
 
@@ -134,25 +134,21 @@ def _make_finding(
     if item.sensitive:
         # The label comes from these values, and a sensitive name must not become a label.
         shown = {name: value for name, value in shown.items() if name not in item.sensitive}
+    definition = RESOURCES[instance.type_name]
+    names = definition.reported_as or (definition.label,)
     return Finding(
         stack=item.stack,
         address=item.address,
         type_name=instance.type_name,
         bucket=bucket,
         id=text_of(instance.before, "id"),
-        label=_label_of(instance.type_name, shown),
+        label=next(filter(None, (text_of(shown, name) for name in names)), ""),
         values=shown,
         differences=differences,
         reason=reason,
         unobserved=unobserved,
         cause=cause,
     )
-
-
-def _label_of(type_name: str, values: Mapping[str, object]) -> str:
-    definition = RESOURCES[type_name]
-    names = definition.reported_as or (definition.label,)
-    return next(filter(None, (text_of(values, name) for name in names)), "")
 
 
 def explain_unread(objects: Iterable[StateObject], *, tolerant: bool) -> tuple[Diagnostic, ...]:

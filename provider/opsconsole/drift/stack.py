@@ -20,6 +20,7 @@ from opsconsole.drift.model import Bucket, Finding
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator, Program
 from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
+from opsconsole.local_terraform import cli_of
 from opsconsole.reconcile.prior import PriorInstance, values_from_state
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import ConfiguredProvider
@@ -38,7 +39,6 @@ from opsconsole.state import (
     read_stored,
     split_deposed,
 )
-from opsconsole.terraform_binary import cli_of
 from opsconsole.text import plural
 from opsconsole.values import Values
 
@@ -231,13 +231,13 @@ class StackState:
 
     Attributes:
         digest: A digest of the state, to detect changes.
-        stored: A digest of the bytes from which the state was read.
+        stored_digest: A digest of the bytes from which the state was read.
         absent: Whether there is no state.
     """
 
     stack: Stack
     digest: str
-    stored: bytes
+    stored_digest: bytes
     objects: list[StateObject]
     absent: bool
 
@@ -290,16 +290,16 @@ def read_states(stacks: Sequence[Stack], *, whole: bool) -> StackStates:
 
 def _read_stack(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
     """Read a state, with diagnostics; raise UserError if it cannot be read."""
-    state, stored = read_stored(stack.backend)
+    state, stored_digest = read_stored(stack.backend)
     for _ in range(_EMPTY_TRIES):
         # Terraform empties its file before it writes it again.
         if not _is_absent(state) or not _empty_file(stack):
             break
         time.sleep(0.05)
-        state, stored = read_stored(stack.backend)
+        state, stored_digest = read_stored(stack.backend)
     objects, diagnostics = state_objects(stack.name, state)
-    digest = state.digest()
-    return StackState(stack, digest, stored, objects, _is_absent(state)), diagnostics
+    read = StackState(stack, state.digest(), stored_digest, objects, _is_absent(state))
+    return read, diagnostics
 
 
 def _empty_file(stack: Stack) -> Path | None:
@@ -343,7 +343,10 @@ def report_rewritten(state: StackState) -> list[Diagnostic]:
     backend = state.stack.backend
     try:
         # Parsing the state again would take much memory and time at the end of a large check.
-        if is_as_stored(backend, state.stored) or read_state(backend).digest() == state.digest:
+        if (
+            is_as_stored(backend, state.stored_digest)
+            or read_state(backend).digest() == state.digest
+        ):
             return _report_locked(state)
     except UserError as problem:
         return [error(f"{state.stack.name}: its state was not read again", cause=problem.cause)]

@@ -31,7 +31,7 @@ Inventory = Mapping[str, Listing]
 """The objects that a console listed, by their Terraform type."""
 
 
-def listing_of(definition: ResourceDefinition) -> str:
+def list_operation(definition: ResourceDefinition) -> str:
     """Return the operation that lists all objects of a resource; empty if there is none."""
     endpoint = definition.ways["list"][0].operation
     # A list that takes an id shows the objects of one owner.
@@ -51,7 +51,7 @@ async def read_inventory(
         searched = definition is SPECIALTY
         if type_name not in types or definition is AGENT_PLUGIN:
             continue
-        endpoint = listing_of(definition)
+        endpoint = list_operation(definition)
         if not session.console.has(endpoint):
             why = (
                 "No documented operation lists them. If this console has one that does, name it "

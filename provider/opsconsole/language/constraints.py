@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -19,7 +19,6 @@ from opsconsole.language.nodes import (
     Reference,
     Scope,
     Tuple,
-    Work,
 )
 from opsconsole.language.parser import parse_expression
 from opsconsole.language.values import (
@@ -169,17 +168,5 @@ def _object(node: Object, text: str) -> Constraint:
     return Constraint(kind, tuple(attributes[name] for name in kind.names), optional)
 
 
-class _NoNames(Names):
-    """Names for literals: no functions, and only the names that an expression itself binds."""
-
-    work = Work()
-
-    def resolve(self, reference: Reference, key: Value | None = None) -> Value:
-        raise EvaluationError(f"a value cannot refer to {reference.source_text()} here")
-
-    def call(self, name: str, arguments: Sequence[Value]) -> Value:
-        raise EvaluationError(f"a value cannot call {name} here")
-
-
-LITERALS: Final = Scope(_NoNames())
+LITERALS: Final = Scope(Names())
 """The scope of literal values."""

@@ -28,7 +28,7 @@ from opsconsole.language.failures import (
     raise_any,
     try_step,
 )
-from opsconsole.language.graph import find_reference_mistakes
+from opsconsole.language.graph import ReferenceFinder
 from opsconsole.language.json_body import find_lines, read_text
 from opsconsole.language.model import Block, BlockDefinition, Import, Program, location_in
 from opsconsole.language.name_resolver import (
@@ -79,7 +79,7 @@ class ImportTarget:
 
     address: Address
     id: str
-    provider: str
+    provider_key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class Evaluator(NameResolver):
     def check_local(self, name: str) -> None:
         """Evaluate a local value; UserError if that fails."""
         reference, scope = Reference(("local", name)), self.scope()
-        scope.work.start()
+        scope.work.parts = 0
         try_step(f"local.{name}", "", lambda _: scope.resolve(reference), self.program.locals[name])
 
     def output(self, name: str) -> StateOutput:
@@ -249,7 +249,7 @@ class Evaluator(NameResolver):
                 f"{title}: the id must be a known text that is neither empty nor sensitive.",
                 "Write it out.",
             )
-        return ImportTarget(target, identifier, block.provider)
+        return ImportTarget(target, identifier, block.provider_key)
 
     def triggers(self, instance: Instance) -> tuple[Trigger, ...]:
         """Return the objects that `replace_triggered_by` of an instance's block names.
@@ -419,7 +419,9 @@ class _Search:
     def run(self) -> None:
         evaluator = self._evaluator
         program = evaluator.program
-        for problem, owner in find_reference_mistakes(program):
+        finder = ReferenceFinder(program)
+        finder.find_in_program()
+        for problem, owner in finder.problems.values():
             self._add(problem, owner)
         for name in program.locals:
             self._attempt(evaluator.check_local, name)

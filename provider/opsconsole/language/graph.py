@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from opsconsole.errors import UserError
 from opsconsole.language.failures import (
@@ -26,6 +26,8 @@ from opsconsole.language.model import REMOTE_STATE, Block, Json, Program
 from opsconsole.language.nodes import Call, Node, Reference
 from opsconsole.language.parser import parse_expression, parse_template
 from opsconsole.text import did_you_mean
+
+T = TypeVar("T")
 
 
 def block_address(steps: tuple[str | int, ...]) -> str | None:
@@ -163,17 +165,10 @@ def build_graph(program: Program) -> Graph:
         UserError: A reference leads nowhere, or declarations refer to each other in a cycle. The
             message names all of them.
     """
-    finder = _Finder(program)
+    finder = ReferenceFinder(program)
     graph = finder.find_in_program()
     raise_any([problem for problem, _ in finder.problems.values()])
     return graph
-
-
-def find_reference_mistakes(program: Program) -> Iterable[tuple[UserError, Block | None]]:
-    """Return the problems that `build_graph` raises, each with its block, if any."""
-    finder = _Finder(program)
-    finder.find_in_program()
-    return finder.problems.values()
 
 
 def check_support(program: Program) -> None:
@@ -185,10 +180,11 @@ def check_support(program: Program) -> None:
         OnlyTerraform: An expression uses a feature that this engine lacks, or an import block asks
             for generated configuration.
     """
-    finder = _Finder(program, checks_calls=True)
+    finder = ReferenceFinder(program, checks_calls=True)
     finder.find_in_program()
-    problems = (problem for problem, _ in finder.problems.values())
-    raise_any([problem for problem in problems if isinstance(problem, OnlyTerraform)])
+    for problem, _ in finder.problems.values():
+        if isinstance(problem, OnlyTerraform):
+            raise problem
     for block in program.imports:
         target = block.to.partition("[")[0]
         # A resource with a mistake is not among the blocks either.
@@ -221,7 +217,7 @@ def named_resources(block: Block) -> frozenset[str]:
     )
 
 
-class _Finder:
+class ReferenceFinder:
     """Finds the references of a program's declarations.
 
     A declaration is a block, a local value or a provider configuration. Its name is its address,
@@ -260,16 +256,14 @@ class _Finder:
                 title = variable.origin.title(f"var.{variable.name}")
                 self.find_in_values(title, {"validation": [rule.condition, rule.error_message]})
         for item in program.imports:
-            self._check_provider(item.provider)
+            self._attempt(self._check_provider, item.provider_key)
         imports = dict.fromkeys(
             target
             for item in program.imports
             for target in self.find_in_values(item.title, {"": [item.id, item.for_each]})
         )
-        try:
-            order = _order(program, named)
-        except UserError as cycle:
-            self._note(cycle)
+        order = self._attempt(_order, program, named)
+        if order is None:
             return Graph({}, (), {})
         reached: dict[str, tuple[str, ...]] = {}
 
@@ -294,23 +288,21 @@ class _Finder:
 
     def _check_provider(self, key: str) -> None:
         if "." in key and key not in self._program.providers:
-            self._note(
-                UserError(
-                    f'There is no provider configuration "{key}".',
-                    did_you_mean(key, self._program.providers),
-                )
+            raise UserError(
+                f'There is no provider configuration "{key}".',
+                did_you_mean(key, self._program.providers),
             )
 
     def _find_in_block(self, block: Block) -> dict[str, None]:
         self._block = block
         targets = self.find_in_values(block.title, block.expressions)
         for text in block.lifecycle_block.replace_triggered_by:
-            self._collect(text, block.title, "replace_triggered_by", targets, _bare_references)
+            targets |= self._find(text, block.title, "replace_triggered_by", _bare_tree)
         named = (item for item in block.depends_on if item != block.address)
         targets |= self.find_in_values(block.title, {}, named)
-        if block.provider in self._program.providers:
-            targets[f"provider {block.provider}"] = None
-        self._check_provider(block.provider)
+        if block.provider_key in self._program.providers:
+            targets[f"provider {block.provider_key}"] = None
+        self._attempt(self._check_provider, block.provider_key)
         if block.address in targets:
             # Without the reference, it is not reported as a cycle too.
             del targets[block.address]
@@ -325,6 +317,13 @@ class _Finder:
     def _note(self, problem: UserError) -> None:
         self.problems.setdefault(str(problem), (problem, self._block))
 
+    def _attempt(self, step: Callable[..., T], *arguments: Any) -> T | None:
+        try:
+            return step(*arguments)
+        except UserError as problem:
+            self._note(problem)
+            return None
+
     def find_in_values(
         self, title: str, values: Mapping[str, Json], depends_on: Iterable[str] = ()
     ) -> dict[str, None]:
@@ -335,42 +334,36 @@ class _Finder:
         """
         targets: dict[str, None] = {}
         for name, value in values.items():
-            self._collect(value, title, name, targets)
+            targets |= self._find(value, title, name)
         for address in depends_on:
-            target = self._attempt(Reference(tuple(address.split("."))), f"{title}: depends_on")
+            reference = Reference(tuple(address.split(".")))
+            target = self._attempt(self._target, reference, f"{title}: depends_on")
             if target and not target.startswith("local."):
                 targets[target] = None
         return targets
 
-    def _collect(
+    def _find(
         self,
         value: Json,
         title: str,
         name: str,
-        targets: dict[str, None],
-        read: Callable[[Json], list[Reference]] = references_in,
-    ) -> None:
-        where = f"{title}: {name}" if name else title
-        try:
-            references = try_step(title, name, read, value)
-            if self._checks_calls:
-                try_step(title, name, lambda value: _check_calls(trees_in(value)), value)
-        except UserError as problem:
-            self._note(problem)
-            return
-        for reference in references:
-            if target := self._attempt(reference, where):
-                targets[target] = None
+        parse: Callable[[Json], Iterable[Node]] = trees_in,
+    ) -> dict[str, None]:
+        """Return the declarations that one value refers to."""
 
-    def _attempt(self, reference: Reference, where: str) -> str:
-        """Return the declaration that a reference leads to; empty if none can be in a cycle."""
-        try:
-            return self._target(reference, where)
-        except UserError as problem:
-            self._note(problem)
-            return ""
+        def read(value: Json) -> list[Reference]:
+            trees = [*parse(value)]
+            if self._checks_calls:
+                _check_calls(trees)
+            return [reference for tree in trees for reference in tree.references()]
+
+        where = f"{title}: {name}" if name else title
+        references = self._attempt(try_step, title, name, read, value) or ()
+        targets = (self._attempt(self._target, reference, where) for reference in references)
+        return dict.fromkeys(filter(None, targets))
 
     def _target(self, reference: Reference, where: str) -> str:
+        """Return the declaration that a reference leads to; empty if none can be in a cycle."""
         program = self._program
         root = reference.steps[0]
         if is_foreign(reference):
@@ -401,8 +394,8 @@ class _Finder:
         return address
 
 
-def _bare_references(text: str) -> list[Reference]:
-    return list(parse_expression(text).references())
+def _bare_tree(text: str) -> list[Node]:
+    return [parse_expression(text)]
 
 
 def _order(program: Program, named: Mapping[str, Iterable[str]]) -> list[str]:

@@ -15,8 +15,8 @@ from typing import Any, Final, Protocol
 from opsconsole.definition import DataSourceDefinition, ProviderDefinition, ResourceDefinition
 from opsconsole.diagnostics import AttributePath
 from opsconsole.language.constraints import Constraint
+from opsconsole.local_terraform import TERRAFORM, TerraformCli
 from opsconsole.state import Address, ConfiguredBackend
-from opsconsole.terraform_binary import TERRAFORM, TerraformCli
 
 BlockDefinition = ResourceDefinition | DataSourceDefinition
 
@@ -37,7 +37,7 @@ class Schemas(Protocol):
     def PROVIDER(self) -> ProviderDefinition: ...
 
 
-NOTHING: Final = DataSourceDefinition((), "", "", "", "", ())
+NOTHING: Final = DataSourceDefinition((), "", "", "", ())
 """The definition of a block that no provider defines."""
 NO_SETTINGS: Final = ProviderDefinition((), "")
 REMOTE_STATE: Final = "terraform_remote_state"
@@ -119,7 +119,7 @@ class Block:
     name: str
     arguments: Mapping[str, Json]
     origin: Origin
-    provider: str
+    provider_key: str
     definition: BlockDefinition = field(default=NOTHING, repr=False)
     depends_on: tuple[str, ...] = ()
     lifecycle_block: LifecycleBlock = LifecycleBlock()
@@ -217,7 +217,7 @@ class Import:
     to: str
     id: Json
     origin: Origin
-    provider: str = ""
+    provider_key: str = ""
     for_each: Json = None
     repeated: bool = False
 

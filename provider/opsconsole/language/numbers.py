@@ -79,15 +79,15 @@ def precision_of(value: Number) -> int:
     return _PRECISION
 
 
-def int64(value: int) -> int:
+def int64(value: int) -> Number:
     """Return a whole number as the functions of Terraform make it, with 64 bits of mantissa."""
     return _with_precision(value, 64)
 
 
-def _with_precision(value: int, precision: int) -> RoundedWhole:
-    whole = RoundedWhole(value)
-    whole.precision = precision
-    return whole
+def _with_precision(value: Number, precision: int) -> Number:
+    rounded = RoundedWhole(value) if isinstance(value, int) else RoundedFraction(value)
+    rounded.precision = precision
+    return rounded
 
 
 def from_double(value: float) -> Number:
@@ -119,15 +119,10 @@ def round_number(value: Number, precision: int = _PRECISION) -> Number:
     if exact:
         step = _last_place(exact, precision)
         exact = round(exact / step) * step
-    if exact.denominator == 1:
-        if precision == _PRECISION and exact.numerator.bit_length() <= _PRECISION:
-            return exact.numerator
-        return _with_precision(exact.numerator, precision)
-    if precision == _PRECISION:
-        return exact
-    fraction = RoundedFraction(exact)
-    fraction.precision = precision
-    return fraction
+    result = exact.numerator if exact.denominator == 1 else exact
+    if precision == _PRECISION and exact.numerator.bit_length() <= _PRECISION:
+        return result
+    return _with_precision(result, precision)
 
 
 def _last_place(value: Fraction, precision: int) -> Fraction:

@@ -23,10 +23,7 @@ from opsconsole.language.nodes import (
     Binary,
     Call,
     Conditional,
-    ForGroups,
-    ForObject,
-    ForTemplate,
-    ForTuple,
+    For,
     GetAttribute,
     Index,
     Literal,
@@ -38,9 +35,12 @@ from opsconsole.language.nodes import (
     Template,
     Tuple,
     Unary,
+    join_parts,
+    make_groups,
+    make_pairs,
 )
 from opsconsole.language.numbers import parse_number
-from opsconsole.language.values import BOOL, NULL, NUMBER, STRING, Value
+from opsconsole.language.values import BOOL, NULL, NUMBER, STRING, Value, tuple_value
 from opsconsole.text import to_nfc
 
 T = TypeVar("T")
@@ -394,8 +394,8 @@ class Parser:
     def _tuple(self) -> Node:
         if self._peek() == "for":
             names, collection = self._loop()
-            result = self._expression()
-            return ForTuple(names, collection, (result,), self._condition())
+            results = (self._expression(),)
+            return For(names, collection, results, self._condition(), lambda r, _: tuple_value(r))
         items: list[Node] = []
         while self._peek() != "]":
             items.append(self._expression())
@@ -409,8 +409,8 @@ class Parser:
             key = self._expression()
             self._expect("=>")
             results = (key, self._expression())
-            kind = ForGroups if self._accept("...") else ForObject
-            return kind(names, collection, results, self._condition())
+            combine = make_groups if self._accept("...") else make_pairs
+            return For(names, collection, results, self._condition(), combine)
         # From here on, line breaks separate; `_until` restores the old value.
         self._lines = True
         keys: list[Node] = []
@@ -569,7 +569,7 @@ def _template(parts: Iterator[_Part], ends: tuple[str, ...]) -> tuple[Template, 
             nodes.append(Conditional(part.node, when_true, when_false))
         else:
             body, _ = _template(parts, ("endfor",))
-            nodes.append(ForTemplate(part.names, part.node, (body,), None))
+            nodes.append(For(part.names, part.node, (body,), None, join_parts))
     if ends:
         raise EvaluationError(f"a template directive is not closed by %{{ {ends[-1]} }}")
     return Template(tuple(nodes)), ""

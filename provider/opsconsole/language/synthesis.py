@@ -20,7 +20,7 @@ from opsconsole.errors import UserError, missing_package
 from opsconsole.language.json_body import read_json
 from opsconsole.language.model import Program, Schemas
 from opsconsole.language.reading import load_directory, refuse_hcl
-from opsconsole.terraform_binary import standin_in_place_of_terraform
+from opsconsole.local_terraform import standin_in_place_of_terraform
 from opsconsole.text import did_you_mean
 
 _OLDEST_NODE = 18

@@ -186,10 +186,6 @@ class ConsoleSession:
         ]
         return sorted(named) + sorted(addressed)
 
-    def note_stop(self) -> None:
-        self.stopped = True
-        self.wake()
-
     def wake(self) -> None:
         """Wake the callers that wait for other steps of the run."""
         # A new event replaces the old one: an event that stays set makes no caller wait.

@@ -130,7 +130,7 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         sensitive=leading_names(item.sensitive_paths) | (prior.sensitive if prior else frozenset()),
         sensitive_paths=item.sensitive_paths,
         construct_path=block.origin.path,
-        provider=block.provider,
+        provider_key=block.provider_key,
         import_id=prior.import_id if prior else "",
         previous_address=prior.previous_address if prior else "",
         depends_on=item.dependencies,

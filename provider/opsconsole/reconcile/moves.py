@@ -15,9 +15,9 @@ from graphlib import CycleError, TopologicalSorter
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import UserError
 from opsconsole.language import Evaluator, Moved, Program
+from opsconsole.local_terraform import cli_of
 from opsconsole.reconcile.prior import PriorInstance, read_prior
 from opsconsole.state import Address, State, config_address
-from opsconsole.terraform_binary import cli_of
 
 
 def present_addresses(state: State, program: Program) -> frozenset[str]:

@@ -34,7 +34,8 @@ from opsconsole.reconcile.prior import (
     values_from_state,
     warn_unsettled,
 )
-from opsconsole.reconcile.providers import OpenedStack, Providers, is_partly_shown
+from opsconsole.reconcile.providers import Providers, Watch, is_partly_shown
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reconcile.walk import Walk
 from opsconsole.resources import DATA_SOURCES, RESOURCES, owner_of
 from opsconsole.state import Address, InstanceKey, State, print_key, split_deposed
@@ -48,12 +49,9 @@ if TYPE_CHECKING:
 async def make_plan(
     stack: OpenedStack,
     options: PlanOptions,
-    watch: Callable[[Providers], None] = lambda providers: None,
+    watch: Watch = lambda providers: None,
 ) -> Plan:
     """Settle the writes of earlier runs, and make a plan.
-
-    Args:
-        watch: Receives the providers before the first request, to show progress and to stop them.
 
     Raises:
         UserError: The program or the state allows no plan at all.
@@ -215,9 +213,6 @@ class Planner:
             walk.diagnostics += removals.refuse_too_many_deletions(changes, self.providers)
         self._diagnostics += walk.diagnostics
         self._diagnostics += _warn_shared_names(changes, self.providers.console_of)
-        return self._in_order(changes)
-
-    def _in_order(self, changes: list[Change]) -> list[Change]:
         rank: dict[str, int] = {}
         for step in sort_steps(changes, self.providers.console_of):
             # Of the two steps of a replacement, the first one counts.
@@ -267,8 +262,8 @@ class Planner:
         checked = sum(item is not None and item.status is not ReadStatus.UNCHECKED for item in read)
         self._unread = len(planned) - checked
         self._partly_shown = sum(map(is_partly_shown, refreshed.values()))
-        # No later run could tell that objects outside of --target went with their owner: the plan
-        # may give its address another owner.
+        # No later run could tell that objects outside of --target went with their owner: this plan
+        # may put another object at the address of the owner.
         while owned := self._find_gone_with_owner(prior, refreshed):
             refreshed |= await self.providers.refresh(owned)
         for item in refreshed.values():
@@ -422,7 +417,7 @@ def _warn_shared_names(
     """Yield a warning for each name that a new object shares with another object."""
     holders: dict[Name, list[Change]] = {}
     for change in changes:
-        key = name_of(console_of(change.provider), change.type_name, change.after)
+        key = name_of(console_of(change.provider_key), change.type_name, change.after)
         if key is not None:
             holders.setdefault(key, []).append(change)
     for (_, type_name, name), several in holders.items():
@@ -456,7 +451,7 @@ def _refuse_shared_objects(
         # A known id in the plan of a creation is that of an object which is adopted, or attached.
         object_id = (change.after or {}).get("id")
         if change.action in (Action.CREATE, Action.ADOPT) and isinstance(object_id, str):
-            identity = providers.console_of(change.provider), change.type_name, object_id
+            identity = providers.console_of(change.provider_key), change.type_name, object_id
             several = addresses.setdefault(identity, [])
             if all(
                 address in removed and _leaves_id_to_another(removed[address], providers)
@@ -482,7 +477,7 @@ def _leaves_id_to_another(change: Change, providers: Providers) -> bool:
     # An attachment is made again: its id is none that the console made up.
     if RESOURCES[change.type_name]["id"].local:
         return True
-    lifecycle = providers.of(change.provider).resources[change.type_name]
+    lifecycle = providers.of(change.provider_key).resources[change.type_name]
     return bool(lifecycle.warn_staying(change.before or {}))
 
 
@@ -502,9 +497,9 @@ async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
             note = f"dry run: not judged, as its {label} is not known yet"
             judged[change.address] = replace(change, notes=(*change.notes, note))
         else:
-            groups.setdefault((change.provider, change.type_name), []).append(change)
-    for (provider, type_name), created in groups.items():
-        lifecycle = providers.of(provider).resources[type_name]
+            groups.setdefault((change.provider_key, change.type_name), []).append(change)
+    for (provider_key, type_name), created in groups.items():
+        lifecycle = providers.of(provider_key).resources[type_name]
         requests = [
             CreateRequest(
                 {n: None if holds_unknown(v) else v for n, v in (change.config or {}).items()},

@@ -10,7 +10,6 @@ from typing import Any
 from opsconsole.diagnostics import Diagnostic, diagnostics_of, error, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import PresentKeys
-from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -22,12 +21,14 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
     WriteRequest,
 )
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.lifecycle.writes import DRY_RUN_STATUS
 from opsconsole.reconcile.decisions import without_ignored
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reconcile.plan import Action, Change, Plan
 from opsconsole.reconcile.prior import keys_by_block
-from opsconsole.reconcile.providers import OpenedStack, provider_in_state
+from opsconsole.reconcile.providers import provider_in_state
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.resources import RESOURCES
 from opsconsole.state import (
     Address,
@@ -131,7 +132,7 @@ class StepWorker:
         self.evaluator.mark(address, instance.sensitive_paths)
 
     def _lifecycle_of(self, change: Change) -> BaseLifecycle:
-        return self.providers.of(change.provider).resources[change.type_name]
+        return self.providers.of(change.provider_key).resources[change.type_name]
 
     def max_creates_at_once(self, step: Step) -> int:
         """Return how many creations of this kind fit into one request."""
@@ -157,8 +158,8 @@ class StepWorker:
     async def carry_out(self, steps: Sequence[Step], ended: OnEnd) -> None:
         """Do steps of one type, provider and kind; several only as creations in one request.
 
-        Outcomes are durable before the next request in their place. Only values that reading back
-        adds may become durable later (`_keep_outcomes`).
+        Outcomes are durable before another request takes the place of this one. Only values that
+        reading back adds may become durable later (`_keep_outcomes`).
 
         Raises:
             UserError: An outcome cannot be made durable.
@@ -272,7 +273,7 @@ class StepWorker:
             return await self._plan_again(step, config, unknown)
         if unknown:
             return _fail(step, _refuse_unknown(change, unknown))
-        return await self.providers.of(change.provider).read_data(change.type_name, config)
+        return await self.providers.of(change.provider_key).read_data(change.type_name, config)
 
     async def _plan_again(
         self, step: Step, config: Values, unknown: Sequence[str]
@@ -348,7 +349,7 @@ class StepWorker:
         self.keep_instance(change.address, instance)
 
     def _provider_in_state(self, change: Change) -> str:
-        return provider_in_state(self.evaluator.program, change.provider)
+        return provider_in_state(self.evaluator.program, change.provider_key)
 
 
 def _describe_create(request: CreateRequest, change: Change, dry_run_status: str) -> dict[str, Any]:

@@ -16,15 +16,13 @@ from opsconsole.diagnostics import Diagnostic, has_error, leading_names
 from opsconsole.language import Block, Evaluated, Evaluator, Graph, Instance, named_resources
 from opsconsole.reconcile.decisions import PlanInput, decide_changes, is_triggered
 from opsconsole.reconcile.plan import Action, Change, DataRead
-from opsconsole.reconcile.prior import PriorInstance
+from opsconsole.reconcile.prior import Cascade, PriorInstance
 from opsconsole.reconcile.providers import Providers
-from opsconsole.resources import RESOURCES, owners_above, owning_types
+from opsconsole.resources import RESOURCES, owners_above, top_owner_types
 from opsconsole.state import Address, config_address, instance_of, split_deposed
 from opsconsole.values import UNKNOWN, Values, unknown_names
 
-# A plan of new instances without --target loads neither.
 if TYPE_CHECKING:
-    from opsconsole.reconcile.cascade import Cascade
     from opsconsole.reconcile.targets import Targets
 
 
@@ -109,10 +107,15 @@ class Walk:
                     else:
                         plan_input = self._plan_input(instance)
                         if plan_input is not None:
-                            key = block.provider, block.type_name
+                            key = block.provider_key, block.type_name
                             groups.setdefault(key, []).append(plan_input)
-            for (provider, type_name), inputs in groups.items():
-                await self._decide_group(provider, type_name, inputs)
+            for (provider_key, type_name), inputs in groups.items():
+                lifecycle = self.providers.of(provider_key).resources[type_name]
+                if any(item.prior is not None for item in inputs):
+                    cascade = self.cascade()
+                    inputs = [self._with_removal(item, cascade) for item in inputs]
+                for change, diagnostics in await decide_changes(lifecycle, inputs):
+                    self.add_change(change, diagnostics)
 
     def covers(self, address: str) -> bool:
         return self.targets is None or address in self.targets
@@ -157,14 +160,6 @@ class Walk:
             reason=reason,
         )
 
-    async def _decide_group(self, provider: str, type_name: str, inputs: list[PlanInput]) -> None:
-        lifecycle = self.providers.of(provider).resources[type_name]
-        if any(item.prior is not None for item in inputs):
-            cascade = self.cascade()
-            inputs = [self._with_removal(item, cascade) for item in inputs]
-        for change, diagnostics in await decide_changes(lifecycle, inputs):
-            self.add_change(change, diagnostics)
-
     def _with_removal(self, item: PlanInput, cascade: Cascade) -> PlanInput:
         """Return an instance to plan with the effects of a cascade on its object."""
         if item.prior is None:
@@ -189,10 +184,9 @@ class Walk:
 
     def cascade(self, also: Iterable[PriorInstance] = ()) -> Cascade:
         """Return the cascade of the owners planned for deletion so far, and of `also`."""
-        from opsconsole.reconcile.cascade import Cascade
 
-        going = [self.prior[c.address] for c in self.changes.values() if c.deletes_owner]
-        owners = (item for item in also if item.type_name in owning_types())
+        going = [self.prior[c.address] for c in self.changes.values() if c.deletes_top_owner]
+        owners = (item for item in also if item.type_name in top_owner_types())
         moving = {change.address for change in self.changes.values() if change.moves_to_other_owner}
         # Owners that are no longer declared are removed after the walk. The objects that they own
         # are planned during the walk.
@@ -200,7 +194,7 @@ class Walk:
         orphaned = [
             item
             for item in self.prior.values()
-            if item.type_name in owning_types()
+            if item.type_name in top_owner_types()
             and self.covers(item.address)
             and (split_deposed(item.address)[1] or config_address(item.address) not in blocks)
             and not self.is_forgotten(item)
@@ -252,7 +246,7 @@ class Walk:
         if address in self.data_for_imports:
             value = self.data_for_imports[address]
         else:
-            outcome = await self.providers.of(block.provider).read_data(block.type_name, values)
+            outcome = await self.providers.of(block.provider_key).read_data(block.type_name, values)
             self.diagnostics += (item.about(address) for item in outcome.diagnostics)
             value = outcome.state
         if value is None:
@@ -263,7 +257,7 @@ class Walk:
                 DataRead(
                     address,
                     block.type_name,
-                    block.provider,
+                    block.provider_key,
                     value,
                     frozenset(evaluated.sensitive_paths),
                 )
@@ -307,6 +301,6 @@ class Walk:
             sensitive=leading_names(evaluated.sensitive_paths),
             sensitive_paths=frozenset(evaluated.sensitive_paths),
             construct_path=block.origin.path,
-            provider=block.provider,
+            provider_key=block.provider_key,
             depends_on=self.graph.ancestors(block.address),
         )

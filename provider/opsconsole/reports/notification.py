@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from opsconsole.drift.model import Comparison, DriftReport
-from opsconsole.drift.verdict import judge
+from opsconsole.drift.model import Comparison, DriftReport, judge
 from opsconsole.errors import UserError
 from opsconsole.reports.drift_document import NOTIFICATION, NotificationDocument
 from opsconsole.reports.drift_view import entry_text, since_text

@@ -51,11 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = _run_call(words)
             sys.stdout.flush()
             return code
-    from opsconsole.cli.main import is_debugging, run_and_report
+    from opsconsole.cli.main import DEBUG, run_and_report
+    from opsconsole.cli.options import is_switched_on
     from opsconsole.cli.table import FAILED
 
     again = "OPSCONSOLE_DEBUG=1 opsconsole-terraform …"
-    code = run_and_report(lambda: _run_call(words), debug=is_debugging(), again=again)
+    code = run_and_report(lambda: _run_call(words), debug=is_switched_on(DEBUG), again=again)
     sys.stdout.flush()
     # Clients only know Terraform's exit codes.
     return FAILED if code == TRY_LATER else code
@@ -82,7 +83,7 @@ def _run_call(words: list[str]) -> int:
         raise call.mistake
 
     if call.is_on("json") and call.name in ("plan", "apply", "destroy", "refresh"):
-        from opsconsole.cli.events import run_with_messages
+        from opsconsole.cli.message_stream import run_with_messages
 
         return run_with_messages(lambda: _run_verb(call, verb, directory))
     return _run_verb(call, verb, directory)

@@ -13,6 +13,7 @@ from pkgutil import resolve_name
 from typing import Any, Final
 
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import ConfiguredBackend, noted_backend
 from opsconsole.named_files import file_error
 from opsconsole.state.backend import (
     DEFAULT_OPTIONS,
@@ -33,7 +34,6 @@ from opsconsole.state.place import (
     workspace_of,
 )
 from opsconsole.state.session import StateSession
-from opsconsole.working_directory import ConfiguredBackend, noted_backend
 
 _LIBRARIES: Final = {
     "azurerm": "azure-storage-blob and azure-identity",

@@ -15,17 +15,19 @@ from urllib.parse import urlencode
 from opsconsole import __version__
 from opsconsole.errors import ConsoleError, Stopped, TooManyRequests, Unauthorized, UserError
 from opsconsole.redaction import Redaction
-from opsconsole.v1.answers import Reply, WrongShape, decode_object, unexpected_answer
-from opsconsole.v1.limiter import HeldBack, LargeAnswerSlot, Limiter, shared_limiter
-from opsconsole.v1.operations import Operation
-from opsconsole.v1.retry import (
+from opsconsole.v1.answers import Reply, WrongShape, decode_object, retry_after, unexpected_answer
+from opsconsole.v1.limiter import (
     COOL_DOWN,
     LONGEST_OBEYED,
     CircuitBreaker,
+    HeldBack,
+    LargeAnswerSlot,
+    Limiter,
     NotReachable,
     OutOfTime,
-    retry_after,
+    shared_limiter,
 )
+from opsconsole.v1.operations import Operation
 from opsconsole.v1.settings import Settings, tls_context
 from opsconsole.v1.urls import MAX_REDIRECTS, next_url
 
@@ -53,12 +55,12 @@ class Client:
     """
 
     def __init__(
-        self, settings: Settings, *, read_only: bool = False, limiter: Limiter | None = None
+        self, settings: Settings, *, get_only: bool = False, limiter: Limiter | None = None
     ) -> None:
         """Make no connection yet.
 
         Args:
-            read_only: Send nothing but GET.
+            get_only: Send nothing but GET.
             limiter: Says when a request may be sent. By default it is the one that all clients
                 of this console share.
 
@@ -67,7 +69,7 @@ class Client:
         """
         self.calls: Counter[str] = Counter()
         self._settings = settings
-        self._read_only = read_only
+        self._read_only = get_only
         self._limiter = limiter
         self._breaker = CircuitBreaker(
             settings.max_retries, settings.request_timeout, lambda: self._shared_limiter().clock()
@@ -94,7 +96,7 @@ class Client:
         self._wake()
 
     def stop(self) -> None:
-        """Send no further request; calls that wait end at once, requests in flight are finished."""
+        """Send nothing more: calls that wait raise Stopped, requests in flight are finished."""
         self._stopped.set()
         self._wake()
 
@@ -320,9 +322,13 @@ class Client:
         # end.
         request.add_done_callback(end)
 
+    def may_send(self, operation: Operation) -> bool:
+        """Return whether the client may send an operation; if it only reads, none but GET."""
+        return operation.method == "GET" or not self._read_only
+
     def _refuse_if_blocked(self, operation: Operation) -> None:
         """Raise if a call must not be made, or would only fail."""
-        if self._read_only and operation.method != "GET":
+        if not self.may_send(operation):
             raise UserError(
                 f"{operation} was not sent: this run is read only.",
                 "Only GET leaves this process. Leave out --read-only to allow others.",

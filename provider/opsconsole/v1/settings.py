@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Never
 
 from opsconsole.definition import Attribute, Kind
 from opsconsole.errors import ConfigurationError
-from opsconsole.provider_settings import PROVIDER
 from opsconsole.redaction import COOKIE_FORM, KEY_FORM
+from opsconsole.text import parse_switch
+from opsconsole.v1.provider_settings import PROVIDER
 from opsconsole.v1.urls import base_address, proxy_for
 from opsconsole.values import UNKNOWN
 
@@ -105,9 +106,9 @@ class Settings:
 
         Args:
             values: Setting to its value; None and the empty string mean unset.
-            environ: The environment: `OPSCONSOLE_NAME` for every setting, numbers, booleans and
-                maps as JSON, and the usual proxy variables. Credentials are taken from it only
-                where `values` hold none.
+            environ: The environment: `OPSCONSOLE_NAME` for every setting, numbers and maps as
+                JSON, and the usual proxy variables. Credentials are taken from it only where
+                `values` hold none.
 
         Raises:
             ConfigurationError: A setting is missing or wrong; its message never shows a secret.
@@ -151,13 +152,20 @@ def _with_environment(values: Mapping[str, Any], environ: Mapping[str, str]) -> 
 def _from_variable(kind: Kind, name: str, text: str) -> Any:
     if kind is Kind.STRING:
         return text
+    if kind is Kind.BOOLEAN:
+        switch = parse_switch(text)
+        if switch is None:
+            raise ConfigurationError(
+                f"{ENVIRONMENT[name]} in the environment is neither true nor false.", "", name
+            )
+        return switch
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         # The text is left out, also of the cause, as it may be a secret in the wrong variable.
         problem = ConfigurationError(
             f"{ENVIRONMENT[name]} in the environment is not valid JSON.",
-            'Numbers, booleans and maps are written as JSON: 5, true, {"name": "text"}.',
+            'Numbers and maps are written as JSON: 5, {"name": "text"}.',
             name,
         )
     raise problem

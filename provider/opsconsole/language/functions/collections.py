@@ -11,7 +11,7 @@ from typing import Any
 
 from opsconsole.language.conversion import any_of, convert, equal, fingerprint, make_set, unify
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.functions.registry import Signature, Unknowns
+from opsconsole.language.functions.registry import Signature
 from opsconsole.language.numbers import Number, calculate, int64
 from opsconsole.language.values import (
     BOOL,
@@ -81,7 +81,7 @@ for _name, _wanted in {
     "toset": SET_OF_ANY,
     "tomap": map_type(DYNAMIC),
 }.items():
-    Signature(_name, (DYNAMIC,), nulls=True, opaque=True, unknowns=Unknowns.OWN)(
+    Signature(_name, (DYNAMIC,), nulls=True, opaque=True, unknown_if="never")(
         partial(convert, wanted=_wanted)
     )
 
@@ -149,7 +149,7 @@ def _index(value: Value, wanted: Value) -> Any:
     raise EvaluationError("the item is not in the list")
 
 
-@Signature("distinct", (LIST_OF_ANY,), unknowns=Unknowns.ANY)
+@Signature("distinct", (LIST_OF_ANY,), unknown_if="part")
 def _distinct(value: Value) -> Value:
     element = value.type.element
     items: dict[str, Any] = {}
@@ -158,7 +158,7 @@ def _distinct(value: Value) -> Value:
     return Value(value.type, [*items.values()])
 
 
-Signature("compact", (LIST_OF_TEXT,), unknowns=Unknowns.ANY, returns=LIST_OF_TEXT)(
+Signature("compact", (LIST_OF_TEXT,), unknown_if="part", returns=LIST_OF_TEXT)(
     lambda items: [*filter(None, items)]
 )
 
@@ -216,7 +216,7 @@ def _slice(value: Value, start: Number, end: Number) -> Value:
     return sequence_like(value, items[first:last])
 
 
-@Signature("sort", (LIST_OF_TEXT,), unknowns=Unknowns.ANY, returns=LIST_OF_TEXT)
+@Signature("sort", (LIST_OF_TEXT,), unknown_if="part", returns=LIST_OF_TEXT)
 def _sort(items: list[str]) -> list[str]:
     if None in items:
         raise EvaluationError("null cannot be sorted")
@@ -233,7 +233,7 @@ def _one(value: Value) -> Value:
     return items[0] if items else Value(value.type.element, None)
 
 
-@Signature("sum", (DYNAMIC,), unknowns=Unknowns.ANY, returns=NUMBER)
+@Signature("sum", (DYNAMIC,), unknown_if="part", returns=NUMBER)
 def _sum(value: Value) -> Number:
     items = require_sequence(value)
     if not items:
@@ -258,7 +258,7 @@ def _alltrue(items: list[Any]) -> Any:
 Signature("anytrue", (list_type(BOOL),), returns=BOOL)(any_of)
 
 
-@Signature("coalesce", rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
+@Signature("coalesce", rest=DYNAMIC, nulls=True, unknown_if="never")
 def _coalesce(*values: Value) -> Value:
     types = [value.type for value in values]
     wanted = unify(types)
@@ -275,7 +275,7 @@ def _coalesce(*values: Value) -> Value:
     raise EvaluationError("every argument is null or an empty string")
 
 
-@Signature("coalescelist", rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
+@Signature("coalescelist", rest=DYNAMIC, nulls=True, unknown_if="never")
 def _coalescelist(*values: Value) -> Value:
     # Check all arguments first, because a wrong argument fails even after the one that is returned.
     for value in values:
@@ -337,10 +337,10 @@ def _combine_sets(step: Callable[[set[str], set[str]], set[str]], *sets: Value) 
 
 
 for _name, _step in (("setunion", set.union), ("setintersection", set.intersection)):
-    Signature(_name, (SET_OF_ANY,), rest=SET_OF_ANY, unknowns=Unknowns.ANY)(
+    Signature(_name, (SET_OF_ANY,), rest=SET_OF_ANY, unknown_if="part")(
         partial(_combine_sets, _step)
     )
-Signature("setsubtract", (SET_OF_ANY, SET_OF_ANY), unknowns=Unknowns.ANY)(
+Signature("setsubtract", (SET_OF_ANY, SET_OF_ANY), unknown_if="part")(
     partial(_combine_sets, set.difference)
 )
 

@@ -11,7 +11,7 @@ from opsconsole.clock import utc_now
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.name_resolver import NameResolver
-from opsconsole.language.numbers import int64
+from opsconsole.language.numbers import Number, int64
 from opsconsole.language.values import STRING
 from opsconsole.text import parse_duration
 from opsconsole.values import UNKNOWN
@@ -58,7 +58,7 @@ def _timeadd(moment: str, duration: str) -> str:
 
 
 @Signature("timecmp", (STRING, STRING))
-def _timecmp(left: str, right: str) -> int:
+def _timecmp(left: str, right: str) -> Number:
     # Unlike the other functions, this one takes an hour of one digit, and a decimal comma.
     first, second = (
         _parse_time(re.sub(r"T(?=\d:)", "T0", text).replace(",", ".")) for text in (left, right)

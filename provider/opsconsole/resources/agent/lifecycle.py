@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.errors import Forbidden, NotFound, OpsconsoleError, Stopped, UnexpectedAnswer
-from opsconsole.lifecycle.answers import PrivateState, explain_mismatch
+from opsconsole.lifecycle.answers import explain_mismatch
 from opsconsole.lifecycle.base import NO_VALUES, BaseLifecycle
 from opsconsole.lifecycle.interface import (
     NEVER_CREATED,
@@ -38,6 +38,7 @@ from opsconsole.lifecycle.planning import (
     propose_creation,
     request_of,
 )
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import create_once, update_once
@@ -61,8 +62,7 @@ from opsconsole.resources.agent_plugin.lifecycle import (
     attached_ids,
     is_still_listed,
 )
-from opsconsole.resources.host.deletions import HostDeletions
-from opsconsole.resources.host.reading import HostReader
+from opsconsole.resources.host.known import HostDeletions, HostReader
 from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Values, changed_fields
 

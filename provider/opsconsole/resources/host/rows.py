@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from opsconsole.definition import ChangeRule
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import BadRequest, ConsoleError, OpsconsoleError, Stopped
-from opsconsole.lifecycle.answers import PrivateState, explain_mismatch, values_shown
+from opsconsole.errors import OpsconsoleError, Stopped
+from opsconsole.lifecycle.answers import explain_mismatch, values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.lifecycle.planning import fill_unknown
-from opsconsole.lifecycle.session import ConsoleSession
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import update_once, warn_unread
 from opsconsole.resources import HOST
-from opsconsole.resources.host.reading import HostReader
+from opsconsole.resources.host.known import EmptyUpdateRefused, HostReader, HostsUnreadable
 from opsconsole.resources.host.verdicts import NO_VERDICT, RowVerdict
 from opsconsole.values import Values, changed_fields
 
@@ -50,44 +51,34 @@ def unread_outcome(row: ImportRow) -> Outcome:
     return Outcome(fill_unknown(HOST, row.request.planned, {"id": row.host_id}), private)
 
 
-class OtherHost(ConsoleError):
-    """Reading a host shows that it is not the one of a row."""
-
-
-async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
-    """Return the outcome of a host that the console has created.
+async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome | None:
+    """Return the outcome of a host that the console has created; None if it is another host's.
 
     Nothing is an error here. Planned values go into state, and unread ones are null. A field that
     the console stored otherwise is a warning, and the next refresh shows the difference.
-
-    Raises:
-        OtherHost: The host is not the one of this row.
     """
-    reader = lifecycle.session.singleton(HostReader)
-    if not reader.operation:
-        return unread_outcome(row)
     try:
-        answer = await reader.read(row.host_id)
+        answer = await lifecycle.fetch(row.host_id)
         # The import's verdict gave the id: another org means that the console did not keep it.
         sent = {name: value for name, value in row.fields.items() if name != "org_id"}
-        if other := explain_mismatch(HOST, sent, answer):
-            raise OtherHost(other.message, other.remedy)
-        return _outcome_of_answer(lifecycle, row, answer)
-    except OtherHost:
-        raise
+        other = explain_mismatch(HOST, sent, answer)
+        if other is None:
+            return _outcome_of_answer(lifecycle, row, answer)
     except Stopped:
         return unread_outcome(row)
+    except HostsUnreadable:
+        reader = lifecycle.session.singleton(HostReader)
+        return unread_outcome(row).with_diagnostics(*reader.warn_of_refusals())
     except Exception as problem:
         # The host exists: an error would taint it, and the next apply would destroy it with its
         # agents.
         unread = unread_outcome(row)
-        if isinstance(problem, BadRequest) and not lifecycle.session.console.has("host_get"):
-            diagnostics = reader.note_refusal(row.host_id, problem)
-            if reader.refused:
-                return unread.with_diagnostics(*diagnostics)
         why = diagnose(problem, "read it", HOST)[0]
         name = lifecycle.describe(unread.state)
         return unread.with_diagnostics(warn_unread(name, "could not be read back", why))
+    name = lifecycle.describe(row.request.config, row.request.address)
+    lifecycle.log(other, f"take {row.host_id} for {name}")
+    return None
 
 
 def _outcome_of_answer(
@@ -128,20 +119,23 @@ async def adopt(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
     """
     config, planned, host_id = row.request.config, row.request.planned, row.host_id
     title = lifecycle.describe(config | {"id": host_id}, row.request.address)
-    names = (*lifecycle.updated_names, *CREATION_ONLY)
-    declared = [name for name in names if config.get(name) is not None]
+    declared = [name for name in CREATION_ONLY if config.get(name) is not None]
+    answer: Mapping[str, Any] = {}
     try:
-        answer, diagnostics = await _read_existing(lifecycle.session, host_id)
+        with suppress(HostsUnreadable, EmptyUpdateRefused):
+            answer = await lifecycle.fetch(host_id)
         current = lifecycle.values_of(answer)
-        differing = changed_fields(current, planned, declared)
-        fixed = [name for name in differing if name in CREATION_ONLY and name in current]
+        fixed = [name for name in changed_fields(current, planned, declared) if name in current]
         # Adopting replaces nothing, and no update changes these.
         if fixed:
-            return Outcome(None, diagnostics=(_cannot_adopt(title, fixed, planned, current),))
-        changes = {name: planned[name] for name in differing if name not in CREATION_ONLY}
+            return Outcome(None, diagnostics=(_refuse_adoption(title, fixed, planned, current),))
+        changes = lifecycle.changes_to(current, row.request, lifecycle.updated_names)
         if changes:
             answer = await update_once(lifecycle, row.request, host_id, changes)
-        diagnostics = (*diagnostics, _warn_adopted(title, list(changes), known=bool(current)))
+        diagnostics = (
+            *lifecycle.session.singleton(HostReader).warn_of_refusals(),
+            _warn_adopted(title, list(changes), known=bool(current)),
+        )
         # The deletion of a former declaration of this host must not delete it any more.
         lifecycle.session.adopted.add((HOST.type_name, host_id))
         return _outcome_of_answer(lifecycle, row, answer, diagnostics)
@@ -149,21 +143,6 @@ async def adopt(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
         return lifecycle.failed_outcome("adopt", row.request, problem)
     except OpsconsoleError as problem:
         return Outcome(None, diagnostics=diagnose(problem, f"adopt the {title}", HOST))
-
-
-async def _read_existing(
-    session: ConsoleSession, host_id: str
-) -> tuple[Mapping[str, Any], tuple[Diagnostic, ...]]:
-    """Read a host; empty if hosts cannot be read."""
-    reader = session.singleton(HostReader)
-    if not reader.operation:
-        return {}, ()
-    try:
-        return await reader.read(host_id), ()
-    except BadRequest as problem:
-        if session.console.has("host_get"):
-            raise
-        return {}, reader.note_refusal(host_id, problem)
 
 
 def _warn_adopted(title: str, changed: list[str], *, known: bool) -> Diagnostic:
@@ -177,7 +156,7 @@ def _warn_adopted(title: str, changed: list[str], *, known: bool) -> Diagnostic:
     return warning(f"The {title} existed already and is adopted", detail)
 
 
-def _cannot_adopt(title: str, fixed: list[str], planned: Values, current: Values) -> Diagnostic:
+def _refuse_adoption(title: str, fixed: list[str], planned: Values, current: Values) -> Diagnostic:
     contrast = "; ".join(
         f"{name} is {current[name]!r} on the console and {planned[name]!r} in the program"
         for name in fixed

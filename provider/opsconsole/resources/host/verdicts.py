@@ -24,8 +24,8 @@ from opsconsole.errors import (
     UnexpectedAnswer,
     UserError,
 )
-from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import Outcome
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.lifecycle.session import ConsoleSession
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ NO_VERDICT: Final = RowVerdict(matched=False, created=False)
 
 def match_verdicts(result: ImportResult, rows: int) -> list[RowVerdict]:
     """Return the verdicts on `rows` rows, in the order of the request."""
-    all_created = _are_all_created(result.counts, rows)
+    all_created = sum(result.counts.values()) == result.counts.get("created") == rows
     verdicts = [NO_VERDICT._replace(created=all_created, of_dry_run=result.dry_run)] * rows
     base = _index_base(result.results, rows)
     if base is None:
@@ -88,11 +88,6 @@ def match_verdicts(result: ImportResult, rows: int) -> list[RowVerdict]:
             of_dry_run=result.dry_run,
         )
     return verdicts
-
-
-def _are_all_created(counts: Mapping[str, int], rows: int) -> bool:
-    others = sum(count for name, count in counts.items() if name != "created")
-    return counts.get("created") == rows and others == 0
 
 
 def _index_base(results: Sequence[RowResult], rows: int) -> int | None:
@@ -138,11 +133,11 @@ class GuardedImports:
         self._session = session
 
     async def dry_run(self, rows: Sequence[Mapping[str, Any]]) -> ImportResult:
-        """Send rows of hosts as a dry run; raises as `dry_run_by` does."""
+        """Send rows of hosts as a dry run; raises as `send_dry_run` does."""
         send = self._console.import_hosts
-        return await self.dry_run_by(lambda: send(rows, on_error="continue", dry_run=True))
+        return await self.send_dry_run(lambda: send(rows, on_error="continue", dry_run=True))
 
-    async def dry_run_by(self, send: Callable[[], Awaitable[ImportResult]]) -> ImportResult:
+    async def send_dry_run(self, send: Callable[[], Awaitable[ImportResult]]) -> ImportResult:
         """Send a dry run, and note by its result's `dry_run` whether it was honoured.
 
         Raises:
