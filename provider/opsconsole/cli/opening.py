@@ -194,12 +194,12 @@ def _open_backend_at(
     command: str,
     workspace: str | None,
 ) -> Backend:
-    journal_folder = args.journal_dir or os.environ.get("OPSCONSOLE_JOURNAL_DIR")
+    journals = args.journal_dir or os.environ.get("OPSCONSOLE_JOURNAL_DIR")
     options = RunOptions(
         directory,
         command,
         Locking(args.lock, args.lock_timeout, _report_wait),
-        Path(journal_folder) if journal_folder else None,
+        Path(journals) if journals else None,
         args.journal,
     )
     given = read_backend_options(args.backend_config)
