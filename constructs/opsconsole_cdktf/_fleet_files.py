@@ -168,7 +168,5 @@ def _place_row(place: str, key: Any, values: Any) -> PlacedRow:
 def _text(path: str | PathLike[str]) -> str:
     try:
         return read_text(Path(path))
-    except UnicodeDecodeError:
-        raise BadRows(f"{path}: it is not text in UTF-8") from None
     except OSError as failure:
         raise BadRows(f"{path}: it cannot be read: {failure.strerror}") from None

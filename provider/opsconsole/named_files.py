@@ -69,15 +69,13 @@ def read_named(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file in UTF-8, without a byte order mark.
-
-    Raises:
-        OSError: As `read_named`.
-        UnicodeDecodeError: The file is not UTF-8.
-    """
-    # Spreadsheet programs begin a file in UTF-8 with a mark, which would become part of the first
-    # name.
-    return read_named(path).decode("utf-8-sig")
+    """Return the text of a UTF-8 file; raise OSError if it cannot be read."""
+    try:
+        # Spreadsheet programs begin a file in UTF-8 with a mark, which would become part of the
+        # first name.
+        return read_named(path).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise OSError(errno.EILSEQ, "it is not UTF-8 text") from None
 
 
 class NotATable(Exception):

@@ -127,7 +127,7 @@ def test_a_file_that_cannot_be_read(stack, tmp_path):
         Fleet.from_csv(stack, "fleet", tmp_path / "nowhere.csv")
     path = tmp_path / "hosts.csv"
     path.write_bytes(b"name\n\xff\n")
-    with pytest.raises(BadRows, match="it is not text in UTF-8"):
+    with pytest.raises(BadRows, match="it cannot be read: it is not UTF-8 text"):
         Fleet.from_csv(stack, "other", path)
 
 

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from opsconsole import named_files
 from opsconsole.errors import UserError
 from opsconsole.named_files import NotATable, read_table
-from opsconsole.named_files import read_text as read_named_text
 from opsconsole.resources import HOST
 from opsconsole.resources.host.file_import import FileRows
 from opsconsole.text import did_you_mean
@@ -40,10 +40,9 @@ def read_rows(path: Path, on_error: str | None = None, parameter: str | None = N
 def read_text(path: Path) -> str:
     """Return the text of a UTF-8 file; raise UserError if it cannot be read."""
     try:
-        return read_named_text(path)
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
-        raise UserError(f"Cannot read {path}: {reason}.") from problem
+        return named_files.read_text(path)
+    except OSError as problem:
+        raise UserError(f"Cannot read {path}: {problem.strerror}.") from problem
 
 
 def _parse_json(path: Path, text: str, on_error: str | None) -> FileRows:
