@@ -28,7 +28,7 @@ from opsconsole.v1.provider_settings import PROVIDER
 from opsconsole.values import UNKNOWN
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
-_CREDENTIALS = frozenset({"api_key", "session_cookie"})
+_CREDENTIALS = PROVIDER.sensitive_names
 API_KEY = re.compile(r"svc_ak_[!-~]+")
 _COOKIE = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+=[!-+\--:<-~]+")
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
