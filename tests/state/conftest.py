@@ -54,9 +54,8 @@ def session(state_path: Path) -> Callable[..., StateSession]:
     """Opens a session on the test's state; the test closes it."""
 
     def make(path: Path = state_path, command: str = "apply", **locking: Any) -> StateSession:
-        return open_state(
-            LocalBackend(path, RunOptions(command=command, locking=Locking(**locking)))
-        )
+        options = RunOptions(command=command, locking=Locking(**locking))
+        return open_state(LocalBackend(path, options))
 
     return make
 

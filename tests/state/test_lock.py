@@ -8,7 +8,6 @@ import re
 import socket
 from collections.abc import Callable
 from subprocess import Popen
-from types import SimpleNamespace
 
 import pytest
 
@@ -146,14 +145,8 @@ def test_waiting_ends_with_the_time(session, python, monkeypatch, has_locks_of_d
     told: list[LockInfo] = []
     slept: list[float] = []
     clock = Clock()
-    monkeypatch.setattr(
-        lock,
-        "time",
-        SimpleNamespace(
-            monotonic=lambda: clock.now,
-            sleep=lambda seconds: slept.append(seconds) or clock.advance(seconds),
-        ),
-    )
+    clock.sleep = lambda seconds: slept.append(seconds) or clock.advance(seconds)
+    monkeypatch.setattr(lock, "time", clock)
     with pytest.raises(
         UserError, match=r"locked by a process that left no note of itself\..*--lock-timeout"
     ):
