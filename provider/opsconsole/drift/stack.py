@@ -379,7 +379,7 @@ def _follow_moves(moves: Mapping[tuple[str, bool], str], text: str) -> str:
         if target := moves.get((text, False)):
             text = target
         elif target := moves.get((str(address.resource), True)):
-            text = str(replace(Address.parse(target), key=address.key))
+            text = str(Address.parse(target)._replace(key=address.key))
         else:
             return text
     return text

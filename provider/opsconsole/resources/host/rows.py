@@ -278,7 +278,7 @@ class ImportRow:
 def unread_outcome(row: ImportRow) -> Outcome:
     """Return the outcome of a host that was created and not read yet."""
     private = PrivateState().with_declaration(row.request.config, CREATION_ONLY).encode()
-    return Outcome(fill_unknown(HOST, row.request.planned, {"id": row.host_id}), private)
+    return Outcome(fill_unknown(row.request.planned, {"id": row.host_id}), private)
 
 
 async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome | None:
@@ -294,9 +294,7 @@ async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome | None:
         other = explain_mismatch(HOST, sent, answer)
         if other is None:
             return _outcome_of_answer(lifecycle, row, answer)
-    except Stopped:
-        return unread_outcome(row)
-    except HostsUnreadable:
+    except (Stopped, HostsUnreadable):
         reader = lifecycle.session.singleton(HostReader)
         return unread_outcome(row).with_diagnostics(*reader.warn_of_refusals())
     except Exception as problem:
