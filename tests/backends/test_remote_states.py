@@ -100,7 +100,9 @@ def test_all_commands_go_on_with_a_local_state(app, tmp_path):
     assert outputs["sizes"]["type"] == ["tuple", [["set", "number"], "bool"]]
     assert outputs["all"]["value"] == [OUTPUT, "sizes"]
     state = json.loads((tmp_path / "second.tfstate").read_text())
-    assert [item["type"] for item in state["resources"]] == ["opsconsole_host"]
+    [host] = state["resources"]
+    dependencies = [f"data.terraform_remote_state.{REFERENCE}"]
+    assert (host["type"], host["instances"][0]["dependencies"]) == ("opsconsole_host", dependencies)
     app.run("graph", "--stack=second")
     app.run("destroy", "-auto-approve", "--stack=second")
 

@@ -138,6 +138,7 @@ class NameResolver(Names):
         self.root = program.root
         self.applying = applying
         self.planned_at = planned_at or utc_now()
+        self._declared = program.declared
         self._variables: Mapping[str, Value] = variables
         self._lookup = lookup
         self._sensitive_in_state = sensitive
@@ -229,8 +230,7 @@ class NameResolver(Names):
 
     def _block_at(self, steps: tuple[Step, ...]) -> tuple[Block | None, tuple[Step, ...]]:
         """Return the block that a reference names, and the other steps."""
-        address = block_address(steps) or ""
-        block = self.program.blocks.get(address) or self.program.remote_states.get(address)
+        block = self._declared.get(block_address(steps) or "")
         return block, steps[3 if steps[0] == "data" else 2 :]
 
     def _resolve_local(self, name: str) -> Value:
