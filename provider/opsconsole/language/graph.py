@@ -64,12 +64,7 @@ def foreign_name_error(reference: Reference, where: str) -> OnlyTerraform:
 
 
 def trees_in(value: Json) -> Iterator[Node]:
-    """Yield the tree of each template in a JSON value, names included.
-
-    Raises:
-        EvaluationError: A template is not valid.
-        BeyondBounds: A template is nested too deeply.
-    """
+    """Yield the tree of each template in a JSON value, names included."""
     if isinstance(value, str):
         # Every template sequence, even an escaped one, contains a brace.
         if "{" in value:
@@ -89,7 +84,7 @@ def trees_in(value: Json) -> Iterator[Node]:
 
 
 def references_in(value: Json) -> list[Reference]:
-    """Return every reference in a JSON value; raises as `trees_in`."""
+    """Return every reference in a JSON value."""
     return [reference for tree in trees_in(value) for reference in tree.references()]
 
 
@@ -366,7 +361,7 @@ class ReferenceFinder:
         references = self._attempt(try_step, title, name, read, value)
         if self._checks_calls:
             self._attempt(try_step, title, name, _check_calls_in, value)
-        targets = {}
+        targets: dict[str, None] = {}
         where = f"{title}: {name}" if name else title
         for reference in references or ():
             if target := self._attempt(self._target, reference, where):
@@ -410,11 +405,7 @@ def _bare_references(text: str) -> list[Reference]:
 
 
 def _order(program: Program, named: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return all declarations, each after its dependencies.
-
-    Raises:
-        UserError: Declarations refer to each other in a cycle.
-    """
+    """Return all declarations, each after its dependencies."""
     sorter = TopologicalSorter(named)
     try:
         sorter.prepare()

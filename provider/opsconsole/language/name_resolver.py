@@ -192,11 +192,7 @@ class NameResolver(Names):
         return functions.call(name, arguments, self)
 
     def resolve(self, reference: Reference, key: Value | None = None) -> Value:
-        """Return the value of a reference, or the element `key` of that value.
-
-        Raises:
-            EvaluationError: The name, the attribute or the element does not exist.
-        """
+        """Return the value of a reference, or the element `key` of that value."""
         if key is not None:
             return self._resolve_index(reference, key)
         steps = reference.steps
@@ -387,12 +383,7 @@ def each_names(key: str, value: Value) -> dict[str, Value]:
 
 
 def count_entries(value: Value) -> dict[InstanceKey, Value]:
-    """Return the keys of the instances that `count = value` makes.
-
-    Raises:
-        EvaluationError: The value is unknown, null or ephemeral, or not a whole number of at least
-            0.
-    """
+    """Return the keys of the instances that `count = value` makes."""
     # As in core, a sensitive number is no secret: the number of instances shows it.
     _check_known(value.unmark() if value.marks == IS_SENSITIVE else value)
     number = convert(value, NUMBER).data
@@ -403,12 +394,7 @@ def count_entries(value: Value) -> dict[InstanceKey, Value]:
 
 
 def each_entries(value: Value) -> dict[str, Value]:
-    """Return the keys and values of `for_each = value`, sorted.
-
-    Raises:
-        EvaluationError: The value is unknown, null, sensitive, or neither a map nor a set of
-            strings.
-    """
+    """Return the keys and values of `for_each = value`, a map or a set of strings, sorted."""
     _check_known(value)
     if value.kind not in ("map", "object", "set"):
         raise EvaluationError(f"it must be a map or a set of strings, not a {value.type}")
@@ -505,12 +491,7 @@ def is_literal(value: Any) -> bool:
 
 
 def evaluate_json(value: Any, scope: Scope) -> Value:
-    """Return the value of a JSON value in `scope`.
-
-    Raises:
-        EvaluationError: A template in it cannot be evaluated.
-        UnsupportedExpression: A template uses something that only Terraform has.
-    """
+    """Return the value of a JSON value in `scope`."""
     # Every template sequence, even an escaped one, contains a brace.
     if isinstance(value, str) and "{" in value:
         return _evaluate_template(value, scope)
