@@ -69,7 +69,7 @@ from opsconsole.values import UNKNOWN, Values
 Lookup = Callable[[str], Any]
 """Returns the Values of an instance by its full address; None or UNKNOWN if not known yet."""
 PresentKeys = Callable[[Block], Iterable[InstanceKey] | None]
-"""Returns the keys of the instances that a whole block stands for; None: of those it declares."""
+"""Returns the keys of the instances that a block stands for; None: of those it declares."""
 
 _WHOLE: Final = re.compile(r"[0-9]{1,400}")
 """A whole number in text, of no more digits than `int` takes."""
@@ -125,7 +125,7 @@ class NameResolver(Names):
                 UNKNOWN if the value is not known yet.
             sensitive: Returns the sensitive paths, from state, of an instance whose configuration
                 was not evaluated here.
-            present: Returns the keys of the instances that a whole block stands for.
+            present: Returns the keys of the instances that a block stands for.
             applying: Whether this is an apply. Before an apply, `timestamp()` and `uuid()` are
                 unknown.
             checking: Whether the program is checked for mistakes. No state of another stack is then
@@ -150,6 +150,7 @@ class NameResolver(Names):
             "terraform": from_python({"workspace": workspace}),
         }
         self._expanded: dict[str, Mapping[InstanceKey, Instance]] = {}
+        self._visible: dict[str, Mapping[InstanceKey, Instance]] = {}
         self._sensitive: dict[str, tuple[AttributePath, ...]] = {}
         self._locals: dict[str, Value | ExpressionFailure] = {}
         self._provisional_locals: set[str] = set()
@@ -269,12 +270,21 @@ class NameResolver(Names):
         return value
 
     def _resolve_block(self, block: Block, steps: tuple[Step, ...]) -> Value:
-        instances = self.instances(block)
         if not block.has_keys:
-            return self._resolve_instance(instances[None], steps)
+            return self._resolve_instance(self.instances(block)[None], steps)
+        instances = self._visible_instances(block)
         if not steps:
             return self._resolve_all_instances(block, instances)
         return self._resolve_instance(_instance_at(block, steps[0], instances), steps[1:])
+
+    def _visible_instances(self, block: Block) -> Mapping[InstanceKey, Instance]:
+        """Return the instances that references see: the declared ones, or those that exist."""
+        if block.address not in self._visible:
+            keys = self._present(block)
+            if keys is None:
+                return self.instances(block)
+            self._visible[block.address] = _instances_at(block, keys)
+        return self._visible[block.address]
 
     def _resolve_instance(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
         block, address = instance.block, instance.address
@@ -355,9 +365,6 @@ class NameResolver(Names):
     ) -> Value:
         if block.address in self._all_instances:
             return self._all_instances[block.address]
-        keys = self._present(block)
-        if keys is not None:
-            instances = _instances_at(block, keys)
         values = {key: self._resolve_instance(instance, ()) for key, instance in instances.items()}
         if block.counted:
             result = tuple_value(values.values())
