@@ -3,10 +3,10 @@
 import argparse
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from engines import ROOT
 from opsconsole.cli.main import main
 from opsconsole.cli.parser import CommandParser, build_parser
 from opsconsole.cli.table import HELP, PROFILES
@@ -15,7 +15,7 @@ from text_groups import read_rows
 
 TABLES = read_rows(__file__)
 
-GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
+GUIDES = ROOT / "docs" / "guides"
 
 
 def parsers(

@@ -147,7 +147,7 @@ def test_terraform_has_nothing_to_change_in_them(native_on, terraform):
     ids=["refresh", "refresh-some", "create", "remove", "neither", "all"],
 )
 def test_an_output_shows_the_instances_that_a_run_leaves(native, words, changes):
-    """As in core, where state holds others than are declared."""
+    """As in Terraform, where state holds others than are declared."""
 
     def declare(keys: str, count: int) -> dict[str, Any]:
         each = {"name": "${each.key}", "for_each": {key: key for key in keys}}
@@ -170,7 +170,7 @@ def test_an_output_shows_the_instances_that_a_run_leaves(native, words, changes)
 
 @pytest.mark.parametrize("words", ["-refresh-only", '-target=opsconsole_host.e["y"]'])
 def test_an_index_finds_the_instances_that_a_run_leaves(native, words):
-    """As in core: the error is that of an index which the instances do not have."""
+    """As in Terraform: an index that no instance has is an error, which `try` catches."""
 
     def declare(keys: str) -> dict[str, Any]:
         return {"opsconsole_host": {"e": {"name": "${each.key}", "for_each": dict.fromkeys(keys)}}}

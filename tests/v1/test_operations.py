@@ -8,12 +8,11 @@ import signal
 import sys
 from pathlib import Path
 
-from engines import run_program
+from engines import ROOT, run_program
 from opsconsole.emulator import Emulator, profiles
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.v1.operations import DOCUMENTED, OPERATIONS
 
-ROOT = Path(__file__).parents[2]
 PAGES = """
 import json
 from pathlib import Path

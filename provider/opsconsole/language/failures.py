@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from opsconsole.diagnostics import Mistakes, diagnostics_of
 from opsconsole.errors import UserError
-from opsconsole.terraform_binary import cli_of
+from opsconsole.local_terraform import cli_of
 from opsconsole.text import did_you_mean, shorten
 
 if TYPE_CHECKING:

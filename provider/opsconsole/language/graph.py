@@ -83,8 +83,19 @@ def trees_in(value: Json) -> Iterator[Node]:
             yield from trees_in(item)
 
 
+def is_literal(value: Json) -> bool:
+    """Return whether a JSON value holds no template, not even in a name."""
+    if isinstance(value, str):
+        return "{" not in value
+    if isinstance(value, list):
+        return all(map(is_literal, value))
+    return not isinstance(value, dict) or all(map(is_literal, (*value, *value.values())))
+
+
 def references_in(value: Json) -> list[Reference]:
     """Return every reference in a JSON value."""
+    if is_literal(value):
+        return []
     return [reference for tree in trees_in(value) for reference in tree.references()]
 
 
@@ -191,7 +202,7 @@ def check_support(program: Program) -> None:
         # A resource with a mistake is not among the blocks either.
         if target.count(".") == 1 and target not in program.blocks and not program.unread:
             raise only_terraform_error(
-                block.origin.where(target), "an import block whose resource is to be generated"
+                block.origin.place(target), "an import block whose resource is to be generated"
             )
 
 
@@ -212,7 +223,7 @@ def _check_calls(trees: Iterable[Node]) -> None:
 def named_resources(block: Block) -> frozenset[str]:
     """Return the resources that a block itself names, in `depends_on` or in an argument.
 
-    As in core, resources reached through a local value are left out.
+    As in Terraform, resources reached through a local value are left out.
     """
     named = {block_address(item.steps) for item in references_in(block.expressions)}
     return frozenset(
@@ -262,7 +273,7 @@ class ReferenceFinder:
                 title = variable.origin.title(f"var.{variable.name}")
                 self.find_in_values(title, {"validation": [rule.condition, rule.error_message]})
         for item in program.imports:
-            self._attempt(self._check_provider, item.provider)
+            self._attempt(self._check_provider, item.provider_key)
         imports = dict.fromkeys(
             target
             for item in program.imports
@@ -308,9 +319,9 @@ class ReferenceFinder:
             targets |= self._find(text, block.title, "replace_triggered_by", _bare_references)
         named = (item for item in block.depends_on if item != block.address)
         targets |= self.find_in_values(block.title, {}, named)
-        if block.provider in self._program.providers:
-            targets[f"provider {block.provider}"] = None
-        self._attempt(self._check_provider, block.provider)
+        if block.provider_key in self._program.providers:
+            targets[f"provider {block.provider_key}"] = None
+        self._attempt(self._check_provider, block.provider_key)
         if block.address in targets:
             # Without the reference, it is not reported as a cycle too.
             del targets[block.address]

@@ -380,7 +380,7 @@ def _instances_at(block: Block, keys: Iterable[InstanceKey]) -> dict[InstanceKey
     """Return the instances of a block with keys that it may not declare."""
     fitting: Iterable[InstanceKey] = sorted(key for key in keys if isinstance(key, str))
     if block.counted:
-        # As in core, an element stands for each index that is missing.
+        # As in Terraform, an element stands for each index that is missing.
         fitting = range(1 + max((key for key in keys if isinstance(key, int)), default=-1))
     return {key: Instance(block, block.address + print_key(key), key) for key in fitting}
 
@@ -391,7 +391,7 @@ def each_names(key: str, value: Value) -> dict[str, Value]:
 
 def count_entries(value: Value) -> dict[InstanceKey, Value]:
     """Return the keys of the instances that `count = value` makes."""
-    # As in core, a sensitive number is no secret: the number of instances shows it.
+    # As in Terraform, a sensitive number is no secret: the number of instances shows it.
     _check_known(value.unmark() if value.marks == IS_SENSITIVE else value)
     number = convert(value, NUMBER).data
     if isinstance(number, Fraction) or number < 0:
@@ -487,14 +487,6 @@ def _mark_nested(data: Any, attribute: Attribute) -> Any:
         item.name: pack(_attribute_value(data.get(item.name), item))
         for item in attribute.attributes
     }
-
-
-def is_literal(value: Any) -> bool:
-    if isinstance(value, str):
-        return "{" not in value
-    if isinstance(value, list | Mapping):
-        return all(map(is_literal, value if isinstance(value, list) else value.values()))
-    return True
 
 
 def evaluate_json(value: Any, scope: Scope) -> Value:

@@ -48,8 +48,8 @@ from opsconsole.language.model import (
 from opsconsole.language.nodes import Quoted, is_name
 from opsconsole.language.parser import bare_reference
 from opsconsole.language.values import PRIMITIVES
+from opsconsole.local_terraform import OF_OPENTOFU, cli_of
 from opsconsole.state import Address, ConfiguredBackend
-from opsconsole.terraform_binary import OF_OPENTOFU, cli_of
 from opsconsole.text import did_you_mean
 
 _UNSUPPORTED: Final = ("module", "check", "ephemeral", "action")
@@ -204,7 +204,7 @@ class _Reader:
 
     def check_provider(self, block: Block) -> None:
         """Refuse a resource whose provider is neither the usual provider nor a required one."""
-        name = block.provider.partition(".")[0]
+        name = block.provider_key.partition(".")[0]
         if name not in (block.type_name.partition("_")[0], *self.program.required_providers):
             raise UserError(
                 f'{block.title}: there is no provider "{name}" in required_providers.',
@@ -318,7 +318,7 @@ class _Reader:
                 to=target,
                 id=body.get("id"),
                 origin=body.origin,
-                provider=_read_provider_key(body),
+                provider_key=_read_provider_key(body),
                 for_each=body.get("for_each"),
                 repeated="for_each" in body,
             )
@@ -370,7 +370,7 @@ def _make_block(mode: str, type_name: str, name: str, body: Body, schemas: Schem
         name=name,
         arguments=body.arguments(_META),
         origin=body.origin,
-        provider=_read_provider_key(body) or type_name.partition("_")[0],
+        provider_key=_read_provider_key(body) or type_name.partition("_")[0],
         definition=definition,
         depends_on=_read_depends_on(body),
         lifecycle_block=_make_lifecycle_block(body.block("lifecycle"), mode, definition),

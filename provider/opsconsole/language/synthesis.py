@@ -20,7 +20,7 @@ from opsconsole.errors import UserError, missing_package
 from opsconsole.language.json_body import read_json
 from opsconsole.language.model import Program, Schemas
 from opsconsole.language.reading import load_directory, refuse_hcl
-from opsconsole.terraform_binary import standin_in_place_of_terraform
+from opsconsole.local_terraform import standin_in_place_of_terraform
 from opsconsole.text import did_you_mean
 
 _OLDEST_NODE = 18
@@ -63,7 +63,7 @@ def load_program(
 
 
 def find_output(directory: Path, *, again: bool = True) -> Path:
-    """Return the directory to which synthesis writes an app's stacks; raises as `load_program`."""
+    """Return the directory of an app's synthesised stacks; raises as `load_program` does."""
     config = directory / "cdktf.json"
     output = directory / "cdktf.out"
     if config.exists():

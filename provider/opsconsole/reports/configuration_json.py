@@ -45,7 +45,7 @@ def configuration(program: Program) -> dict[str, Any]:
     }
     providers = {
         key: _provider_json(key, program)
-        for key in sorted({*program.providers, *(block.provider for block in blocks)})
+        for key in sorted({*program.providers, *(block.provider_key for block in blocks)})
     }
     return without_empty({"provider_config": providers}) | {"root_module": without_empty(root)}
 
@@ -75,7 +75,7 @@ def _resource_json(block: Block) -> dict[str, Any]:
             "mode": block.mode,
             "type": block.type_name,
             "name": block.name,
-            "provider_config_key": block.provider,
+            "provider_config_key": block.provider_key,
             "expressions": _expressions(block.arguments),
             "schema_version": SCHEMA_VERSION,
             "count_expression": _expression(block.count) if block.counted else None,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.resources.host.verdicts import (
+from opsconsole.resources.host.rows import (
     NO_VERDICT,
     GuardedImports,
     RowVerdict,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rows:
+class FileRows:
     """The rows of a file, or some consecutive ones.
 
     Attributes:
@@ -122,7 +122,7 @@ class FileImport:
     def __post_init__(self) -> None:
         self._imports = self.session.singleton(GuardedImports)
 
-    async def run(self, rows: Rows) -> None:
+    async def run(self, rows: FileRows) -> None:
         total = len(rows.rows)
         done = 0
         try:
@@ -146,12 +146,12 @@ class FileImport:
     def _has_ended(self) -> bool:
         return self.failed and self.ends_at_failure
 
-    async def _send_chunk(self, rows: Rows, start: int) -> None:
+    async def _send_chunk(self, rows: FileRows, start: int) -> None:
         """Send one chunk as a dry run, then for real unless only a dry run is wanted."""
         before: Sequence[RowVerdict] = ()
         console = self.session.console
         try:
-            judged = await self._imports.dry_run_by(lambda: rows.send(console, dry_run=True))
+            judged = await self._imports.send_dry_run(lambda: rows.send(console, dry_run=True))
             if self.dry_run or not judged.dry_run:
                 self._take_verdicts(rows, start, judged)
                 return
@@ -169,7 +169,7 @@ class FileImport:
             else:
                 raise
 
-    async def _split_refused(self, rows: Rows, start: int, problem: OpsconsoleError) -> None:
+    async def _split_refused(self, rows: FileRows, start: int, problem: OpsconsoleError) -> None:
         """Halve a chunk that was refused for its content, until each refused row is alone."""
         count = len(rows.rows)
         half = self._imports.split_size(count, problem)
@@ -182,7 +182,7 @@ class FileImport:
             await self._send_chunk(rows.part(half, count), start + half)
 
     async def _settle(
-        self, rows: Rows, start: int, before: Sequence[RowVerdict], problem: ConsoleError
+        self, rows: FileRows, start: int, before: Sequence[RowVerdict], problem: ConsoleError
     ) -> None:
         """Settle rows whose import was not answered, by another dry run."""
         unknown = NO_VERDICT._replace(status="unknown", error=str(problem))
@@ -192,7 +192,7 @@ class FileImport:
         self._report(rows, start, [created.get(index, unknown) for index in range(len(rows.rows))])
 
     async def _find_created(
-        self, rows: Rows, before: Sequence[RowVerdict]
+        self, rows: FileRows, before: Sequence[RowVerdict]
     ) -> dict[int, RowVerdict]:
         """Return, by index, the rows whose host exists now according to a dry run.
 
@@ -200,7 +200,7 @@ class FileImport:
             before: The verdicts of the dry run before the import.
         """
         try:
-            again = await self._imports.dry_run_by(
+            again = await self._imports.send_dry_run(
                 lambda: rows.send(self.session.console, dry_run=True)
             )
         except ConsoleError:
@@ -213,7 +213,7 @@ class FileImport:
         }
 
     async def _find_missing_ids(
-        self, rows: Rows, before: Sequence[RowVerdict], result: ImportResult
+        self, rows: FileRows, before: Sequence[RowVerdict], result: ImportResult
     ) -> Mapping[int, RowVerdict]:
         """Return, by index, the rows that an answer shows without an id, with a dry run's id."""
         # A row without a verdict may have been created too; after a stop the console left it out.
@@ -227,7 +227,7 @@ class FileImport:
 
     def _take_verdicts(
         self,
-        rows: Rows,
+        rows: FileRows,
         start: int,
         result: ImportResult,
         better: Mapping[int, RowVerdict] = MappingProxyType({}),
@@ -239,7 +239,7 @@ class FileImport:
         verdicts = match_verdicts(result, len(rows.rows))
         self._report(rows, start, [better.get(*pair) for pair in enumerate(verdicts)])
 
-    def _report(self, rows: Rows, start: int, verdicts: Sequence[RowVerdict]) -> None:
+    def _report(self, rows: FileRows, start: int, verdicts: Sequence[RowVerdict]) -> None:
         reported = []
         for number, (name, verdict) in enumerate(zip(rows.names, verdicts, strict=True), start + 1):
             unknown = verdict.status == "unknown" and not verdict.matched
