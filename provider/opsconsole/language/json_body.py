@@ -202,6 +202,9 @@ class Body:
     def __contains__(self, name: str) -> bool:
         return name in self.fields
 
+    def mistake(self, text: str, remedy: str = "") -> UserError:
+        return UserError(f"{self.where}: {text}", remedy)
+
     def get(self, name: str) -> Json:
         """Return a value; None if it is null or not set."""
         return self.fields.get(name)
@@ -237,7 +240,7 @@ class Body:
         if value in ("true", "false"):
             return bool(value == "true")
         if not isinstance(value, bool):
-            raise UserError(f"{self.where}: {name}: true or false is required, not {_kind(value)}.")
+            raise self.mistake(f"{name}: true or false is required, not {_kind(value)}.")
         return value
 
     def expression(self, name: str, default: Json = None) -> str:
@@ -248,7 +251,7 @@ class Body:
         """Yield the items of an argument that lists expressions."""
         values = self.fields.get(name, [])
         if not isinstance(values, list):
-            raise UserError(f"{self.where}: {name}: a list is required.", "Write [] for none.")
+            raise self.mistake(f"{name}: a list is required.", "Write [] for none.")
         for value in values:
             yield _read_expression(value, f"{self.where}: {name}")
 
@@ -262,7 +265,7 @@ class Body:
         """Return the nested block of a type that may occur once; empty if there is none."""
         blocks = [*self.blocks(name)]
         if len(blocks) > 1:
-            raise UserError(f"{self.where}: {name}: this block may occur only once.")
+            raise self.mistake(f"{name}: this block may occur only once.")
         return blocks[0] if blocks else Body(name, {}, f"{self.where}: {name}", self.origin)
 
 
