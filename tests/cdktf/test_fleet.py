@@ -83,6 +83,12 @@ def test_what_is_wrong_with_a_row(stack, rows, problems):
     assert all(line.startswith(start) for line, start in zip(found, problems, strict=True)), found
 
 
+ALIASES = "- &a0 [1, 1]\n" + "".join(
+    f"- &a{number} [{', '.join([f'*a{number - 1}'] * 10)}]\n" for number in range(1, 30)
+)
+"""Each line stands for ten times as many values as the line before."""
+
+
 @pytest.mark.parametrize(
     ("read", "text", "problem"),
     [
@@ -109,6 +115,7 @@ def test_what_is_wrong_with_a_row(stack, rows, problems):
             ":2: duplicate name 'name'",
         ),
         (Fleet.from_yaml, "[" * 50_000, ": it is nested too deeply"),
+        (Fleet.from_yaml, ALIASES, ":8: more than 5,000,000 values, with those that aliases"),
         (Fleet.from_yaml, "- name: a\n- name: [\n", ":3: did not find expected node content"),
         (Fleet.from_yaml, "a: b\n", ":1: a row is a mapping of fields, and this is 'b'"),
         (Fleet.from_yaml, "text\n", ": expected a list of rows"),
