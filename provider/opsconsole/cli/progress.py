@@ -39,7 +39,7 @@ def _action_of(step: Step) -> Action:
 
 
 def is_address_change_only(step: Step) -> bool:
-    return _action_of(step) is Action.NO_OP and not step.change.import_id
+    return step.change.action is Action.NO_OP and not step.change.import_id
 
 
 def describe_rate_limit_wait(waiting: HeldBack) -> str:

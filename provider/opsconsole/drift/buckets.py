@@ -52,7 +52,7 @@ def _classify_present(item: StateObject, outcome: ReadOutcome, state: Values) ->
     reason = outcome.why_unchecked or _unseen_reason(definition, before, unseen)
     if reason:
         cause = outcome.cause
-        return _make_finding(item, Bucket.UNCHECKED, reason, cause=cause, unobserved=unseen)
+        return _make_finding(item, Bucket.UNCHECKED, reason, unobserved=unseen, cause=cause)
     reason = f"seen for the first time, so not compared: {', '.join(first)}" if first else ""
     return _make_finding(item, Bucket.IN_SYNC, reason, unobserved=unseen)
 
@@ -124,10 +124,9 @@ def _make_finding(
     item: StateObject,
     bucket: Bucket,
     reason: str = "",
-    *,
-    cause: Cause | None = None,
     differences: tuple[Difference, ...] = (),
     unobserved: tuple[str, ...] = (),
+    cause: Cause | None = None,
 ) -> Finding:
     instance = item.instance
     shown = instance.before
@@ -143,9 +142,9 @@ def _make_finding(
         bucket=bucket,
         id=text_of(instance.before, "id"),
         label=next(filter(None, (text_of(shown, name) for name in names)), ""),
-        values=shown,
         differences=differences,
         reason=reason,
+        values=shown,
         unobserved=unobserved,
         cause=cause,
     )
