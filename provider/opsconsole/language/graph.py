@@ -174,17 +174,23 @@ def build_graph(program: Program) -> Graph:
         UserError: A reference leads nowhere, or declarations refer to each other in a cycle. The
             message names all of them.
     """
-    finder = _Finder(program)
-    graph = finder.find_in_program()
-    raise_any([problem for problem, _ in finder.problems.values()])
+    graph, problems = _find_references(program)
+    raise_any([problem for problem, _ in problems])
     return graph
 
 
 def find_reference_mistakes(program: Program) -> Iterable[tuple[UserError, Block | None]]:
     """Return the problems that `build_graph` raises, each with its block, if any."""
-    finder = _Finder(program)
-    finder.find_in_program()
-    return finder.problems.values()
+    _, problems = _find_references(program)
+    return problems
+
+
+def _find_references(program: Program) -> tuple[Graph, Iterable[tuple[UserError, Block | None]]]:
+    if program.references is None:
+        finder = _Finder(program)
+        program.references = finder.find_in_program(), finder.problems.values()
+    found: tuple[Graph, Iterable[tuple[UserError, Block | None]]] = program.references
+    return found
 
 
 def check_support(program: Program) -> None:

@@ -160,7 +160,7 @@ class HostLifecycle(BaseLifecycle):
     async def _read(self, request: ReadRequest) -> ReadOutcome:
         prior, host_id = request.prior, request.prior["id"]
         # Reads are many: these bytes are found faster than decoded.
-        is_missing = f'"{_NOT_FOUND}":true'.encode() in request.private
+        is_missing = _NOT_FOUND_BYTES in request.private
         if not self._reader.operation:
             if is_missing:
                 return outcome_of_missing(self, request, _UPDATE_NOT_FOUND)
@@ -253,6 +253,7 @@ class HostLifecycle(BaseLifecycle):
 
 _NOT_FOUND = "not_found"
 """The fact beside a host whose update was answered 404."""
+_NOT_FOUND_BYTES = f'"{_NOT_FOUND}":true'.encode()
 _UPDATE_NOT_FOUND = "The console answered 404 to its last update, and it cannot be read."
 _NO_WAY = "the settings offer no way to read a host"
 _BY_WRITING = (
