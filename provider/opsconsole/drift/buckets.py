@@ -21,7 +21,7 @@ from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import capitalise_first, join_words, plural
 from opsconsole.v1.operations import missing_operation, reads_whole
-from opsconsole.values import Values, is_same
+from opsconsole.values import Values, is_same, text_of
 
 Addresses = Mapping[tuple[ConfiguredProvider | None, str, str], str]
 """The address of each object in state, by provider, type and id."""
@@ -148,12 +148,6 @@ def _make_finding(
         unobserved=unobserved,
         cause=cause,
     )
-
-
-def text_of(values: Mapping[str, object], name: str) -> str:
-    """Return the text value of that name, or empty."""
-    value = values.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def explain_unread(objects: Iterable[StateObject], *, tolerant: bool) -> tuple[Diagnostic, ...]:

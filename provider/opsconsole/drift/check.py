@@ -228,7 +228,7 @@ def _explain(item: StateObject) -> StateObject:
         read = read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
     else:
         return item
-    return replace(item, instance=replace(item.instance, read=read))
+    return replace(item, instance=item.instance._replace(read=read))
 
 
 def _diagnose_reads(objects: Sequence[StateObject], tolerant: bool) -> Iterator[Diagnostic]:
@@ -242,14 +242,14 @@ def _add_declarations(
     findings: Iterable[Finding], states: Iterable[StackState]
 ) -> tuple[list[Finding], list[Diagnostic]]:
     """Return findings with their declarations, and the pending resources of all stacks."""
-    stacks = {state.stack.name: state.stack for state in states}
+    by_stack = {state.stack.name: state for state in states}
     pending: list[Finding] = []
     diagnostics: list[Diagnostic] = []
     for state in states:
-        more, undetermined = state.stack.find_pending(state.values)
+        more, undetermined = state.find_pending()
         pending += more
         diagnostics += undetermined
-    located = [stacks[finding.stack].locate(finding) for finding in (*findings, *pending)]
+    located = [by_stack[finding.stack].locate(finding) for finding in (*findings, *pending)]
     return located, diagnostics
 
 

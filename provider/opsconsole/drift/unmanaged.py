@@ -13,7 +13,6 @@ from typing import Any
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.drift.buckets import text_of
 from opsconsole.drift.model import Bucket, Finding, console_digest
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import ConsoleError, Forbidden
@@ -24,6 +23,7 @@ from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.text import plural
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import OPERATIONS, documented_for
+from opsconsole.values import text_of
 
 Inventory = Mapping[str, Listing]
 """The objects that a console listed, by their Terraform type."""

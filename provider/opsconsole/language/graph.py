@@ -88,8 +88,19 @@ def trees_in(value: Json) -> Iterator[Node]:
             yield from trees_in(item)
 
 
+def is_literal(value: Json) -> bool:
+    """Return whether a JSON value holds no template, not even in a name."""
+    if isinstance(value, str):
+        return "{" not in value
+    if isinstance(value, list):
+        return all(map(is_literal, value))
+    return not isinstance(value, dict) or all(map(is_literal, (*value, *value.values())))
+
+
 def references_in(value: Json) -> list[Reference]:
     """Return every reference in a JSON value; raises as `trees_in` does."""
+    if is_literal(value):
+        return []
     return [reference for tree in trees_in(value) for reference in tree.references()]
 
 
@@ -190,7 +201,7 @@ def check_support(program: Program) -> None:
         # A resource with a mistake is not among the blocks either.
         if target.count(".") == 1 and target not in program.blocks and not program.unread:
             raise only_terraform_error(
-                block.origin.where(target), "an import block whose resource is to be generated"
+                block.origin.place(target), "an import block whose resource is to be generated"
             )
 
 

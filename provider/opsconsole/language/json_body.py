@@ -296,7 +296,7 @@ def read_blocks(
         return
     for fields in _fields_of(value, where):
         origin = read_origin(fields, file)
-        yield (), Body(name, fields, origin.where(name), origin)
+        yield (), Body(name, fields, origin.place(name), origin)
 
 
 def labels_of(value: Json, where: str) -> Iterator[tuple[str, Json]]:

@@ -67,7 +67,7 @@ class Origin:
         """Return the block's name in messages: the construct's path, if any, and the address."""
         return f"{self.path} ({address})" if self.path else address
 
-    def where(self, name: str) -> str:
+    def place(self, name: str) -> str:
         """Return the name and the place of a block: the construct's path, or else the file."""
         return f"{self.path} ({name})" if self.path else f"{self.file}: {name}"
 
@@ -223,7 +223,7 @@ class Import:
 
     @property
     def title(self) -> str:
-        return self.origin.where(f"import of {self.to}")
+        return self.origin.place(f"import of {self.to}")
 
 
 @dataclass(frozen=True, slots=True)

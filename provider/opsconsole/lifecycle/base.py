@@ -485,7 +485,7 @@ class BaseLifecycle:
             current: The known values of fields that the answer does not show.
         """
         values = self.values_of(answer)
-        state = fill_unknown(self.definition, request.planned, current | values)
+        state = fill_unknown(request.planned, current | values)
         if names is None:
             names = [item.name for item in self.definition.settable if not item.local]
         creating = request.prior is None

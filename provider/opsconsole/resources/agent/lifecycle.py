@@ -318,7 +318,7 @@ class AgentLifecycle(BaseLifecycle):
                 state = prior | changes | {"plugin_ids": sorted(attached)}
                 return Outcome(state, request.private, diagnostics)
         if answer is None:
-            state = fill_unknown(self.definition, planned, prior)
+            state = fill_unknown(planned, prior)
             return Outcome(state, request.private, diagnostics)
         return self.outcome_of_write(request, answer, names).with_diagnostics(*diagnostics)
 

@@ -242,7 +242,7 @@ class AgentPluginLifecycle(BaseLifecycle):
     def _unread_state(self, planned: Values) -> Values:
         """Return the state of an attachment that was made and not read yet."""
         ids = f"{planned['agent_id']}/{planned['plugin_id']}"
-        return fill_unknown(self.definition, planned, {"id": ids})
+        return fill_unknown(planned, {"id": ids})
 
     async def _create(self, request: CreateRequest) -> Outcome:
         planned = request.planned

@@ -30,16 +30,19 @@ from opsconsole.lifecycle.session import map_limited
 from opsconsole.lifecycle.writes import unsettled_outcome
 from opsconsole.resources import HOST
 from opsconsole.resources.host.known import HostDeletions
-from opsconsole.resources.host.rows import ImportRow, adopt, read_back, unread_outcome
-from opsconsole.resources.host.verdicts import (
+from opsconsole.resources.host.rows import (
     DRY_RUN_IMPORTED,
     UNPROTECTED,
     DryRunIgnored,
     GuardedImports,
+    ImportRow,
+    adopt,
     error_of_dry_run_answer,
     explain_not_created,
     match_verdicts,
+    read_back,
     refuse_dry_run_creation,
+    unread_outcome,
 )
 from opsconsole.values import Values
 

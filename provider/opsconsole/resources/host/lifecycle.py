@@ -43,8 +43,7 @@ from opsconsole.resources.host.known import (
     HostReader,
     HostsUnreadable,
 )
-from opsconsole.resources.host.rows import CREATION_ONLY
-from opsconsole.resources.host.verdicts import GuardedImports
+from opsconsole.resources.host.rows import CREATION_ONLY, GuardedImports
 from opsconsole.text import plural
 from opsconsole.values import UNKNOWN, Values, changed_fields
 
