@@ -165,7 +165,7 @@ class HostLifecycle(BaseLifecycle):
             if isinstance(problem, EmptyUpdateRefused):
                 return outcome_of_refused_read(self, request, EMPTY_UPDATE_REFUSED, problem)
             return request.leave_unchecked(problem.message, *self._reader.warn_of_refusals())
-        self.session.claim(HOST.type_name, host_id, request.address, self.describe(prior))
+        self.session.claim(HOST.type_name, host_id, request.address or self.describe(prior))
         private = request.private
         if is_missing:
             private = PrivateState.decode(private)._replace(extra={}).encode()
