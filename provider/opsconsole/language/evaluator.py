@@ -9,7 +9,7 @@ evaluated, and exceeded bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from opsconsole.language.failures import (
     raise_any,
     try_step,
 )
-from opsconsole.language.graph import ReferenceFinder
+from opsconsole.language.graph import find_references, is_literal
 from opsconsole.language.json_body import find_lines, read_text
 from opsconsole.language.model import Block, BlockDefinition, Import, Program, location_in
 from opsconsole.language.name_resolver import (
@@ -37,7 +37,6 @@ from opsconsole.language.name_resolver import (
     each_entries,
     each_names,
     evaluate_argument,
-    is_literal,
 )
 from opsconsole.language.nodes import GetAttribute, Index, Node, Quoted, Reference, Scope
 from opsconsole.language.parser import parse_expression
@@ -56,7 +55,7 @@ from opsconsole.values import UNKNOWN, Values
 Definition = BlockDefinition | ProviderDefinition
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Evaluated:
     """An evaluated configuration.
 
@@ -66,8 +65,16 @@ class Evaluated:
         sensitive_paths: Paths of sensitive values, in addition to the definition's own.
     """
 
+    definition: Definition
     values: Values
     sensitive_paths: tuple[AttributePath, ...] = ()
+
+    @cached_property
+    def problems(self) -> Sequence[Diagnostic]:
+        """The problems of the declaration of a resource, by its definition."""
+        if not isinstance(self.definition, ResourceDefinition):
+            return ()
+        return self.definition.problems(self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,7 @@ class Evaluator(NameResolver):
         block = instance.block
         literals: dict[str, Evaluated] = self.program.literals
         if (literal := literals.get(block.address)) is not None:
-            return Evaluated(dict(literal.values))
+            return literal
         scope = self.scope(instance.names)
         configured = self._evaluate_arguments(
             block.title, block.arguments, block.definition, scope, problems
@@ -143,7 +150,7 @@ class Evaluator(NameResolver):
                 for name in lacking
                 if name not in misspelt
             )
-        if not problems and is_literal(block.arguments):
+        if not problems and all(map(is_literal, block.arguments.values())):
             literals[block.address] = configured
         return configured
 
@@ -164,7 +171,7 @@ class Evaluator(NameResolver):
             # The environment's settings may name another console than the one with its objects.
             if "." in name:
                 raise self._undeclared_error(key)
-            return Evaluated(self.program.settings.empty())
+            return Evaluated(self.program.settings, self.program.settings.empty())
         title = block.origin.title(f"provider {key}")
         settings, scope = self.program.settings, self.scope()
         if bracket:
@@ -252,11 +259,7 @@ class Evaluator(NameResolver):
         return ImportTarget(target, identifier, block.provider_key)
 
     def triggers(self, instance: Instance) -> tuple[Trigger, ...]:
-        """Return the objects that `replace_triggered_by` of an instance's block names.
-
-        Raises:
-            UserError: A reference cannot be evaluated, or names no resource.
-        """
+        """Return the objects that `replace_triggered_by` of an instance's block names."""
         scope = self.scope(instance.names)
         return tuple(
             try_step(instance.block.title, "replace_triggered_by", parse_trigger, text, scope)
@@ -303,7 +306,7 @@ class Evaluator(NameResolver):
                     )
                 data = to_wire(data)
             values[name] = data
-        return Evaluated(values, tuple(sensitive_paths))
+        return Evaluated(definition, values, tuple(sensitive_paths))
 
 
 def _argument_error(
@@ -316,11 +319,7 @@ def _argument_error(
 
 
 def parse_instance(text: str, scope: Scope) -> Address:
-    """Parse an instance's address, evaluating an index in it.
-
-    Raises:
-        EvaluationError: `text` is not an address.
-    """
+    """Parse an instance's address, evaluating an index in it."""
     address, rest = _split(_steps(parse_expression(text), scope))
     if rest:
         raise EvaluationError(f"{text} names more than an instance")
@@ -328,7 +327,7 @@ def parse_instance(text: str, scope: Scope) -> Address:
 
 
 def parse_trigger(text: str, scope: Scope) -> Trigger:
-    """Parse an entry of `replace_triggered_by`; raises as `parse_instance` does."""
+    """Parse an entry of `replace_triggered_by`."""
     address, rest = _split(_steps(parse_expression(text), scope))
     if address.mode == "data" or address.type in ("var", "local", "each", "count"):
         raise EvaluationError(f"{text} names no resource")
@@ -419,9 +418,8 @@ class _Search:
     def run(self) -> None:
         evaluator = self._evaluator
         program = evaluator.program
-        finder = ReferenceFinder(program)
-        finder.find_in_program()
-        for problem, owner in finder.problems.values():
+        _, problems = find_references(program)
+        for problem, owner in problems:
             self._add(problem, owner)
         for name in program.locals:
             self._attempt(evaluator.check_local, name)
@@ -442,11 +440,7 @@ class _Search:
             self._add(problem, argument if isinstance(argument, Block) else None)
 
     def _add(self, problem: UserError, block: Block | None = None) -> None:
-        """Add a problem. If its cause is known already, only add the address to that mistake.
-
-        Raises:
-            OnlyTerraform: The problem is an OnlyTerraform.
-        """
+        """Add a problem. If its cause is known already, only add the address to that mistake."""
         if isinstance(problem, OnlyTerraform):
             raise problem
         failure = problem.__cause__
@@ -492,20 +486,22 @@ class _Search:
     def _check_block(self, block: Block) -> None:
         for instance in self._evaluator.instances(block).values():
             problems: list[UserError] = []
-            values = self._evaluator.examine(instance, problems).values
+            configured = self._evaluator.examine(instance, problems)
             for problem in problems:
                 self._add(problem, block)
-            for item in self._find_in_declaration(instance, values):
+            for item in self._find_in_declaration(instance, configured):
                 self._note(replace(item, summary=f"{block.title}: {item.summary}"), block)
 
-    def _find_in_declaration(self, instance: Instance, values: Values) -> Iterable[Diagnostic]:
+    def _find_in_declaration(
+        self, instance: Instance, configured: Evaluated
+    ) -> Iterable[Diagnostic]:
         """Yield the problems of a declaration, according to the definition of its resource."""
         block = instance.block
         definition = block.definition
         if not isinstance(definition, ResourceDefinition):
             return
-        yield from definition.problems(values)
-        lacking = definition.find_undeclared(values)
+        yield from configured.problems
+        lacking = definition.find_undeclared(configured.values)
         if not lacking or not self._imported.isdisjoint((block.address, instance.address)):
             return
         if self._present is None:

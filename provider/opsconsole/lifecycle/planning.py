@@ -55,14 +55,12 @@ class Proposal:
 
 
 def propose_creation(definition: ResourceDefinition, config: Values) -> Values:
-    planned = definition.empty()
-    for attribute in definition:
-        declared = config.get(attribute.name) if attribute.settable else None
-        if declared is not None:
-            planned[attribute.name] = attribute.normalise(declared)
-        elif attribute.computed:
-            planned[attribute.name] = UNKNOWN
-    return planned
+    unset = {item.name: UNKNOWN if item.computed else None for item in definition}
+    return unset | {
+        item.name: item.normalise(config[item.name])
+        for item in definition.settable
+        if config.get(item.name) is not None
+    }
 
 
 def propose_change(
@@ -113,12 +111,9 @@ def mark_unknown(definition: ResourceDefinition, planned: Values, changed: list[
             planned[attribute.name] = UNKNOWN
 
 
-def fill_unknown(
-    definition: ResourceDefinition, planned: Values, answered: Mapping[str, object]
-) -> Values:
+def fill_unknown(planned: Values, answered: Mapping[str, object]) -> Values:
     """Return `planned` with each unknown value taken from `answered`, or null."""
-    known = planned | {name: answered.get(name) for name in unknown_names(planned)}
-    return {name: known.get(name) for name in definition.names}
+    return planned | {name: answered.get(name) for name in unknown_names(planned)}
 
 
 def creation_fields(

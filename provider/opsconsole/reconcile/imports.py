@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.errors import UserError
@@ -36,7 +35,7 @@ async def read_data_for_imports(
     diagnostics: list[Diagnostic] = []
     for address in filter(needed.__contains__, graph.order):
         # The id behind a data source that depends on a resource is not known before the walk.
-        if any(blocks[item].mode != "data" for item in (address, *graph.ancestors(address))):
+        if not all(item.startswith("data.") for item in (address, *graph.ancestors(address))):
             continue
         for instance in evaluator.instances(blocks[address]).values():
             config = evaluator.config(instance).values
@@ -213,4 +212,4 @@ async def _read_import(
     if item.value is None:
         return None, [refuse_missing_object(block.type_name, import_id)]
     of_read = item.read.diagnostics if item.read is not None else ()
-    return replace(item, before=item.value), [*diagnostics, *of_read]
+    return item._replace(before=item.value), [*diagnostics, *of_read]

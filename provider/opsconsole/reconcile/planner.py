@@ -17,7 +17,6 @@ from opsconsole.reconcile.plan import (
     Action,
     Change,
     Drift,
-    OutputChange,
     Plan,
     PlanOptions,
     Refreshed,
@@ -129,11 +128,11 @@ class Planner:
         self.providers.check_stopped()
         # The walk would create the objects to be imported.
         if any(item.import_id and item.value is None for item in prior.values()):
-            return self._result([], prior, None)
+            return self._result([], None)
         if options.mode == "refresh-only" or self._targets is not None:
             self._show_state(prior)
         if options.mode == "refresh-only":
-            return self._result(_leave_unsettled(prior), prior, None)
+            return self._result(_leave_unsettled(prior), None)
         walk = Walk(
             self._evaluator,
             stack.graph,
@@ -145,7 +144,7 @@ class Planner:
             requested=options.replace,
         )
         changes = await self._plan_changes(walk)
-        return self._result(changes, prior, walk)
+        return self._result(changes, walk)
 
     def _evaluator_in_state(self) -> Evaluator:
         """Return an evaluator that knows the values before the changes of this plan."""
@@ -301,10 +300,8 @@ class Planner:
                 owned.append(item)
         return owned
 
-    def _result(
-        self, changes: Sequence[Change], prior: Mapping[str, PriorInstance], walk: Walk | None
-    ) -> Plan:
-        state, mode = self._stack.state, self._options.mode
+    def _result(self, changes: Sequence[Change], walk: Walk | None) -> Plan:
+        state, mode, prior = self._stack.state, self._options.mode, self._prior
         self._diagnostics += _refuse_shared_objects(prior.values(), changes, self.providers)
         # Without a walk, nothing has filled in the values that outputs refer to.
         if walk is None:
@@ -318,15 +315,19 @@ class Planner:
             self._diagnostics += refuse_declared_sources(self._evaluator)
         refused = {a for item in self._diagnostics if item.is_error for a in item.addresses}
         drift, refreshed = _compare_reads(prior.values())
+        destroy, targets = mode == "destroy", self._targets
+        names = targets.outputs(self._stack.graph, destroy=destroy) if targets is not None else None
         return Plan(
             changes=tuple(change for change in changes if change.address not in refused),
             drift=drift,
-            outputs=() if has_error(self._diagnostics) else self._output_changes(),
+            outputs=()
+            if has_error(self._diagnostics)
+            else output_changes(None if destroy else self._evaluator, state, names),
             diagnostics=tuple(self._diagnostics),
             lineage=state.lineage,
             serial=state.serial,
             mode=mode,
-            targeted=self._targets is not None,
+            targeted=targets is not None,
             calls=self.providers.calls,
             refreshed=refreshed,
             data=tuple(walk.data) if walk is not None else (),
@@ -340,12 +341,6 @@ class Planner:
             unread=self._unread,
             partly_shown=self._partly_shown,
         )
-
-    def _output_changes(self) -> tuple[OutputChange, ...]:
-        destroy = self._options.mode == "destroy"
-        graph, targets = self._stack.graph, self._targets
-        names = targets.outputs(graph, destroy=destroy) if targets is not None else None
-        return output_changes(None if destroy else self._evaluator, self._stack.state, names)
 
     def _find_dropped(self, walk: Walk) -> Iterator[str]:
         """Yield the data sources in state that the program no longer declares."""
