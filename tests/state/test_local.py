@@ -503,7 +503,8 @@ def test_a_remote_state_is_reached_without_terraform(tmp_path, monkeypatch):
     block = {"address": "http://127.0.0.1:9/state", "retry_max": 0}
     journals = tmp_path / "journals"
     configured = ConfiguredBackend("http", block)
-    found = backend_for(configured, RunOptions(tmp_path, "plan", journals=journals), given={})
+    options = RunOptions(tmp_path, "plan", journal_folder=journals)
+    found = backend_for(configured, options, given={})
     assert (found.name, found.journal.parent) == (block["address"], journals)
     with pytest.raises(UserError, match=f"^Cannot reach the state {block['address']}: "):
         read_foreign(tmp_path, "http", block, "default")

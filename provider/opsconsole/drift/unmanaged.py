@@ -98,7 +98,7 @@ async def find_unmanaged(
         on_console = [item for item in objects if item.provider is provider]
         if AGENT_PLUGIN.type_name in counted_types:
             unlisted += await _read_plugins(on_console, session, tolerant)
-        incomplete += _report_incomplete_lists(session, counted_types, listed)
+        incomplete += _explain_incomplete_lists(session, counted_types, listed)
         where = console_digest(base_url) if sharded else ""
         for finding in _find_on_console(on_console, managed, session, counted_types, listed):
             # The object may have been found already, under other settings of the same console.
@@ -178,7 +178,7 @@ def _find_on_console(
         yield from _unmanaged_entries(objects, managed, name, listing.entries, counted=True)
 
 
-def _report_incomplete_lists(
+def _explain_incomplete_lists(
     session: ConsoleSession, counted_types: Collection[str], listed: Inventory
 ) -> Iterator[Diagnostic]:
     """Report counted lists that were not read to their end: plugins warn, others are errors."""

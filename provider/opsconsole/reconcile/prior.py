@@ -155,7 +155,7 @@ def name_of(console: str, type_name: str, values: Values | None) -> Name | None:
 def may_hold_unsettled(state: State) -> bool:
     """Return whether a state may hold an unsettled create, without decoding it."""
     return any(
-        may_hold_sentinel(state.image(address, deposed) or "")
+        may_hold_sentinel(state.object_json(address, deposed) or "")
         for address, deposed in state.objects()
     )
 
