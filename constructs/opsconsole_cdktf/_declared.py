@@ -19,7 +19,7 @@ import cdktf
 import jsii
 from constructs import Construct
 
-from opsconsole.text import did_you_mean
+from opsconsole.text import did_you_mean, nearest
 from opsconsole_cdktf._attributes import Settable
 from opsconsole_cdktf._elements import NPM_PACKAGE, load
 from opsconsole_cdktf._trees import Tree, tree_of
@@ -71,10 +71,8 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def _no_such_attribute(construct: Declared, name: str) -> str:
-    from difflib import get_close_matches  # needed for mistakes only
-
-    close = get_close_matches(name, construct._arguments, n=1)
-    hint = f", did you mean {close[0]}?" if close else ""
+    close = nearest(name, construct._arguments)
+    hint = f", did you mean {close}?" if close else ""
     where = construct.node.path if isinstance(construct, Construct) else type(construct).__name__
     return f"{where}: {type(construct).__name__} has no attribute {name}{hint}"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
@@ -12,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from opsconsole.text import plural
+from opsconsole.named_files import NotATable, read_table, read_text
 from opsconsole.yaml_loader import MERGE, Loader, walk_nodes
 from opsconsole_cdktf._placed import BadRows, PlacedRow
 
@@ -29,33 +27,25 @@ def csv_rows(
     Args:
         problems_of: Returns the problems of the names of the columns.
     """
-    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
-    rows: list[PlacedRow] = []
+    lines = read_table(_text(path))
     try:
-        columns = [name.strip() for name in next(reader, [])]
-        twice = next((name for name in columns if columns.count(name) > 1), None)
-        if twice is not None:
-            raise BadRows(f"{path}:1: duplicate column {twice!r}")
+        first, names = next(lines, (1, []))
+        columns = [name.strip() for name in names]
         if not columns:
             raise BadRows(f"{path}:1: the first line is empty: it must name the columns")
-        problems = problems_of(columns)
+        twice = next((name for name in columns if columns.count(name) > 1), None)
+        problems = problems_of(columns) if twice is None else [f"duplicate column {twice!r}"]
         if problems:
-            raise BadRows("\n".join(f"{path}:1: {problem}" for problem in problems))
-        before = reader.line_num
-        for cells in reader:
-            # A quoted cell may hold line breaks: a row begins behind the last line of the row
-            # before.
-            place, before = f"{path}:{before + 1}", reader.line_num
-            if not any(cell.strip() for cell in cells):
-                continue
-            if len(cells) != len(columns):
-                given = plural(len(cells), "cell")
-                raise BadRows(f"{place}: {given} for {plural(len(columns), 'column')}")
-            row = {name: cell.strip() for name, cell in zip(columns, cells, strict=True)}
-            rows.append(PlacedRow(place, {name: cell or None for name, cell in row.items()}))
-    except csv.Error as failure:
-        raise BadRows(f"{path}:{reader.line_num}: {failure}") from None
-    return rows
+            raise BadRows("\n".join(f"{path}:{first}: {problem}" for problem in problems))
+        return [
+            PlacedRow(
+                f"{path}:{line}",
+                {name: cell.strip() or None for name, cell in zip(columns, cells, strict=True)},
+            )
+            for line, cells in lines
+        ]
+    except NotATable as failure:
+        raise BadRows(f"{path}:{failure}") from None
 
 
 def yaml_rows(path: str | PathLike[str]) -> list[PlacedRow]:
@@ -177,10 +167,6 @@ def _place_row(place: str, key: Any, values: Any) -> PlacedRow:
 
 def _text(path: str | PathLike[str]) -> str:
     try:
-        # Spreadsheet programs begin a file in UTF-8 with a mark, which would become part of the
-        # first name.
-        return Path(path).read_text("utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadRows(f"{path}: it is not text in UTF-8") from None
+        return read_text(Path(path))
     except OSError as failure:
         raise BadRows(f"{path}: it cannot be read: {failure.strerror}") from None

@@ -1,4 +1,4 @@
-"""A loader for YAML that people write. It refuses what would be lost, and what would crash."""
+"""A loader for YAML that people write, which bounds its size and refuses what would be lost."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Final
 import yaml
 
 MAX_DEPTH: Final = 100
+MAX_VALUES: Final = 5_000_000
 MERGE: Final = "tag:yaml.org,2002:merge"
 
 # PyYAML has the C loader only if it was built with libyaml.
@@ -15,15 +16,15 @@ _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Loader(_SafeLoader):  # type: ignore[misc]
-    """The safe loader, with a limit for the depth, and each key of a mapping once.
+    """The safe loader, with bounds, and each key of a mapping once.
 
     Raises:
         RecursionError: The text is nested beyond MAX_DEPTH.
-        yaml.YAMLError: It is not YAML, or a key of a mapping is there twice.
+        yaml.YAMLError: It is not YAML, has more than MAX_VALUES, or has a key of a mapping twice.
     """
 
     def __init__(self, text: str | bytes) -> None:
-        _check_depth(text)
+        _check_bounds(text)
         super().__init__(text)
 
     def get_single_node(self) -> yaml.Node | None:
@@ -34,17 +35,30 @@ class Loader(_SafeLoader):  # type: ignore[misc]
         return document
 
 
-def _check_depth(text: str | bytes) -> None:
+def _check_bounds(text: str | bytes) -> None:
     # The C loader recurses for each level without a bound, and crashes the process when the stack
     # overflows. Reading its events needs no recursion.
-    depth = 0
-    for event in yaml.parse(text, _SafeLoader):
+    sizes, anchors, known = [0], [""], dict[str, int]()
+    # The C loader's marks are of a class of their own, which type stubs do not take for a mark.
+    events: Iterator[Any] = yaml.parse(text, _SafeLoader)
+    for event in events:
         if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
+            sizes.append(1)
+            anchors.append(event.anchor)
+            if len(sizes) > MAX_DEPTH + 1:
+                raise RecursionError("it is nested too deeply")
         elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > MAX_DEPTH:
-            raise RecursionError("it is nested too deeply")
+            size = known[anchors.pop()] = sizes.pop()
+            sizes[-1] += size
+        elif isinstance(event, yaml.NodeEvent):
+            # An alias of an alias, and so on, can stand for any number of values. Messages that
+            # show them would fill the memory.
+            sizes[-1] += known.get(event.anchor, 1) if isinstance(event, yaml.AliasEvent) else 1
+        if sizes[-1] > MAX_VALUES:
+            raise yaml.MarkedYAMLError(
+                problem=f"more than {MAX_VALUES:,} values, with those that aliases repeat",
+                problem_mark=event.start_mark,
+            )
 
 
 def walk_nodes(document: yaml.Node) -> Iterator[yaml.Node]:

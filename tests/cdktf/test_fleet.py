@@ -83,15 +83,21 @@ def test_what_is_wrong_with_a_row(stack, rows, problems):
     assert all(line.startswith(start) for line, start in zip(found, problems, strict=True)), found
 
 
+ALIASES = "- &a0 [1, 1]\n" + "".join(
+    f"- &a{number} [{', '.join([f'*a{number - 1}'] * 10)}]\n" for number in range(1, 30)
+)
+"""Each line stands for ten times as many values as the line before."""
+
+
 @pytest.mark.parametrize(
     ("read", "text", "problem"),
     [
-        (Fleet.from_csv, "name,mac\na\n", ":2: 1 cell for 2 columns"),
-        (Fleet.from_csv, 'name\n"a\n', ":2: unexpected end of data"),
+        (Fleet.from_csv, "name,mac\na\n", ":2: this row has 1 cell, and the first line names 2"),
+        (Fleet.from_csv, 'name\n"a\n', ":2: this is not CSV: unexpected end of data"),
         (Fleet.from_csv, "name,tagz\na,1\nb,2\n", ":1: no such column or field: 'tagz'. Did you"),
         (Fleet.from_csv, "name;tags\na;b:1\n", ":1: 'name;tags' is one column: separate"),
         (Fleet.from_csv, "", ":1: the first line is empty: it must name the columns"),
-        (Fleet.from_csv, "\nname\na\n", ":1: the first line is empty: it must name the columns"),
+        (Fleet.from_csv, "\n\n", ":1: the first line is empty: it must name the columns"),
         (Fleet.from_yaml, "", ": it is empty: write [] for no rows"),
         (Fleet.from_csv, "name,tags,tags\na,b:1,c:1\n", ":1: duplicate column 'tags'"),
         (Fleet.from_yaml, "a: {}\nb: {}\na: {}\n", ":3: duplicate key 'a', first in line 1"),
@@ -109,6 +115,7 @@ def test_what_is_wrong_with_a_row(stack, rows, problems):
             ":2: duplicate name 'name'",
         ),
         (Fleet.from_yaml, "[" * 50_000, ": it is nested too deeply"),
+        (Fleet.from_yaml, ALIASES, ":8: more than 5,000,000 values, with those that aliases"),
         (Fleet.from_yaml, "- name: a\n- name: [\n", ":3: did not find expected node content"),
         (Fleet.from_yaml, "a: b\n", ":1: a row is a mapping of fields, and this is 'b'"),
         (Fleet.from_yaml, "text\n", ": expected a list of rows"),
@@ -127,7 +134,7 @@ def test_a_file_that_cannot_be_read(stack, tmp_path):
         Fleet.from_csv(stack, "fleet", tmp_path / "nowhere.csv")
     path = tmp_path / "hosts.csv"
     path.write_bytes(b"name\n\xff\n")
-    with pytest.raises(BadRows, match="it is not text in UTF-8"):
+    with pytest.raises(BadRows, match="it cannot be read: it is not UTF-8 text"):
         Fleet.from_csv(stack, "other", path)
 
 

@@ -326,19 +326,12 @@ def test_plan_on_a_small_terminal_is_compact_unless_full(words, short, many):
 
 def test_verdicts_stand_in_the_plan(native):
     native.console.create("hosts", id="hst_there", name="there")
-    native.write(
-        {
-            "opsconsole_host": {
-                "new": {"name": "new"},
-                "there": {"name": "there"},
-                "wrong": {"name": "wrong", "jump_host_ids": ["hst_nowhere"]},
-                "named": {"name": "after-${opsconsole_host.new.id}"},
-                "behind": {"name": "behind", "jump_host_ids": ["${opsconsole_host.new.id}"]},
-            },
-            "opsconsole_agent": {"x": agent_on("new")},
-            "opsconsole_specialty": {"linux": {"key": "linux-server"}},
-        }
-    )
+    new = "${opsconsole_host.new.id}"
+    jumps = {"wrong": "hst_nowhere", "behind": new}
+    behind = {name: {"name": name, "jump_host_ids": [jump]} for name, jump in jumps.items()}
+    resources = hosts("new", "there", named={"name": f"after-{new}"}, **behind)
+    resources["opsconsole_specialty"] = {"linux": {"key": "linux-server"}}
+    native.write(resources | {"opsconsole_agent": {"x": agent_on("new")}})
     result = native.run("plan", "--preflight", expect=1)
     assert "(dry run: would be created)" in result.out
     assert result.out.count("(dry run: would fail)") == 2

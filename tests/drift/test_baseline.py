@@ -1,7 +1,6 @@
 """The baseline of accepted drift: what it accepts, what it reports of itself, what it refuses."""
 
 import re
-import time
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -42,10 +41,9 @@ def test_patterns_of_baseline_entries(pattern, text, fit):
 
 
 @pytest.mark.parametrize("pattern", ["*" * 40 + "x", "*a" * 40 + "x", "*?" * 40 + "x*y"])
-def test_a_pattern_of_many_stars_takes_no_longer(pattern):
-    begun = time.process_time()
+def test_a_pattern_of_many_stars_is_read_in_time(pattern):
+    """In exponential time, this would run into the timeout of a test."""
     assert not fits(pattern, "a" * 200)
-    assert time.process_time() - begun < 1
 
 
 @pytest.mark.parametrize(

@@ -228,9 +228,8 @@ async def test_prevent_refuses_a_replacement_that_no_plan_showed(agent_values, s
     assert fresh.diagnostics == ()
     for host_id in (config["host_id"], "hst_2"):
         after = config | {"host_id": host_id}
-        goes = PlanChange(
-            prior.state, after, prior.private, RemovalReason.WITH_OWNER, owner_is_deleted_first=True
-        )
+        why = RemovalReason.WITH_OWNER
+        goes = PlanChange(prior.state, after, prior.private, why, owner_is_deleted_first=True)
         assert (await lifecycle.plan([goes]))[0].replace == ("host_id",)
 
     # It holds for the change that drops it.

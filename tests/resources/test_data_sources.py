@@ -13,33 +13,23 @@ def test_data_sources(applied, console):
     agent = console.create("agents", name="a", status="idle", specialty_id="spc_linux")
     console.create("attachments", agent_id=agent["id"], plugin_id="plg_logs")
     outputs = {
-        "ids": "${[for way in ['id', 'key', 'name'] : data.opsconsole_specialty.by[way].id]}",
-        "prompt": '${data.opsconsole_specialty.by["key"].prompt}',
-        "keys": "${data.opsconsole_specialties.all.specialties[*].key}",
-        "plugins": "${[for p in data.opsconsole_agent_plugins.a.plugins : [p.id, p.enabled]]}",
-        "complete": "${data.opsconsole_agent_plugins.a.complete}",
-        "entry": "${data.opsconsole_blacklisted_command.wipe}",
+        "ids": '[for way in ["id", "key", "name"] : data.opsconsole_specialty.by[way].id]',
+        "prompt": 'data.opsconsole_specialty.by["key"].prompt',
+        "keys": "data.opsconsole_specialties.all.specialties[*].key",
+        "plugins": "[for p in data.opsconsole_agent_plugins.a.plugins : [p.id, p.enabled]]",
+        "complete": "data.opsconsole_agent_plugins.a.complete",
+        "entry": "data.opsconsole_blacklisted_command.wipe",
     }
-    outputs["ids"] = outputs["ids"].replace("'", '"')
-    declared = {
-        "data": {
-            "opsconsole_specialty": {
-                "by": {
-                    "for_each": {"id": "spc_linux", "key": "database", "name": "Network"},
-                    "id": '${each.key == "id" ? each.value : null}',
-                    "key": '${each.key == "key" ? each.value : null}',
-                    "name": '${each.key == "name" ? each.value : null}',
-                }
-            },
-            "opsconsole_specialties": {"all": {}},
-            "opsconsole_agent_plugins": {"a": {"agent_id": agent["id"]}},
-            "opsconsole_blacklisted_command": {"wipe": {"id": "blk_wipe"}},
-        },
-        "output": {name: {"value": expression} for name, expression in outputs.items()},
+    ways = {"id": "spc_linux", "key": "database", "name": "Network"}
+    by_way = {way: f'${{each.key == "{way}" ? each.value : null}}' for way in ways}
+    data = {
+        "opsconsole_specialty": {"by": {"for_each": ways, **by_way}},
+        "opsconsole_specialties": {"all": {}},
+        "opsconsole_agent_plugins": {"a": {"agent_id": agent["id"]}},
+        "opsconsole_blacklisted_command": {"wipe": {"id": "blk_wipe"}},
     }
-    engine = applied(declared, console)
-
-    found = engine.outputs()
+    output = {name: {"value": f"${{{expression}}}"} for name, expression in outputs.items()}
+    found = applied({"data": data, "output": output}, console).outputs()
     assert found["ids"] == ["spc_linux", "spc_database", "spc_network"]
     assert found["prompt"] == "Watch databases and their backups."
     assert found["keys"] == [
@@ -94,6 +84,7 @@ VALUES = {
     "row.id if row.org_id == null]",
     "count": "data.opsconsole_blacklisted_commands.all.total_count",
 }
+
 OUTPUT = {name: {"value": f"${{{expression}}}"} for name, expression in VALUES.items()}
 
 EXPECTED = {
@@ -110,15 +101,9 @@ EXPECTED = {
 def create_others(console: Emulator) -> None:
     """Put a host and an agent of somebody else on the console."""
     console.create("hosts", id="hst_jump", name="their-jump", is_jump_host=True)
-    credential = {"credential_id": "crd_1", "credential_role": "login"}
-    console.create(
-        "agents",
-        id="agt_ops",
-        name="their-agent",
-        status="idle",
-        host_id="hst_jump",
-        credential_config=[credential],
-    )
+    credentials = [{"credential_id": "crd_1", "credential_role": "login"}]
+    agent = {"id": "agt_ops", "name": "their-agent", "status": "idle", "host_id": "hst_jump"}
+    console.create("agents", **agent, credential_config=credentials)
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)

@@ -11,7 +11,7 @@ from opsconsole.lifecycle.interface import NEVER_CREATED, STILL_UNSETTLED, Unset
 from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.creation import settle_host_creates
-from opsconsole.resources.host.verdicts import match_verdicts
+from opsconsole.resources.host.rows import match_verdicts
 from opsconsole.v1.bodies import ImportResult
 from text_groups import read_rows
 

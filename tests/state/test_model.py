@@ -123,16 +123,8 @@ def test_new_state_is_written_as_terraform_writes_it(host):
 
 
 def test_resources_and_instances_are_sorted_as_core_sorts_them(host):
-    addresses = [
-        "data.a.z",
-        "b.a",
-        "b.b",
-        "b.b[2]",
-        "b.b[10]",
-        'b.b["a"]',
-        "module.a.data.a.a",
-        "module.a.a.a",
-    ]
+    instances = ["b.b", "b.b[2]", "b.b[10]", 'b.b["a"]']
+    addresses = ["data.a.z", "b.a", *instances, "module.a.data.a.a", "module.a.a.a"]
     state = State.new()
     for address in reversed(addresses):
         state.put(address, host(1))

@@ -15,9 +15,8 @@ from opsconsole.errors import ConfigurationError
 from opsconsole.redaction import Redaction
 from opsconsole.resources import PROVIDER
 from opsconsole.terraform.certificate import make_certificate
-from opsconsole.v1.client import Client
-from opsconsole.v1.settings import ENVIRONMENT, Settings, tls_context
-from opsconsole.v1.urls import proxy_for
+from opsconsole.v1.client import Client, tls_context
+from opsconsole.v1.settings import ENVIRONMENT, Settings, proxy_for
 from opsconsole.values import UNKNOWN
 from text_groups import read_rows
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from opsconsole.diagnostics import Diagnostic
-from opsconsole.drift.unmanaged import list_operation, read_inventory
+from opsconsole.drift.unmanaged import is_listed_by_owner, list_operation, read_inventory
 from opsconsole.errors import ConsoleError, UserError
 from opsconsole.lifecycle.interface import ReadOutcome, ReadRequest, ReadStatus
 from opsconsole.lifecycle.session import map_limited
@@ -20,9 +20,9 @@ from opsconsole.resources import (
     AGENT_PLUGIN,
     HOST,
     RESOURCES,
-    SPECIALTY,
     resource_of_id,
 )
+from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.resources.host.file_import import FileImport, FileRows, ReportedRow
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import join_words
@@ -90,11 +90,12 @@ def parse_object_id(text: str) -> ObjectId:
 async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[str]]:
     """Return the objects in the console's lists, and remarks; UserError if no list is named."""
     console = provider.session.console
-    # A specialty is managed only if its id is given, because others use the specialty too.
+    # One that its removal abandons by default is in use by others too: it is managed only if its id
+    # is given.
     endpoints = {
         name: list_operation(definition)
         for name, definition in RESOURCES.items()
-        if definition not in (SPECIALTY, AGENT_PLUGIN)
+        if not definition.is_abandoned({}) and not is_listed_by_owner(definition)
     }
     named = {name for name, endpoint in endpoints.items() if console.has(endpoint)}
     if not named:
@@ -127,8 +128,7 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
     wanted = [
         ObjectId(name, entry["id"])
         for name, listing in lists.items()
-        for entry in listing.entries
-        if entry.get("status") != "archived"
+        for entry in listing.unarchived_entries
     ]
     return wanted, remarks
 
@@ -225,7 +225,7 @@ async def _list_attachments(
     provider: ConfiguredProvider, agent_id: str
 ) -> tuple[list[str], list[str]]:
     try:
-        listing = await provider.session.list_once("plugin_list", agent_id)
+        listing = await provider.session.singleton(KnownAgents).plugins(agent_id)
     except ConsoleError as problem:
         return [], [f"The plugins of {agent_id} could not be read: {problem}"]
     ids = [f"{agent_id}/{entry['id']}" for entry in listing.entries]

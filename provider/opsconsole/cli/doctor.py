@@ -32,7 +32,12 @@ from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.local_terraform import real_terraform
 from opsconsole.resources import HOST
-from opsconsole.resources.host.known import HOST_GET_HINT, EmptyUpdateRefused, HostReader
+from opsconsole.resources.host.known import (
+    HOST_GET_HINT,
+    EmptyUpdateRefused,
+    HostReader,
+    HostsUnreadable,
+)
 from opsconsole.text import Pen, plural, printable, wrap_lines
 from opsconsole.v1.answers import Reply
 from opsconsole.v1.client import Client
@@ -208,13 +213,11 @@ async def _check_console(
 
 async def _check_host(console: Console, settings: Settings, host_id: str) -> CheckResult:
     """Read a host as a refresh does, and name the fields that are missing from the answer."""
-    reader = HostReader(ConsoleSession(console, settings))
-    operation = reader.operation
-    if operation is None:
-        return CheckResult("host", NOTE, 'not read, as host_read is "none"', _NAME_HOST_GET)
-    named = operation.name == "host_get"
+    reader, named = HostReader(ConsoleSession(console, settings)), console.has("host_get")
     try:
         shows = values_shown(HOST.answer_fields, await reader.read(host_id))
+    except HostsUnreadable as problem:
+        return CheckResult("host", NOTE, f"not read: {problem.message}", _NAME_HOST_GET)
     except (ConsoleError, UserError) as problem:
         by_writing = isinstance(problem, EmptyUpdateRefused | Forbidden) and not named
         remedy = _NAME_HOST_GET if by_writing else problem.remedy

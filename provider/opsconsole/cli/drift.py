@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from opsconsole import resources
 from opsconsole.cli.interrupts import make_runner, run_stoppable
@@ -148,11 +148,8 @@ def _accept_drift(args: argparse.Namespace, report: DriftReport) -> DriftReport:
     return replace(report, findings=tuple(marked))
 
 
-class OutputTarget(NamedTuple):
-    """One format, and the file it goes to; None is stdout."""
-
-    format: str
-    file: Path | None = None
+_Target = tuple[str, Path | None]
+"""One format, and the file it goes to; None is stdout."""
 
 
 def _make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
@@ -160,17 +157,15 @@ def _make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
 
     It refuses invalid options here, before a check begins.
     """
-    targets = [
-        *(OutputTarget(*given) for given in args.format),
-        *([OutputTarget("json")] if args.json else []),
-    ] or [OutputTarget("terminal")]
+    targets: list[_Target] = [*args.format, *([("json", None)] if args.json else [])]
+    targets = targets or [("terminal", None)]
     if args.out is not None and str(args.out) != "-":
-        if all(item.file for item in targets):
+        if all(file for _, file in targets):
             raise UserError(
                 f"Nothing would be written to --out {args.out}: each --format names its own file.",
                 "Leave --out out, or add a --format without a file.",
             )
-        targets = [item if item.file else OutputTarget(item.format, args.out) for item in targets]
+        targets = [(format, file or args.out) for format, file in targets]
     _check_targets(targets, args)
     if args.notify and args.since is None:
         raise UserError(
@@ -201,20 +196,17 @@ def _make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
     return write
 
 
-def _check_targets(targets: Sequence[OutputTarget], args: argparse.Namespace) -> None:
-    for item in targets:
-        FORMATS[item.format].load()
-        if item.file is not None:
-            check_report_file(item.file)
-            if any(
-                find_shared_file((item.file, other)) for other in _kept_files(args, item.format)
-            ):
+def _check_targets(targets: Sequence[_Target], args: argparse.Namespace) -> None:
+    for format, file in targets:
+        FORMATS[format].load()
+        if file is not None:
+            check_report_file(file)
+            if any(find_shared_file((file, other)) for other in _kept_files(args, format)):
                 raise UserError(
-                    f"The format {item.format} would overwrite {item.file}, which this command "
-                    "reads.",
+                    f"The format {format} would overwrite {file}, which this command reads.",
                     "Name another file.",
                 )
-    files = [item.file for item in targets if item.file is not None]
+    files = [file for _, file in targets if file is not None]
     place = "stdout" if len(targets) - len(files) > 1 else find_shared_file(files)
     if place:
         raise UserError(
@@ -230,22 +222,22 @@ def _kept_files(args: argparse.Namespace, format: str) -> Iterator[Path]:
         yield args.since
 
 
-def _write_all(report: DriftReport, targets: Sequence[OutputTarget], pen: Pen) -> None:
+def _write_all(report: DriftReport, targets: Sequence[_Target], pen: Pen) -> None:
     failures = []
     # Files first, so that all are there when stdout ends.
-    for item in sorted(targets, key=lambda item: item.file is None):
-        on_stdout = item.format == "terminal" and item.file is None
+    for format, file in sorted(targets, key=lambda target: target[1] is None):
+        on_stdout = format == "terminal" and file is None
         options = {"pen": pen} if on_stdout else {}
-        text = FORMATS[item.format](report, **options)
-        if item.file is None:
+        text = FORMATS[format](report, **options)
+        if file is None:
             sys.stdout.write(text)
             sys.stdout.flush()
             continue
         try:
-            write_whole(item.file, text)
+            write_whole(file, text)
         except OSError as problem:
-            failures.append(f"{item.file} cannot be written: {problem.strerror or problem}.")
-    if all(item.file is not None for item in targets):
+            failures.append(f"{file} cannot be written: {problem.strerror or problem}.")
+    if all(file is not None for _, file in targets):
         verdict = judge(report)
         sys.stderr.write(f"{verdict.headline}. {verdict.explanation}\n")
     if failures:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 import signal
 import sys
@@ -20,10 +19,6 @@ from opsconsole.errors import Stopped
 from opsconsole.held_signals import SIGNALS
 
 Result = TypeVar("Result")
-
-_YOUNG = 50_000
-"""Objects between garbage collections. A plan makes millions of objects that live as long as the
-plan. With Python's own threshold, scanning them repeatedly would take a tenth of the time."""
 
 
 class Stoppable(Protocol):
@@ -102,9 +97,7 @@ def _discard_output(terminals: Sequence[int]) -> None:
 
 
 def make_runner() -> asyncio.Runner:
-    """Return a runner on uvloop; garbage collection is tuned for a short process."""
-    gc.freeze()
-    gc.set_threshold(_YOUNG, 20, 100)
+    """Return a runner on uvloop."""
     import uvloop
 
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)

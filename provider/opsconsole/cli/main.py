@@ -27,6 +27,10 @@ from opsconsole.named_files import file_error
 
 DEBUG: Final = "OPSCONSOLE_DEBUG"
 """The variable that asks to show where unexpected errors come from."""
+_YOUNG = 500_000
+"""Objects between garbage collections. A run makes millions of objects that live until its end, and
+hardly a cycle of references. With Python's own threshold, scanning them repeatedly would take a
+tenth of the time."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,6 +51,7 @@ def run_and_report(run: Callable[[], int], *, debug: bool, again: str) -> int:
 
     `debug` shows where an error comes from, and the command `again` would.
     """
+    gc.set_threshold(_YOUNG, 20, 100)
     end_on_signals()
     take_streams()
     try:

@@ -20,6 +20,7 @@ from opsconsole.reports.messages import Hook, Message
 from opsconsole.reports.plan_parts import cascade_effect
 from opsconsole.text import plural
 from opsconsole.v1.limiter import HeldBack
+from opsconsole.values import text_of
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -38,12 +39,7 @@ def _action_of(step: Step) -> Action:
 
 
 def is_address_change_only(step: Step) -> bool:
-    return _action_of(step) is Action.NO_OP and not step.change.import_id
-
-
-def _object_id(value: object) -> str:
-    object_id = value.get("id") if isinstance(value, dict) else None
-    return object_id if isinstance(object_id, str) else ""
+    return step.change.action is Action.NO_OP and not step.change.import_id
 
 
 def describe_rate_limit_wait(waiting: HeldBack) -> str:
@@ -77,7 +73,7 @@ class ApplyMessages:
             return
         address = step.change.address
         self._since[address] = (step, time.monotonic())
-        before = "" if step.kind is StepKind.CREATE else _object_id(step.change.before)
+        before = "" if step.kind is StepKind.CREATE else text_of(step.change.before or {}, "id")
         self._send_hook(messages.apply_start(address, _action_of(step), before))
 
     def end_step(self, step: Step, outcome: Outcome, seconds: float) -> None:
@@ -88,9 +84,8 @@ class ApplyMessages:
         if outcome.failed:
             self._send_hook(messages.apply_errored(address, action, seconds))
         else:
-            self._send_hook(
-                messages.apply_complete(address, action, seconds, _object_id(outcome.state))
-            )
+            object_id = text_of(outcome.state or {}, "id")
+            self._send_hook(messages.apply_complete(address, action, seconds, object_id))
 
     def skip_step(self, step: Step, because: str) -> None:
         if because:

@@ -9,7 +9,6 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from opsconsole.cli import opening
@@ -124,7 +123,7 @@ def _pairs(state: State, source: str, target: Address) -> list[tuple[Address, Ad
             "one.",
             "Name a resource.",
         )
-    return [(old, replace(target, key=old.key)) for old in addresses]
+    return [(old, target._replace(key=old.key)) for old in addresses]
 
 
 def pull(args: argparse.Namespace) -> int:

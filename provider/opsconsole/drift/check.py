@@ -7,7 +7,7 @@ lists that an operator has named.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -174,11 +174,6 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
             counted=counted_types,
         )
     drifted = any(finding.is_drift for finding in findings)
-    read_whole = [
-        item.outcome
-        for item in objects
-        if item.outcome.status is ReadStatus.PRESENT and not item.is_unread
-    ]
     return DriftReport(
         findings=tuple(sorted(findings, key=lambda finding: finding.stack)),
         checked_at=timestamp(now),
@@ -191,8 +186,7 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
             # Only drift can come from a run that wrote a state meanwhile, and reading states again
             # is slow.
             *(item for state in states.read if drifted for item in explain_rewritten(state)),
-            *(item for outcome in read_whole for item in outcome.diagnostics),
-            *explain_unread(objects, tolerant=tolerant),
+            *_diagnose_reads(objects, tolerant),
         ),
         # Another shard may use an entry that this shard does not use. The merge of all shards
         # decides.
@@ -234,7 +228,14 @@ def _explain(item: StateObject) -> StateObject:
         read = read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
     else:
         return item
-    return replace(item, instance=replace(item.instance, read=read))
+    return replace(item, instance=item.instance._replace(read=read))
+
+
+def _diagnose_reads(objects: Sequence[StateObject], tolerant: bool) -> Iterator[Diagnostic]:
+    for item in objects:
+        if item.outcome.status is ReadStatus.PRESENT and not item.is_unread:
+            yield from item.outcome.diagnostics
+    yield from explain_unread(objects, tolerant=tolerant)
 
 
 def _add_declarations(

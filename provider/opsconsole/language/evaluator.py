@@ -9,7 +9,7 @@ evaluated, and exceeded bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from opsconsole.language.failures import (
     raise_any,
     try_step,
 )
-from opsconsole.language.graph import ReferenceFinder
+from opsconsole.language.graph import ReferenceFinder, is_literal
 from opsconsole.language.json_body import find_lines, read_text
 from opsconsole.language.model import Block, BlockDefinition, Import, Program, location_in
 from opsconsole.language.name_resolver import (
@@ -37,7 +37,6 @@ from opsconsole.language.name_resolver import (
     each_entries,
     each_names,
     evaluate_argument,
-    is_literal,
 )
 from opsconsole.language.nodes import GetAttribute, Index, Node, Quoted, Reference, Scope
 from opsconsole.language.parser import parse_expression
@@ -56,7 +55,7 @@ from opsconsole.values import UNKNOWN, Values
 Definition = BlockDefinition | ProviderDefinition
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Evaluated:
     """An evaluated configuration.
 
@@ -66,8 +65,16 @@ class Evaluated:
         sensitive_paths: Paths of sensitive values, in addition to the definition's own.
     """
 
+    definition: Definition
     values: Values
     sensitive_paths: tuple[AttributePath, ...] = ()
+
+    @cached_property
+    def problems(self) -> Sequence[Diagnostic]:
+        """The problems of the declaration of a resource, by its definition."""
+        if not isinstance(self.definition, ResourceDefinition):
+            return ()
+        return self.definition.problems(self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,7 @@ class Evaluator(NameResolver):
         block = instance.block
         literals: dict[str, Evaluated] = self.program.literals
         if (literal := literals.get(block.address)) is not None:
-            return Evaluated(dict(literal.values))
+            return literal
         scope = self.scope(instance.names)
         configured = self._evaluate_arguments(
             block.title, block.arguments, block.definition, scope, problems
@@ -143,7 +150,7 @@ class Evaluator(NameResolver):
                 for name in lacking
                 if name not in misspelt
             )
-        if not problems and is_literal(block.arguments):
+        if not problems and all(map(is_literal, block.arguments.values())):
             literals[block.address] = configured
         return configured
 
@@ -164,7 +171,7 @@ class Evaluator(NameResolver):
             # The environment's settings may name another console than the one with its objects.
             if "." in name:
                 raise self._undeclared_error(key)
-            return Evaluated(self.program.settings.empty())
+            return Evaluated(self.program.settings, self.program.settings.empty())
         title = block.origin.title(f"provider {key}")
         settings, scope = self.program.settings, self.scope()
         if bracket:
@@ -303,7 +310,7 @@ class Evaluator(NameResolver):
                     )
                 data = to_wire(data)
             values[name] = data
-        return Evaluated(values, tuple(sensitive_paths))
+        return Evaluated(definition, values, tuple(sensitive_paths))
 
 
 def _argument_error(
@@ -492,20 +499,22 @@ class _Search:
     def _check_block(self, block: Block) -> None:
         for instance in self._evaluator.instances(block).values():
             problems: list[UserError] = []
-            values = self._evaluator.examine(instance, problems).values
+            configured = self._evaluator.examine(instance, problems)
             for problem in problems:
                 self._add(problem, block)
-            for item in self._find_in_declaration(instance, values):
+            for item in self._find_in_declaration(instance, configured):
                 self._note(replace(item, summary=f"{block.title}: {item.summary}"), block)
 
-    def _find_in_declaration(self, instance: Instance, values: Values) -> Iterable[Diagnostic]:
+    def _find_in_declaration(
+        self, instance: Instance, configured: Evaluated
+    ) -> Iterable[Diagnostic]:
         """Yield the problems of a declaration, according to the definition of its resource."""
         block = instance.block
         definition = block.definition
         if not isinstance(definition, ResourceDefinition):
             return
-        yield from definition.problems(values)
-        lacking = definition.find_undeclared(values)
+        yield from configured.problems
+        lacking = definition.find_undeclared(configured.values)
         if not lacking or not self._imported.isdisjoint((block.address, instance.address)):
             return
         if self._present is None:

@@ -88,8 +88,19 @@ def trees_in(value: Json) -> Iterator[Node]:
             yield from trees_in(item)
 
 
+def is_literal(value: Json) -> bool:
+    """Return whether a JSON value holds no template, not even in a name."""
+    if isinstance(value, str):
+        return "{" not in value
+    if isinstance(value, list):
+        return all(map(is_literal, value))
+    return not isinstance(value, dict) or all(map(is_literal, (*value, *value.values())))
+
+
 def references_in(value: Json) -> list[Reference]:
     """Return every reference in a JSON value; raises as `trees_in` does."""
+    if is_literal(value):
+        return []
     return [reference for tree in trees_in(value) for reference in tree.references()]
 
 

@@ -496,14 +496,6 @@ def _mark_nested(data: Any, attribute: Attribute) -> Any:
     }
 
 
-def is_literal(value: Any) -> bool:
-    if isinstance(value, str):
-        return "{" not in value
-    if isinstance(value, list | Mapping):
-        return all(map(is_literal, value if isinstance(value, list) else value.values()))
-    return True
-
-
 def evaluate_json(value: Any, scope: Scope) -> Value:
     """Return the value of a JSON value in `scope`.
 

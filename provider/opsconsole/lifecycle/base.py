@@ -45,7 +45,7 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
     WriteRequest,
 )
-from opsconsole.lifecycle.missing import explain_gap, outcome_of_missing, warn_abandoned
+from opsconsole.lifecycle.missing import outcome_of_missing, warn_abandoned
 from opsconsole.lifecycle.planning import (
     DeletionCount,
     Proposal,
@@ -331,9 +331,8 @@ class BaseLifecycle:
     def claim_object(self, request: CreateRequest, object_id: str) -> Outcome | None:
         """Hold an object that is to be adopted; return a refusal if another address holds it."""
         type_name, address = self.definition.type_name, request.address
-        holder = self.session.holder_of(type_name, object_id, address)
+        holder = self.session.claim(type_name, object_id, address)
         if holder is None:
-            self.session.note_holder(type_name, object_id, address)
             return None
         problem = error(
             f"{holder or 'Another resource'} holds the {self.definition.title} {object_id} already",
@@ -459,14 +458,14 @@ class BaseLifecycle:
         )
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
-        object_id, holders = request.prior["id"], self.session.holders[self.definition.type_name]
+        object_id, type_name = request.prior["id"], self.definition.type_name
         if staying := self.warn_staying(request.prior):
-            holders.pop(object_id, None)
+            self.session.release(type_name, object_id)
             return Outcome(None, diagnostics=self.unplanned_warnings(request, staying))
         outcome = await delete_once(self, request)
         if outcome.state is None:
             self.session.gone[self.definition.name].add(object_id)
-            holders.pop(object_id, None)
+            self.session.release(type_name, object_id)
         return outcome
 
     async def send_delete(self, prior: Values) -> Mapping[str, Any]:
@@ -486,7 +485,7 @@ class BaseLifecycle:
             current: The known values of fields that the answer does not show.
         """
         values = self.values_of(answer)
-        state = fill_unknown(self.definition, request.planned, current | values)
+        state = fill_unknown(request.planned, current | values)
         if names is None:
             names = [item.name for item in self.definition.settable if not item.local]
         creating = request.prior is None
@@ -515,8 +514,8 @@ class BaseLifecycle:
         entries = sorted(listing.entries, key=itemgetter("id"))
         values = values_shown((attribute,), {attribute.name: [*map(self.with_derived, entries)]})
         diagnostics: tuple[Diagnostic, ...] = ()
-        if not listing.complete:
-            diagnostics = (warning("The list may not be complete", explain_gap(listed, listing)),)
+        if listing.gap is not None:
+            diagnostics = (warning("The list may not be complete", listing.gap.explain(listed)),)
         whole = {"complete": listing.complete, "total_count": listing.total_count}
         return Outcome(values | more | whole, diagnostics=diagnostics)
 

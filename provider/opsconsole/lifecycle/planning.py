@@ -113,12 +113,9 @@ def mark_unknown(definition: ResourceDefinition, planned: Values, changed: list[
             planned[attribute.name] = UNKNOWN
 
 
-def fill_unknown(
-    definition: ResourceDefinition, planned: Values, answered: Mapping[str, object]
-) -> Values:
+def fill_unknown(planned: Values, answered: Mapping[str, object]) -> Values:
     """Return `planned` with each unknown value taken from `answered`, or null."""
-    known = planned | {name: answered.get(name) for name in unknown_names(planned)}
-    return {name: known.get(name) for name in definition.names}
+    return planned | {name: answered.get(name) for name in unknown_names(planned)}
 
 
 def creation_fields(

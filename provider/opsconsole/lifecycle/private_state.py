@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 
 from opsconsole.values import Value, Values, is_same
 
-Known = TypeVar("Known")
-Missing = TypeVar("Missing")
+Found = TypeVar("Found")
+Default = TypeVar("Default")
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 # `json.dumps` would make an encoder for each call.
 _encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -65,8 +65,10 @@ class PrivateState(NamedTuple):
     extra: Mapping[str, Any] = _NOTHING
 
     @classmethod
+    @lru_cache(maxsize=1024)
     def decode(cls, private: bytes) -> PrivateState:
         """Read private bytes; bytes of another provider or version count as empty."""
+        # Cached, because most resources of one type have the same bytes.
         try:
             content = json.loads(private) if private else {}
         except ValueError:
@@ -74,7 +76,7 @@ class PrivateState(NamedTuple):
         if not isinstance(content, dict):
             content = {}
 
-        def take(name: str, kind: type[Known], default: Missing) -> Known | Missing:
+        def take(name: str, kind: type[Found], default: Default) -> Found | Default:
             value = content.pop(name, None)
             return value if isinstance(value, kind) else default
 
@@ -106,10 +108,11 @@ class PrivateState(NamedTuple):
         content = {**self.extra, **known}
         return _encode(content).encode() if content else b""
 
-    def with_observed(self, names: Iterable[str]) -> PrivateState:
+    def with_observed(self, names: Collection[str]) -> PrivateState:
         """Add observed names; return the same object if it has them already."""
-        observed = self.observed.union(names)
-        return self if observed == self.observed else self._replace(observed=observed)
+        if self.observed.issuperset(names):
+            return self
+        return self._replace(observed=self.observed.union(names))
 
     def with_not_kept(self, values: Mapping[str, Value]) -> PrivateState:
         return self._replace(not_kept={**self.not_kept, **values}) if values else self
@@ -173,6 +176,6 @@ def is_sentinel(resource_id: object) -> bool:
     return isinstance(resource_id, str) and resource_id.startswith(_SENTINEL)
 
 
-def may_hold_sentinel(text: str) -> bool:
-    """Return whether the JSON text of an object may hold such an id; it need not be decoded."""
-    return _SENTINEL.rstrip("/") in text  # JSON may write the slash as \/
+def may_hold_sentinel(text: bytes) -> bool:
+    """Return whether the JSON of an object may hold such an id; it need not be decoded."""
+    return _SENTINEL.rstrip("/").encode() in text  # JSON may write the slash as \/

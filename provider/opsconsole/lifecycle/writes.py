@@ -140,7 +140,7 @@ def unsettled_outcome(
         + unsettled_remedy(lifecycle.definition, request.address, lifecycle.session.command),
         cause=problem.cause,
     )
-    state = fill_unknown(lifecycle.definition, request.planned, {"id": new_sentinel()})
+    state = fill_unknown(request.planned, {"id": new_sentinel()})
     return Outcome(state, unsettled_private(dry_run_status), (diagnostic,), unsettled=True)
 
 
@@ -171,7 +171,7 @@ async def create_once(
         return lifecycle.outcome_of_write(request, answer)
     except Exception as problem:
         # The object exists. After an error, the next apply would create a second one.
-        state = fill_unknown(lifecycle.definition, request.planned, {"id": answer["id"]})
+        state = fill_unknown(request.planned, {"id": answer["id"]})
         name = lifecycle.describe(state, request.address)
         why = diagnose(problem, "read the answer")[0]
         unread = warn_unread(name, "the console's answer cannot be read", why)

@@ -144,7 +144,7 @@ async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) ->
         # Another address may take what this plan forgets.
         opened = providers.by_key.get(change.provider_key)
         if change.action is Action.FORGET and opened is not None and change.before is not None:
-            opened.session.holders[change.type_name].pop(change.before["id"], None)
+            opened.session.release(change.type_name, change.before["id"])
     limits = (item.session.settings.max_concurrency for item in providers.opened)
     ordered = order_steps(plan.changes, providers.console_of)
     applied = await Executor(ordered, worker, listener, min(limits, default=1)).run()

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, replace
 from operator import eq
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from opsconsole.diagnostics import AttributePath, Diagnostic, error, leading_names
 from opsconsole.errors import UserError
@@ -36,12 +35,12 @@ Decision = tuple[Change, Sequence[Diagnostic]]
 """A change, with its diagnostics."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanInput:
+class PlanInput(NamedTuple):
     """One instance to plan: its declaration, evaluated as far as possible, and its prior object.
 
     Attributes:
         config: The declared values, null where omitted, UNKNOWN where not known yet.
+        problems: The problems of these values by the definition.
         prior: The instance in state, if the console still has its object.
         dependencies: Configuration addresses of all that it depends on, sorted.
         create_before_destroy: Whether a replacement creates before it deletes.
@@ -53,7 +52,7 @@ class PlanInput:
     address: str
     block: Block
     config: Values
-    _: KW_ONLY
+    problems: Sequence[Diagnostic]
     sensitive_paths: frozenset[AttributePath]
     prior: PriorInstance | None
     dependencies: tuple[str, ...]
@@ -89,7 +88,7 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
     """Turn the answer to an instance's first request into a decision."""
     prior, block, config, planned = item.prior, item.block, item.config, plan.planned
     reason = _replacement_reason(item, plan)
-    diagnostics = [*lifecycle.definition.problems(config), *plan.diagnostics]
+    diagnostics = [*item.problems, *plan.diagnostics]
     if prior is not None and reason:
         # A replacement because of a changed attribute was judged when the change was planned.
         if not plan.replace:
@@ -108,8 +107,8 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         kept = without_ignored(block, config, prior.value or {})
         if kept is not config:
             config = {n: kept[n] if holds_unknown(value) else value for n, value in config.items()}
-        item = replace(
-            item, sensitive_paths=_keep_ignored_marks(item, prior.stored.sensitive_paths)
+        item = item._replace(
+            sensitive_paths=_keep_ignored_marks(item, prior.stored.sensitive_paths)
         )
     former = prior.stored.dependencies if prior else ()
     action = _choose_action(item, plan, reason)

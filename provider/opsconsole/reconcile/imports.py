@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.errors import UserError
@@ -213,4 +212,4 @@ async def _read_import(
     if item.value is None:
         return None, [refuse_missing_object(block.type_name, import_id)]
     of_read = item.read.diagnostics if item.read is not None else ()
-    return replace(item, before=item.value), [*diagnostics, *of_read]
+    return item._replace(before=item.value), [*diagnostics, *of_read]

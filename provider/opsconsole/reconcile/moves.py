@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 from opsconsole.diagnostics import Diagnostic, error, warning
@@ -47,7 +47,7 @@ def apply_moves(
         # A copy, as the loop removes moved instances.
         for text in list(instances) if move.whole else [single] if single in instances else ():
             key = Address.parse(text).key
-            new = str(replace(move.target, key=key) if move.whole else move.target)
+            new = str(move.target._replace(key=key) if move.whole else move.target)
             if occupied or new in moved:
                 # Nobody has asked for an implied move.
                 if not move.implied:
@@ -55,7 +55,7 @@ def apply_moves(
                 continue
             item = moved.pop(text)
             # In a chain of moves, state knows the first address only.
-            moved[new] = replace(item, address=new, previous_address=item.previous_address or text)
+            moved[new] = item._replace(address=new, previous_address=item.previous_address or text)
             del of_resource[config_address(text)][text]
             of_resource.setdefault(config_address(new), {})[new] = None
     if not blocked:
@@ -118,7 +118,7 @@ def _implied_moves(of_resource: Mapping[str, Collection[str]], program: Program)
         if block is None or config in named or block.repeated:
             continue
         single = Address.parse(config)
-        first = replace(single, key=0)
+        first = single._replace(key=0)
         source, target = (single, first) if block.counted else (first, single)
         if str(source) in instances:
             yield _Move(source, target, implied=True)

@@ -32,6 +32,9 @@ class Action(Enum):
     DELETE = "delete"
     FORGET = "forget"
 
+    # Reports look up each change by its action, and Enum's own hash runs Python code.
+    __hash__ = object.__hash__
+
     @property
     def words(self) -> tuple[str, ...]:
         """Terraform's `actions` of a resource change, without the order of a replacement."""

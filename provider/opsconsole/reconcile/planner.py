@@ -129,11 +129,11 @@ class Planner:
         self.providers.check_stopped()
         # The walk would create the objects to be imported.
         if any(item.import_id and item.value is None for item in prior.values()):
-            return self._result([], prior, None)
+            return self._result([], None)
         if options.mode == "refresh-only" or self._targets is not None:
             self._show_state(prior)
         if options.mode == "refresh-only":
-            return self._result(_leave_unsettled(prior), prior, None)
+            return self._result(_leave_unsettled(prior), None)
         walk = Walk(
             self._evaluator,
             stack.graph,
@@ -145,7 +145,7 @@ class Planner:
             requested=options.replace,
         )
         changes = await self._plan_changes(walk)
-        return self._result(changes, prior, walk)
+        return self._result(changes, walk)
 
     def _evaluator_in_state(self) -> Evaluator:
         """Return an evaluator that knows the values before the changes of this plan."""
@@ -301,10 +301,8 @@ class Planner:
                 owned.append(item)
         return owned
 
-    def _result(
-        self, changes: Sequence[Change], prior: Mapping[str, PriorInstance], walk: Walk | None
-    ) -> Plan:
-        state, mode = self._stack.state, self._options.mode
+    def _result(self, changes: Sequence[Change], walk: Walk | None) -> Plan:
+        state, mode, prior = self._stack.state, self._options.mode, self._prior
         self._diagnostics += _refuse_shared_objects(prior.values(), changes, self.providers)
         # Without a walk, nothing has filled in the values that outputs refer to.
         if walk is None:

@@ -6,8 +6,7 @@ Values in a state or a saved plan must have the shape of their definition.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from opsconsole.definition import (
     SCHEMA_VERSION,
@@ -41,8 +40,7 @@ Name = tuple[str, str, str]
 """A console, a type, and the name by which an object of the type is recognised."""
 
 
-@dataclass(frozen=True, slots=True)
-class PriorInstance:
+class PriorInstance(NamedTuple):
     """An instance or deposed object in state, or an object to import, with the result of its read.
 
     Attributes:
@@ -154,10 +152,7 @@ def name_of(console: str, type_name: str, values: Values | None) -> Name | None:
 
 def may_hold_unsettled(state: State) -> bool:
     """Return whether a state may hold an unsettled create, without decoding it."""
-    return any(
-        may_hold_sentinel(state.object_json(address, deposed) or "")
-        for address, deposed in state.objects()
-    )
+    return any(map(may_hold_sentinel, state.texts()))
 
 
 def warn_unsettled(address: str) -> Diagnostic:

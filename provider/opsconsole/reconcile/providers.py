@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, Self
 
 from opsconsole.address import LOCAL_NAME, SOURCE
@@ -220,7 +220,7 @@ async def _read(
 ) -> Iterable[PriorInstance]:
     requests = [ReadRequest(item.before, item.stored.private, item.address) for item in group]
     outcomes = await provider.resources[type_name].read(requests)
-    return [replace(item, read=outcome) for item, outcome in zip(group, outcomes, strict=True)]
+    return [item._replace(read=outcome) for item, outcome in zip(group, outcomes, strict=True)]
 
 
 def is_partly_shown(item: PriorInstance) -> bool:

@@ -50,6 +50,7 @@ from opsconsole.state import (
     split_deposed,
 )
 from opsconsole.text import first_lines
+from opsconsole.v1.provider_settings import PROVIDER
 from opsconsole.values import UNKNOWN, Values, changed_fields
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ MAX_BYTES: Final = 512 * 2**20
 _MAGIC = b"opsconsole plan 3\n"
 _BYTES_KEY = "\0bytes"
 """The member name in a JSON object that stands for bytes."""
-_CREDENTIALS = ("api_key", "session_cookie")
+_CREDENTIALS = PROVIDER.sensitive_names
 _VALUES = "saved-values.json"
 _OWNER_ONLY = 0o600
 """The mode of a plan file."""

@@ -207,9 +207,8 @@ def _keep_settled(
         # State holds it already.
         return []
     else:
-        planned, definition = create.planned, RESOURCES[item.kind[1]]
-        unknown = {a.name: UNKNOWN for a in definition if a.name not in planned}
-        state = fill_unknown(definition, planned | unknown, {"id": new_sentinel(intent.id)})
+        planned = {a.name: create.planned.get(a.name, UNKNOWN) for a in RESOURCES[item.kind[1]]}
+        state = fill_unknown(planned, {"id": new_sentinel(intent.id)})
         private = unsettled_private(create.dry_run_status, intent.at)
         instance = item.instance._replace(attributes=state, private=private, tainted=True)
     if intent is not None and _has_replaced_object(state_session, intent):

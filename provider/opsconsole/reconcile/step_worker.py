@@ -66,6 +66,10 @@ class StepWorker:
             **{item.address: item.value for item in plan.data},
             **{change.address: change.after for change in plan.changes},
         }
+        self._provider_in_state = {
+            key: provider_in_state(stack.program, key)
+            for key in {change.provider_key for change in plan.changes}
+        }
         # All providers are opened before the first step, with the settings of the plan.
         self.providers = stack.providers(
             stack.evaluator(self._planned_value, applying=True, planned_at=plan.planned_at)
@@ -249,7 +253,7 @@ class StepWorker:
                 details = _describe_create(request, step.change, status)
             else:
                 details = {"id": (request.prior or {}).get("id")}
-            details |= {"verb": verb, "provider": self._provider_in_state(step.change)}
+            details |= {"verb": verb, "provider": self._provider_in_state[step.change.provider_key]}
             call = str(documented_for(RESOURCES[step.change.type_name], verb) or verb)
             intent = self.state_session.intend(request.address, call, details)
             self._intents[request.address] = intent
@@ -337,7 +341,7 @@ class StepWorker:
         ):
             self._deposed[change.address] = state.depose(change.address)
         instance = InstanceObject(
-            provider=self._provider_in_state(change),
+            provider=self._provider_in_state[change.provider_key],
             attributes=outcome.state,
             private=outcome.private,
             dependencies=() if step.kind is StepKind.READ else change.depends_on,
@@ -347,9 +351,6 @@ class StepWorker:
             create_before_destroy=change.create_before_destroy,
         )
         self.keep_instance(change.address, instance)
-
-    def _provider_in_state(self, change: Change) -> str:
-        return provider_in_state(self.evaluator.program, change.provider_key)
 
 
 def _describe_create(request: CreateRequest, change: Change, dry_run_status: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ provider are planned by one request to the lifecycle.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
@@ -153,6 +153,7 @@ class Walk:
             address,
             block,
             evaluated.values,
+            evaluated.problems,
             sensitive_paths=frozenset(path for path in evaluated.sensitive_paths if path),
             prior=item if item is not None and item.value is not None else None,
             dependencies=self.graph.ancestors(block.address),
@@ -168,7 +169,7 @@ class Walk:
         goes_first = self._may_lose_owner_first(item, cascade.owner_of(item.prior))
         if removal is item.removal and not goes_first:
             return item
-        return replace(item, removal=removal, owner_is_deleted_first=goes_first)
+        return item._replace(removal=removal, owner_is_deleted_first=goes_first)
 
     def _may_lose_owner_first(self, item: PlanInput, owner: str) -> bool:
         """Return whether the owner of an instance may be deleted before its update can begin."""

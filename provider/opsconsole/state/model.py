@@ -162,6 +162,11 @@ class State:
             for key, deposed in sorted(resource.objects, key=_rank):
                 yield Address(type_name, name, key, module, mode), deposed
 
+    def texts(self) -> Iterator[bytes]:
+        """Yield the JSON of every object, undecoded."""
+        for resource in self._resources.values():
+            yield from resource.objects.values()
+
     def object_json(self, address: Address | str, deposed: str = "") -> str | None:
         text = self._text(_address(address), deposed)
         return None if text is None else text.decode()

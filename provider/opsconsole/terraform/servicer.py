@@ -56,8 +56,6 @@ if TYPE_CHECKING:
 Connect = Callable[[Values], Awaitable["ConfiguredProvider"]]
 """Makes a provider of its settings; raises OpsconsoleError for wrong settings."""
 
-SECRET_SETTINGS: Final = tuple(item.name for item in PROVIDER if item.sensitive)
-
 SERVICE: Final = pb.DESCRIPTOR.services_by_name["Provider"]
 """The service of plugin protocol 6."""
 
@@ -83,7 +81,7 @@ class Servicer:
 
     def __init__(self, connect: Connect, redaction: Redaction) -> None:
         self.redaction = redaction
-        for name in SECRET_SETTINGS:
+        for name in PROVIDER.sensitive_names:
             redaction.learn(os.environ.get(ENVIRONMENT[name]))
         self._connect = connect
         self._provider: ConfiguredProvider | None = None
@@ -95,7 +93,7 @@ class Servicer:
         self._schema: pb.GetProviderSchema.Response | None = None
 
     def _learn_secrets(self, config: Values) -> None:
-        for name in SECRET_SETTINGS:
+        for name in PROVIDER.sensitive_names:
             value = config.get(name)
             if isinstance(value, str):
                 self.redaction.learn(value)

@@ -1,4 +1,4 @@
-"""Decodes one HTTP answer: a JSON object, or an error (the document: Errors).
+"""Decodes one HTTP answer: a JSON object, an error (the document: Errors), or a redirect.
 
 The document does not bound the depth and the numbers of a body, so this module does; `transport`
 bounds the size.
@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import Any, Never
+from typing import TYPE_CHECKING, Any, Never
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from opsconsole.errors import (
     ApiError,
@@ -32,6 +33,10 @@ from opsconsole.errors import (
     has_no_effect,
 )
 from opsconsole.text import LONE_SURROGATE, shorten
+from opsconsole.v1.settings import DEFAULT_PORTS
+
+if TYPE_CHECKING:
+    from opsconsole.v1.operations import Operation
 
 _MAX_DEPTH = 100
 _MAX_DIGITS = 40
@@ -249,3 +254,59 @@ def _timestamp(value: str) -> float | None:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
+
+
+_SAME_METHOD = frozenset({307, 308})
+_REDIRECTS = frozenset({301, 302, 303, *_SAME_METHOD})
+
+
+def next_url(operation: Operation, url: str, reply: Reply, redact: Callable[[bytes], bytes]) -> str:
+    """Return the target of a redirect (the document shows none).
+
+    Raises:
+        UnexpectedAnswer: It is another origin, which would get the key, or must not be followed.
+    """
+    # 307 and 308 keep method and body, and the request was not carried out. After the others this
+    # is uncertain for any method but GET.
+    followed = _REDIRECTS if operation.method == "GET" else _SAME_METHOD
+    target = _target(url, reply.headers.get("location", ""))
+    origin = "" if target is None else _origin(target)
+    address = "" if target is None else redact(f"{origin}{target.path}".encode()).decode()
+    if target is None or reply.status not in _REDIRECTS:
+        where, remedy = "without a usable address", "Check base_url."
+    elif origin != _origin(urlsplit(url)):
+        where = f"to another origin, {address}"
+        remedy = (
+            "It was not followed, as it would be given the API key. "
+            "If the console lives there, set base_url to it."
+        )
+    elif reply.status not in followed:
+        where = f"to {address}"
+        remedy = "Only reads follow it. Check base_url: its path, and http or https."
+    else:
+        return target._replace(fragment="").geturl()
+    raise UnexpectedAnswer(
+        f"the console redirects (status {reply.status}) {where}.",
+        remedy,
+        operation=str(operation),
+        status=reply.status,
+        had_no_effect=has_no_effect(reply.status, documented=False),
+    )
+
+
+def _target(url: str, location: str) -> SplitResult | None:
+    if not location or not location.isprintable():
+        return None
+    try:
+        target = urlsplit(urljoin(url, location))
+        usable = target.scheme in ("http", "https") and bool(target.hostname)
+        usable = usable and target.username is None and target.port != 0
+    except ValueError:
+        return None
+    return target if usable else None
+
+
+def _origin(parts: SplitResult) -> str:
+    host = parts.hostname or ""
+    port = parts.port or DEFAULT_PORTS[parts.scheme]
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}"

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from opsconsole.errors import ApiError, ConfigurationError, NotFound
+from opsconsole.text import capitalise_first
 from opsconsole.v1.answers import WrongShape
 from opsconsole.v1.client import Client
 from opsconsole.v1.operations import OPERATIONS, Operation, can_be_id
@@ -217,6 +218,14 @@ class Gap(Enum):
         """The remedy of an operator who knows this console."""
         return _REMEDIES[self]
 
+    def reason(self, listed: str) -> str:
+        """Return why a list (such as "the agent's plugins") may not be whole, without a stop."""
+        return f"the list of {listed} may not be whole: {self.value}"
+
+    def explain(self, listed: str) -> str:
+        """Return why a list may not be whole, and the remedy."""
+        return f"{capitalise_first(self.reason(listed))}. {self.remedy}"
+
 
 _REMEDIES = {
     Gap.MORE: (
@@ -254,6 +263,11 @@ class Listing:
     def complete(self) -> bool:
         """Whether the list shows every existing entry."""
         return self.gap is None
+
+    @property
+    def unarchived_entries(self) -> list[dict[str, Any]]:
+        """The entries without the archived ones, which a console may still list."""
+        return [entry for entry in self.entries if entry.get("status") != "archived"]
 
 
 def gap_after(last: ListEnvelope, seen: int) -> Gap | None:

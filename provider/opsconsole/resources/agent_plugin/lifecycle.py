@@ -195,9 +195,9 @@ class AgentPluginLifecycle(BaseLifecycle):
             # keeps the state.
             seen = PrivateState.decode(request.private).observed
             return outcome._replace(state=prior) if seen else outcome
-        if listing.complete:
+        if listing.gap is None:
             return outcome_of_missing(self, request, _NOT_LISTED)
-        return outcome_of_unlisted(self, request, "the agent's plugins", listing)
+        return outcome_of_unlisted(self, request, "the agent's plugins", listing.gap)
 
     async def _read_data(self, source: DataSourceDefinition, config: Values) -> Outcome:
         agent_id = config["agent_id"]
@@ -242,7 +242,7 @@ class AgentPluginLifecycle(BaseLifecycle):
     def _unread_state(self, planned: Values) -> Values:
         """Return the state of an attachment that was made and not read yet."""
         ids = f"{planned['agent_id']}/{planned['plugin_id']}"
-        return fill_unknown(self.definition, planned, {"id": ids})
+        return fill_unknown(planned, {"id": ids})
 
     async def _create(self, request: CreateRequest) -> Outcome:
         planned = request.planned

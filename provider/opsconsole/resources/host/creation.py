@@ -30,16 +30,19 @@ from opsconsole.lifecycle.session import map_limited
 from opsconsole.lifecycle.writes import unsettled_outcome
 from opsconsole.resources import HOST
 from opsconsole.resources.host.known import HostDeletions
-from opsconsole.resources.host.rows import ImportRow, adopt, read_back, unread_outcome
-from opsconsole.resources.host.verdicts import (
+from opsconsole.resources.host.rows import (
     DRY_RUN_IMPORTED,
     UNPROTECTED,
     DryRunIgnored,
     GuardedImports,
+    ImportRow,
+    adopt,
     error_of_dry_run_answer,
     explain_not_created,
     match_verdicts,
+    read_back,
     refuse_dry_run_creation,
+    unread_outcome,
 )
 from opsconsole.values import Values
 
@@ -227,7 +230,7 @@ class BulkCreate:
                 await self._report_row(row, outcome)
                 return
             # The id was claimed for this row, and belongs to another host.
-            self._session.holders[HOST.type_name].pop(row.host_id, None)
+            self._session.release(HOST.type_name, row.host_id)
             others.append(row)
 
         await map_limited(created, read_one, self._session.settings.max_concurrency)
@@ -283,12 +286,13 @@ class BulkCreate:
     def _claim(self, row: ImportRow) -> Diagnostic | None:
         """Claim the id of a row's verdict, or refuse one that stands for two declarations."""
         session, host_id = self._session, row.host_id
-        is_shared = row.verdict.is_shared
-        address = row.request.address
-        if not is_shared and session.holder_of(HOST.type_name, host_id, address) is None:
-            session.note_holder(HOST.type_name, host_id, address or self._name(row))
+        holder: str | None
+        if row.verdict.is_shared:
+            holder = session.holders[HOST.type_name].get(host_id, "")
+        else:
+            holder = session.claim(HOST.type_name, host_id, row.request.address, self._name(row))
+        if holder is None:
             return None
-        holder = session.holders[HOST.type_name].get(host_id)
         other = f" It is held by {holder} already." if holder else ""
         return error(
             f"The console gave the {self._name(row)} an id that another host holds",

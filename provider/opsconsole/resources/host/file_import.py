@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.resources.host.verdicts import (
+from opsconsole.resources.host.rows import (
     NO_VERDICT,
     GuardedImports,
     RowVerdict,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import BadRequest, ConsoleError, NotFound, UnexpectedAnswer
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.v1.operations import Operation, naming_hint
+from opsconsole.v1.operations import naming_hint
 
 if TYPE_CHECKING:
     from opsconsole.resources.agent.known import KnownAgent
@@ -49,15 +49,6 @@ class HostReader:
         self._refusals: dict[str, BadRequest] = {}
         self._warned = False
 
-    @property
-    def operation(self) -> Operation | None:
-        """The operation that reads hosts; None if neither settings nor past answers allow one."""
-        if self._console.has("host_get"):
-            return self._console.operation("host_get")
-        if self._why_unreadable():
-            return None
-        return self._console.operation("host_update")
-
     async def read(self, host_id: str) -> Mapping[str, Any]:
         """Read one host.
 
@@ -67,9 +58,9 @@ class HostReader:
             EmptyUpdateRefused: The console refused this one.
             ConsoleError: It could not be read.
         """
+        self._refuse_if_unreadable()
         if self._console.has("host_get"):
             return await self._console.call("host_get", host_id)
-        self._refuse_if_unreadable()
         try:
             answer = await self._console.call("host_update", host_id, body={})
         except BadRequest as problem:
@@ -115,26 +106,33 @@ class HostReader:
             ),
         )
 
-    def describe(self) -> str:
-        operation = self.operation
-        if operation is None:
-            return f"Hosts were not read: {self._why_unreadable()}."
-        if operation.name == "host_update":
-            return (
-                f"Hosts were read by an empty update ({operation}), which changes no field; some "
-                "consoles move updated_at."
-            )
-        return f"Hosts were read by {operation} ({operation.name})."
+    def describe(self, *, answered: bool) -> str:
+        """Describe how hosts were read, or why they were not.
+
+        Args:
+            answered: Whether the console answered such a read; if not, nothing shows how.
+        """
+        if why := self._why_unreadable():
+            return f"Hosts were not read: {why}."
+        if not answered:
+            return ""
+        if self._console.has("host_get"):
+            return f"Hosts were read by {self._console.operation('host_get')} (host_get)."
+        return (
+            f"Hosts were read by an empty update ({self._console.operation('host_update')}), which "
+            "changes no field; some consoles move updated_at."
+        )
 
     def _refuse_if_unreadable(self) -> None:
         if why := self._why_unreadable():
             by_update = 'host_read = "empty_update" reads one by an update without a field.'
-            raise HostsUnreadable(
-                why, f"{'' if self._allowed else by_update}{HOST_GET_HINT}".strip()
-            )
+            remedy = f"{'' if self._allowed else by_update}{HOST_GET_HINT}".strip()
+            raise HostsUnreadable(why, remedy)
 
     def _why_unreadable(self) -> str:
-        """Return why no empty update reads a host, as a part of a sentence; empty if one does."""
+        """Return why no host can be read, as a part of a sentence; empty if they can be."""
+        if self._console.has("host_get"):
+            return ""
         if self._is_refused:
             return EMPTY_UPDATE_REFUSED
         missing = "and extra_endpoints names no GET as host_get"

@@ -43,8 +43,7 @@ from opsconsole.resources.host.known import (
     HostReader,
     HostsUnreadable,
 )
-from opsconsole.resources.host.rows import CREATION_ONLY
-from opsconsole.resources.host.verdicts import GuardedImports
+from opsconsole.resources.host.rows import CREATION_ONLY, GuardedImports
 from opsconsole.text import plural
 from opsconsole.values import UNKNOWN, Values, changed_fields
 
@@ -166,7 +165,7 @@ class HostLifecycle(BaseLifecycle):
             if isinstance(problem, EmptyUpdateRefused):
                 return outcome_of_refused_read(self, request, EMPTY_UPDATE_REFUSED, problem)
             return request.leave_unchecked(problem.message, *self._reader.warn_of_refusals())
-        self.session.note_holder(HOST.type_name, host_id, request.address or self.describe(prior))
+        self.session.claim(HOST.type_name, host_id, request.address, self.describe(prior))
         private = request.private
         if is_missing:
             private = PrivateState.decode(private)._replace(extra={}).encode()
@@ -211,9 +210,7 @@ class HostLifecycle(BaseLifecycle):
         return await self._reader.read(object_id)
 
     def describe_read(self, outcome: ReadOutcome) -> str:
-        # A console that gave no answer did not show how hosts are read.
-        gave_none = outcome.status is ReadStatus.UNCHECKED and self._reader.operation
-        return "" if gave_none else self._reader.describe()
+        return self._reader.describe(answered=outcome.status is not ReadStatus.UNCHECKED)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, host_id = request.prior, request.prior["id"]

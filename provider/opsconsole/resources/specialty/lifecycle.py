@@ -24,8 +24,6 @@ from opsconsole.lifecycle.interface import (
     WriteRequest,
 )
 from opsconsole.lifecycle.missing import (
-    explain_gap,
-    gap_reason,
     outcome_of_missing,
     outcome_of_unlisted,
     plan_gone,
@@ -108,10 +106,10 @@ class SpecialtyLifecycle(BaseLifecycle):
         for entry in listing.entries:
             if entry["id"] == prior["id"]:
                 return self.outcome_of_read(prior, request.private, entry)
-        if listing.complete:
+        if listing.gap is None:
             how = "The search shows every specialty, and this one is not among them."
             return outcome_of_missing(self, request, how)
-        return outcome_of_unlisted(self, request, "specialties", listing)
+        return outcome_of_unlisted(self, request, "specialties", listing.gap)
 
     async def _read_data(self, source: DataSourceDefinition, config: Values) -> Outcome:
         if source.is_list:
@@ -203,8 +201,8 @@ class SpecialtyLifecycle(BaseLifecycle):
         listing = await self.session.list_once("specialty_search")
         if any(entry["id"] == object_id for entry in listing.entries):
             return True
-        if not listing.complete:
-            raise ConsoleError(gap_reason("specialties", listing))
+        if listing.gap is not None:
+            raise ConsoleError(listing.gap.reason("specialties"))
         return False
 
     def _refuse_carried(self, prior: Values, problem: Conflict) -> Diagnostic:
@@ -292,9 +290,9 @@ async def find_specialty(
             f"It is unclear which one is meant: declare the `id`, one of {ids}.",
             path,
         )
-    if not listing.complete:
+    if listing.gap is not None:
         summary = f"Cannot tell whether there is one specialty with the {asked}"
-        return error(summary, explain_gap("specialties", listing), path)
+        return error(summary, listing.gap.explain("specialties"), path)
     near = ""
     for name in ("key", "name"):
         if name in selectors:
