@@ -109,10 +109,10 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
     lists, diagnostics = await read_inventory(provider.session, named)
     if diagnostics and not lists:
         raise UserError(
-            f"None of the lists could be read: {'; '.join(map(_as_sentence, diagnostics))}",
+            f"None of the lists could be read: {'; '.join(map(_on_one_line, diagnostics))}",
             "Check the paths in the provider setting extra_endpoints, and the key.",
         )
-    remarks = [_as_sentence(item) for item in diagnostics]
+    remarks = [_on_one_line(item) for item in diagnostics]
     remarks += [
         f"{endpoint} is not named, so no {RESOURCES[name].plural} were looked up."
         if endpoint
@@ -217,7 +217,7 @@ def _unreadable_object(type_name: str, import_id: str, outcome: ReadOutcome) -> 
     if outcome.status is ReadStatus.GONE:
         reason = "; ".join(item.summary for item in outcome.diagnostics)
     else:
-        reason = outcome.why_unchecked or "; ".join(map(_as_sentence, outcome.diagnostics))
+        reason = outcome.why_unchecked or "; ".join(map(_on_one_line, outcome.diagnostics))
     return ConsoleObject(type_name, import_id, {}, reason=reason or f"it is {outcome.status.value}")
 
 
@@ -252,7 +252,7 @@ async def _specialty_keys(
     }
 
 
-def _as_sentence(diagnostic: Diagnostic) -> str:
+def _on_one_line(diagnostic: Diagnostic) -> str:
     return " ".join(f"{diagnostic.summary}. {diagnostic.text}".split())
 
 
