@@ -79,7 +79,8 @@ def test_all_commands_go_on_with_a_local_state(app, tmp_path):
     assert outputs["sizes"]["type"] == ["tuple", [["set", "number"], "bool"]]
     assert outputs["all"]["value"] == [OUTPUT, "sizes"]
     [held] = json.loads(own.read_text())["resources"]
-    assert held["type"] == "opsconsole_host"
+    dependencies = [f"data.terraform_remote_state.{REFERENCE}"]
+    assert (held["type"], held["instances"][0]["dependencies"]) == ("opsconsole_host", dependencies)
     app.run("graph", "--stack=second")
     app.run("destroy", "-auto-approve", "--stack=second")
 

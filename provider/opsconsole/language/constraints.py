@@ -59,11 +59,7 @@ class Constraint:
     optional: Mapping[str, Value] = field(default_factory=dict)
 
     def apply(self, value: Value) -> Value:
-        """Convert a value to the type, with optional attributes filled in.
-
-        Raises:
-            EvaluationError: The value does not fit.
-        """
+        """Convert a value to the type, with optional attributes filled in."""
         # Fill in defaults first, because the conversion refuses an object that lacks an attribute.
         return convert(self._apply_defaults(value), self.type)
 
@@ -120,11 +116,7 @@ def attribute_constraint(attribute: Attribute) -> Constraint:
 
 
 def parse_constraint(text: str) -> Constraint:
-    """Parse a constraint such as `map(object({name = string}))`.
-
-    Raises:
-        EvaluationError: `text` is not a type constraint.
-    """
+    """Parse a constraint such as `map(object({name = string}))`."""
     if text in _BARE:
         return Constraint(_BARE[text])
     return _constraint(parse_expression(text), text)

@@ -259,11 +259,7 @@ class Evaluator(NameResolver):
         return ImportTarget(target, identifier, block.provider_key)
 
     def triggers(self, instance: Instance) -> tuple[Trigger, ...]:
-        """Return the objects that `replace_triggered_by` of an instance's block names.
-
-        Raises:
-            UserError: A reference cannot be evaluated, or names no resource.
-        """
+        """Return the objects that `replace_triggered_by` of an instance's block names."""
         scope = self.scope(instance.names)
         return tuple(
             try_step(instance.block.title, "replace_triggered_by", parse_trigger, text, scope)
@@ -323,11 +319,7 @@ def _argument_error(
 
 
 def parse_instance(text: str, scope: Scope) -> Address:
-    """Parse an instance's address, evaluating an index in it.
-
-    Raises:
-        EvaluationError: `text` is not an address.
-    """
+    """Parse an instance's address, evaluating an index in it."""
     address, rest = _split(_steps(parse_expression(text), scope))
     if rest:
         raise EvaluationError(f"{text} names more than an instance")
@@ -335,7 +327,7 @@ def parse_instance(text: str, scope: Scope) -> Address:
 
 
 def parse_trigger(text: str, scope: Scope) -> Trigger:
-    """Parse an entry of `replace_triggered_by`; raises as `parse_instance` does."""
+    """Parse an entry of `replace_triggered_by`."""
     address, rest = _split(_steps(parse_expression(text), scope))
     if address.mode == "data" or address.type in ("var", "local", "each", "count"):
         raise EvaluationError(f"{text} names no resource")
@@ -449,11 +441,7 @@ class _Search:
             self._add(problem, argument if isinstance(argument, Block) else None)
 
     def _add(self, problem: UserError, block: Block | None = None) -> None:
-        """Add a problem. If its cause is known already, only add the address to that mistake.
-
-        Raises:
-            OnlyTerraform: The problem is an OnlyTerraform.
-        """
+        """Add a problem. If its cause is known already, only add the address to that mistake."""
         if isinstance(problem, OnlyTerraform):
             raise problem
         failure = problem.__cause__

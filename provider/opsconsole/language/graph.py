@@ -8,8 +8,8 @@ its provider's settings.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final, TypeVar
@@ -64,12 +64,7 @@ def foreign_name_error(reference: Reference, where: str) -> OnlyTerraform:
 
 
 def trees_in(value: Json) -> Iterator[Node]:
-    """Yield the tree of each template in a JSON value, names included.
-
-    Raises:
-        EvaluationError: A template is not valid.
-        BeyondBounds: A template is nested too deeply.
-    """
+    """Yield the tree of each template in a JSON value, names included."""
     if isinstance(value, str):
         # Every template sequence, even an escaped one, contains a brace.
         if "{" in value:
@@ -98,7 +93,7 @@ def is_literal(value: Json) -> bool:
 
 
 def references_in(value: Json) -> list[Reference]:
-    """Return every reference in a JSON value; raises as `trees_in` does."""
+    """Return every reference in a JSON value."""
     if is_literal(value):
         return []
     return [reference for tree in trees_in(value) for reference in tree.references()]
@@ -148,15 +143,20 @@ class Graph:
             reading.
         outputs: For each output's name, the addresses that the output depends on.
         imports: The addresses that the import blocks themselves depend on.
+        remote_states: The remote states that a block itself depends on, by its address.
     """
 
     direct: Mapping[str, tuple[str, ...]]
     order: tuple[str, ...]
     outputs: Mapping[str, tuple[str, ...]]
     imports: tuple[str, ...] = ()
+    remote_states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def ancestors(self, address: str) -> tuple[str, ...]:
-        """Return all dependencies of a block, indirect ones too, sorted as in Terraform's state."""
+        """Return all dependencies of a block, sorted as in Terraform's state.
+
+        Indirect ones are among them, and remote states.
+        """
         return tuple(sorted(self._ancestors[address]))
 
     @cached_property
@@ -164,7 +164,8 @@ class Graph:
         known: dict[str, frozenset[str]] = {}
         for address in self.order:
             direct = self.direct[address]
-            known[address] = frozenset(direct).union(*(known[item] for item in direct))
+            own = frozenset(direct).union(self.remote_states.get(address, ()))
+            known[address] = own.union(*(known[item] for item in direct))
         return known
 
 
@@ -205,6 +206,10 @@ def check_support(program: Program) -> None:
             )
 
 
+def _check_calls_in(value: Json) -> None:
+    _check_calls(trees_in(value))
+
+
 def _check_calls(trees: Iterable[Node]) -> None:
     for node in trees:
         if isinstance(node, Call):
@@ -243,13 +248,14 @@ class ReferenceFinder:
         self.problems: dict[str, tuple[UserError, Block | None]] = {}
         self._checks_calls = checks_calls
         self._program = program
+        self._declared = program.declared
         self._block: Block | None = None
 
     def find_in_program(self) -> Graph:
         """Return all dependencies in the program. If there is a cycle, the graph is empty."""
         program = self._program
-        blocks = {**program.blocks, **program.remote_states}
-        named = {address: self._find_in_block(block) for address, block in blocks.items()}
+        blocks = program.blocks
+        named = {address: self._find_in_block(block) for address, block in self._declared.items()}
         self._block = None
         for key, provider in program.providers.items():
             title = f"provider {key}"
@@ -278,24 +284,26 @@ class ReferenceFinder:
             return Graph({}, (), {})
         reached: dict[str, tuple[str, ...]] = {}
 
-        def blocks_behind(targets: Iterable[str]) -> tuple[str, ...]:
+        def behind(targets: Iterable[str], of: Container[str] = blocks) -> tuple[str, ...]:
             """Return the blocks among declarations, and the blocks that the others lead to."""
-            return tuple(
-                dict.fromkeys(
-                    address
-                    for target in targets
-                    for address in ((target,) if target in program.blocks else reached[target])
-                )
-            )
+            found: dict[str, None] = {}
+            for target in targets:
+                found.update({target: None} if target in blocks else dict.fromkeys(reached[target]))
+            return tuple(address for address in found if address in of)
 
         for name in order:
-            reached[name] = blocks_behind(named[name])
-        return Graph(
-            {address: reached[address] for address in program.blocks},
-            tuple(name for name in order if name in program.blocks),
-            {name: blocks_behind(targets) for name, targets in outputs.items()},
-            blocks_behind(imports),
+            own = (name,) if name in program.remote_states else ()
+            reached[name] = own + behind(named[name], self._declared)
+        graph = Graph(
+            {address: behind(named[address]) for address in blocks},
+            tuple(name for name in order if name in blocks),
+            {name: behind(targets) for name, targets in outputs.items()},
+            behind(imports),
         )
+        if remote := program.remote_states:
+            found = {address: behind(named[address], remote) for address in blocks}
+            return replace(graph, remote_states=found)
+        return graph
 
     def _check_provider(self, key: str) -> None:
         if "." in key and key not in self._program.providers:
@@ -308,7 +316,7 @@ class ReferenceFinder:
         self._block = block
         targets = self.find_in_values(block.title, block.expressions)
         for text in block.lifecycle_block.replace_triggered_by:
-            targets |= self._find(text, block.title, "replace_triggered_by", _bare_tree)
+            targets |= self._find(text, block.title, "replace_triggered_by", _bare_references)
         named = (item for item in block.depends_on if item != block.address)
         targets |= self.find_in_values(block.title, {}, named)
         if block.provider_key in self._program.providers:
@@ -358,20 +366,18 @@ class ReferenceFinder:
         value: Json,
         title: str,
         name: str,
-        parse: Callable[[Json], Iterable[Node]] = trees_in,
+        read: Callable[[Json], list[Reference]] = references_in,
     ) -> dict[str, None]:
         """Return the declarations that one value refers to."""
-
-        def read(value: Json) -> list[Reference]:
-            trees = [*parse(value)]
-            if self._checks_calls:
-                _check_calls(trees)
-            return [reference for tree in trees for reference in tree.references()]
-
+        references = self._attempt(try_step, title, name, read, value)
+        if self._checks_calls:
+            self._attempt(try_step, title, name, _check_calls_in, value)
+        targets: dict[str, None] = {}
         where = f"{title}: {name}" if name else title
-        references = self._attempt(try_step, title, name, read, value) or ()
-        targets = (self._attempt(self._target, reference, where) for reference in references)
-        return dict.fromkeys(filter(None, targets))
+        for reference in references or ():
+            if target := self._attempt(self._target, reference, where):
+                targets[target] = None
+        return targets
 
     def _target(self, reference: Reference, where: str) -> str:
         """Return the declaration that a reference leads to; empty if none can be in a cycle."""
@@ -396,7 +402,7 @@ class ReferenceFinder:
             return address if root == "local" else ""
         if root in NEVER_BLOCKS:
             return ""
-        if address not in program.blocks and address not in program.remote_states:
+        if address not in self._declared:
             is_state = reference.steps[:2] == ("data", REMOTE_STATE)
             raise UserError(
                 f"{where} refers to {reference.source_text()}, but there is no {address}.",
@@ -405,16 +411,12 @@ class ReferenceFinder:
         return address
 
 
-def _bare_tree(text: str) -> list[Node]:
-    return [parse_expression(text)]
+def _bare_references(text: str) -> list[Reference]:
+    return list(parse_expression(text).references())
 
 
 def _order(program: Program, named: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return all declarations, each after its dependencies.
-
-    Raises:
-        UserError: Declarations refer to each other in a cycle.
-    """
+    """Return all declarations, each after its dependencies."""
     sorter = TopologicalSorter(named)
     try:
         sorter.prepare()

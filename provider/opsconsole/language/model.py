@@ -290,5 +290,10 @@ class Program:
     literals: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
+    def declared(self) -> Mapping[str, Block]:
+        """All blocks by address: resources, data sources and remote states."""
+        return {**self.blocks, **self.remote_states}
+
+    @property
     def resources(self) -> tuple[Block, ...]:
         return tuple(block for block in self.blocks.values() if block.mode == "managed")

@@ -69,7 +69,7 @@ from opsconsole.values import UNKNOWN, Values
 Lookup = Callable[[str], Any]
 """Returns the Values of an instance by its full address; None or UNKNOWN if not known yet."""
 PresentKeys = Callable[[Block], Iterable[InstanceKey] | None]
-"""Returns the keys of the instances that a whole block stands for; None: of those it declares."""
+"""Returns the keys of the instances that a block stands for; None: of those it declares."""
 
 _WHOLE: Final = re.compile(r"[0-9]{1,400}")
 """A whole number in text, of no more digits than `int` takes."""
@@ -125,7 +125,7 @@ class NameResolver(Names):
                 UNKNOWN if the value is not known yet.
             sensitive: Returns the sensitive paths, from state, of an instance whose configuration
                 was not evaluated here.
-            present: Returns the keys of the instances that a whole block stands for.
+            present: Returns the keys of the instances that a block stands for.
             applying: Whether this is an apply. Before an apply, `timestamp()` and `uuid()` are
                 unknown.
             checking: Whether the program is checked for mistakes. No state of another stack is then
@@ -138,6 +138,7 @@ class NameResolver(Names):
         self.root = program.root
         self.applying = applying
         self.planned_at = planned_at or utc_now()
+        self._declared = program.declared
         self._variables: Mapping[str, Value] = variables
         self._lookup = lookup
         self._sensitive_in_state = sensitive
@@ -149,6 +150,7 @@ class NameResolver(Names):
             "terraform": from_python({"workspace": workspace}),
         }
         self._expanded: dict[str, Mapping[InstanceKey, Instance]] = {}
+        self._visible: dict[str, Mapping[InstanceKey, Instance]] = {}
         self._sensitive: dict[str, tuple[AttributePath, ...]] = {}
         self._locals: dict[str, Value | ExpressionFailure] = {}
         self._provisional_locals: set[str] = set()
@@ -191,11 +193,7 @@ class NameResolver(Names):
         return functions.call(name, arguments, self)
 
     def resolve(self, reference: Reference, key: Value | None = None) -> Value:
-        """Return the value of a reference, or the element `key` of that value.
-
-        Raises:
-            EvaluationError: The name, the attribute or the element does not exist.
-        """
+        """Return the value of a reference, or the element `key` of that value."""
         if key is not None:
             return self._resolve_index(reference, key)
         steps = reference.steps
@@ -229,8 +227,7 @@ class NameResolver(Names):
 
     def _block_at(self, steps: tuple[Step, ...]) -> tuple[Block | None, tuple[Step, ...]]:
         """Return the block that a reference names, and the other steps."""
-        address = block_address(steps) or ""
-        block = self.program.blocks.get(address) or self.program.remote_states.get(address)
+        block = self._declared.get(block_address(steps) or "")
         return block, steps[3 if steps[0] == "data" else 2 :]
 
     def _resolve_local(self, name: str) -> Value:
@@ -273,12 +270,21 @@ class NameResolver(Names):
         return value
 
     def _resolve_block(self, block: Block, steps: tuple[Step, ...]) -> Value:
-        instances = self.instances(block)
         if not block.has_keys:
-            return self._resolve_instance(instances[None], steps)
+            return self._resolve_instance(self.instances(block)[None], steps)
+        instances = self._visible_instances(block)
         if not steps:
             return self._resolve_all_instances(block, instances)
         return self._resolve_instance(_instance_at(block, steps[0], instances), steps[1:])
+
+    def _visible_instances(self, block: Block) -> Mapping[InstanceKey, Instance]:
+        """Return the instances that references see: the declared ones, or those that exist."""
+        if block.address not in self._visible:
+            keys = self._present(block)
+            if keys is None:
+                return self.instances(block)
+            self._visible[block.address] = _instances_at(block, keys)
+        return self._visible[block.address]
 
     def _resolve_instance(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
         block, address = instance.block, instance.address
@@ -359,9 +365,6 @@ class NameResolver(Names):
     ) -> Value:
         if block.address in self._all_instances:
             return self._all_instances[block.address]
-        keys = self._present(block)
-        if keys is not None:
-            instances = _instances_at(block, keys)
         values = {key: self._resolve_instance(instance, ()) for key, instance in instances.items()}
         if block.counted:
             result = tuple_value(values.values())
@@ -387,12 +390,7 @@ def each_names(key: str, value: Value) -> dict[str, Value]:
 
 
 def count_entries(value: Value) -> dict[InstanceKey, Value]:
-    """Return the keys of the instances that `count = value` makes.
-
-    Raises:
-        EvaluationError: The value is unknown, null or ephemeral, or not a whole number of at least
-            0.
-    """
+    """Return the keys of the instances that `count = value` makes."""
     # As in Terraform, a sensitive number is no secret: the number of instances shows it.
     _check_known(value.unmark() if value.marks == IS_SENSITIVE else value)
     number = convert(value, NUMBER).data
@@ -403,12 +401,7 @@ def count_entries(value: Value) -> dict[InstanceKey, Value]:
 
 
 def each_entries(value: Value) -> dict[str, Value]:
-    """Return the keys and values of `for_each = value`, sorted.
-
-    Raises:
-        EvaluationError: The value is unknown, null, sensitive, or neither a map nor a set of
-            strings.
-    """
+    """Return the keys and values of `for_each = value`, a map or a set of strings, sorted."""
     _check_known(value)
     if value.kind not in ("map", "object", "set"):
         raise EvaluationError(f"it must be a map or a set of strings, not a {value.type}")
@@ -497,12 +490,7 @@ def _mark_nested(data: Any, attribute: Attribute) -> Any:
 
 
 def evaluate_json(value: Any, scope: Scope) -> Value:
-    """Return the value of a JSON value in `scope`.
-
-    Raises:
-        EvaluationError: A template in it cannot be evaluated.
-        UnsupportedExpression: A template uses something that only Terraform has.
-    """
+    """Return the value of a JSON value in `scope`."""
     # Every template sequence, even an escaped one, contains a brace.
     if isinstance(value, str) and "{" in value:
         return _evaluate_template(value, scope)

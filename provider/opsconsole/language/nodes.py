@@ -59,11 +59,7 @@ class Quoted(str):
 
 
 def get_attribute(value: Value, name: str) -> Value:
-    """Return the attribute or the map element `name` of `value`.
-
-    Raises:
-        EvaluationError: There is none.
-    """
+    """Return the attribute or the map element `name` of `value`."""
     type = value.type
     if type.kind not in ("object", "map", "dynamic"):
         hint = ""
@@ -83,11 +79,7 @@ def get_attribute(value: Value, name: str) -> Value:
 
 
 def get_element(value: Value, key: Value) -> Value:
-    """Return `value[key]`.
-
-    Raises:
-        EvaluationError: There is no such element.
-    """
+    """Return `value[key]`."""
     type, marks = value.type, value.marks | key.marks
     if value.is_null:
         raise EvaluationError("this value is null, so it has no indices")
@@ -536,9 +528,6 @@ def make_object(pairs: Iterable[tuple[Value, Value]], refusal: str = "") -> Valu
 
     Args:
         refusal: The message about a repeated name, `{}`. Without a message, the last pair counts.
-
-    Raises:
-        EvaluationError: A key is null, or not a string, or is refused.
     """
     items: dict[str, Value] = {}
     marks = NO_MARKS
@@ -568,12 +557,7 @@ class Template(Node):
 
 
 def join_parts(parts: Iterable[Value], scope: Scope) -> Value:
-    """Join the parts of a template.
-
-    Raises:
-        EvaluationError: A part is null, or not a primitive.
-        BeyondBounds: The text is too long.
-    """
+    """Join the parts of a template."""
     pieces: list[str] = []
     marks = NO_MARKS
     has_unknown = False

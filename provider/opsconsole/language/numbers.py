@@ -29,9 +29,7 @@ _OF_TERRAFORM = re.compile(rf"[+-]?[iI]nf|{_MANTISSA}[pP][+-]?\d+", re.ASCII)
 def parse_number(text: str) -> Number | None:
     """Parse a decimal number; return None if `text` is not a number.
 
-    Raises:
-        BeyondBounds: The number is too large, too close to 0, or written with too many digits.
-        UnsupportedExpression: The number is in a form that only Terraform reads.
+    A number in a form that only Terraform reads is an UnsupportedExpression.
     """
     if not _DECIMAL.fullmatch(text):
         if _OF_TERRAFORM.fullmatch(text):
@@ -104,11 +102,7 @@ def from_float(value: float) -> Number:
 
 
 def round_number(value: Number, precision: int = _PRECISION) -> Number:
-    """Round `value` to the mantissa, ties to even; return an int if the result is whole.
-
-    Raises:
-        BeyondBounds: The number is too large, or too close to 0.
-    """
+    """Round `value` to the mantissa, ties to even; return an int if the result is whole."""
     if isinstance(value, int) and value.bit_length() <= min(precision, _PRECISION):
         # So is nearly every number of a program, and fractions are slow.
         return int(value) if precision == _PRECISION else _with_precision(value, precision)
@@ -186,11 +180,7 @@ def negate(number: Number) -> Number:
 
 
 def calculate(operator: str, left: Number, right: Number) -> Number:
-    """Return the result of `+`, `-`, `*` or `/`, rounded to the larger precision of both numbers.
-
-    Raises:
-        BeyondBounds: The result is too large, or too close to 0.
-    """
+    """Return the result of `+`, `-`, `*` or `/`, rounded to the larger precision of the two."""
     precision = max(precision_of(left), precision_of(right))
     signs = is_negative(left), is_negative(right)
     if operator == "/":

@@ -80,12 +80,7 @@ _HEREDOC: Final = re.compile(r"<<(-?)([^\W\d][\w-]*)[ \t\r]*\n")
 
 @cache
 def parse_template(text: str) -> Node:
-    """Parse a template, such as a string in Terraform's JSON syntax.
-
-    Raises:
-        EvaluationError: `text` is not a valid template.
-        BeyondBounds: The template is nested too deeply.
-    """
+    """Parse a template, such as a string in Terraform's JSON syntax."""
     if text.startswith("${") and text.endswith("}") and (plain := plain_reference(text[2:-1])):
         return plain
     return _parse(Parser(text).template)
@@ -93,16 +88,14 @@ def parse_template(text: str) -> Node:
 
 @cache
 def parse_expression(text: str) -> Node:
-    """Parse a bare expression; raises as `parse_template` does."""
+    """Parse a bare expression."""
     return plain_reference(text) or _parse(Parser(text).whole_expression)
 
 
 def parse_arguments(text: str) -> list[tuple[str, Node]]:
     """Return the name and expression of each `name = expression` in the text of a file.
 
-    Raises:
-        EvaluationError: The text has something else. The message begins with the line.
-        BeyondBounds: An expression is nested too deeply.
+    The message of an EvaluationError begins with the line.
     """
     parser = Parser(text.removeprefix("\ufeff"))
     try:
@@ -460,11 +453,7 @@ class Parser:
     # Tokens
 
     def _match(self) -> re.Match[str] | None:
-        """Return the match of the next token, skipping blanks and comments; None at the end.
-
-        Raises:
-            EvaluationError: The text is not a valid token.
-        """
+        """Return the match of the next token, skipping blanks and comments; None at the end."""
         while self.at < len(self.text):
             match = _TOKEN.match(self.text, self.at)
             if match is None:

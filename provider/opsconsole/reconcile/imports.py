@@ -35,7 +35,7 @@ async def read_data_for_imports(
     diagnostics: list[Diagnostic] = []
     for address in filter(needed.__contains__, graph.order):
         # The id behind a data source that depends on a resource is not known before the walk.
-        if any(blocks[item].mode != "data" for item in (address, *graph.ancestors(address))):
+        if not all(item.startswith("data.") for item in (address, *graph.ancestors(address))):
             continue
         for instance in evaluator.instances(blocks[address]).values():
             config = evaluator.config(instance).values

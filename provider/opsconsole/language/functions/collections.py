@@ -179,25 +179,24 @@ def _chunklist(value: Value, size: Number) -> Value:
 @Signature("flatten", (DYNAMIC,), opaque=True)
 def _flatten(value: Value) -> Value:
     require_sequence(value)
-    flat: list[Value] = []
     marks: set[str] = set()
-    known = _flatten_into(value, flat, marks)
-    return (tuple_value(flat) if known else unknown()).mark(frozenset(marks))
+    flat = [*_leaves(value, marks)]
+    # An unknown value without a type may turn out to be a sequence.
+    is_open = any(item.data is UNKNOWN and item.type is DYNAMIC for item in flat)
+    return (unknown() if is_open else tuple_value(flat)).mark(frozenset(marks))
 
 
-def _flatten_into(value: Value, flat: list[Value], marks: set[str]) -> bool:
-    """Add the items of `value` to `flat`; return whether all of them are known."""
+def _leaves(value: Value, marks: set[str]) -> Iterator[Value]:
+    """Yield the items of a sequence at all depths, adding the marks of inner ones to `marks`."""
     if not value.is_known:
-        return False
-    known = True
+        yield unknown()
+        return
     for item in items_of(value):
         if is_sequence(item) and not item.is_null:
             marks |= item.marks
-            known = _flatten_into(item, flat, marks) and known
+            yield from _leaves(item, marks)
         else:
-            known = known and not (item.data is UNKNOWN and item.type == DYNAMIC)
-            flat.append(item)
-    return known
+            yield item
 
 
 Signature("reverse", (DYNAMIC,), opaque=True)(

@@ -91,12 +91,7 @@ def unknown_function_error(name: str) -> UnsupportedExpression:
 
 
 def call(name: str, arguments: Sequence[Value], resolver: NameResolver) -> Value:
-    """Return the result of the function `name`.
-
-    Raises:
-        EvaluationError: The arguments do not fit.
-        UnsupportedExpression: The function is not known here.
-    """
+    """Return the result of the function `name`."""
     name = name.removeprefix("core::")
     if name not in FUNCTIONS:
         raise unknown_function_error(name)

@@ -39,20 +39,12 @@ def _parse_time(text: str) -> tuple[datetime, int]:
         raise EvaluationError(f'"{text}" is not an RFC 3339 time') from error
 
 
-def _parse_duration(duration: str) -> int:
-    try:
-        return parse_duration(duration)
-    except ValueError as problem:
-        raise EvaluationError(str(problem)) from problem
-
-
 @Signature("timeadd", (STRING, STRING))
 def _timeadd(moment: str, duration: str) -> str:
     time, nanoseconds = _parse_time(moment)
     try:
-        return format_time(
-            time + timedelta(seconds=(nanoseconds + _parse_duration(duration)) // 10**9)
-        )
+        seconds = (nanoseconds + parse_duration(duration)) // 10**9
+        return format_time(time + timedelta(seconds=seconds))
     except OverflowError as error:
         raise UnsupportedExpression("a time outside of the years 1 to 9999") from error
 

@@ -32,7 +32,6 @@ from opsconsole.resources import HOST
 from opsconsole.resources.host.known import HostDeletions
 from opsconsole.resources.host.rows import (
     DRY_RUN_IMPORTED,
-    UNPROTECTED,
     DryRunIgnored,
     GuardedImports,
     ImportRow,
@@ -53,7 +52,8 @@ if TYPE_CHECKING:
 _NOTHING_MORE_SENT = error(DRY_RUN_IMPORTED, "Nothing more is sent in this run.")
 _CREATED_BY_DRY_RUN = warning(
     DRY_RUN_IMPORTED,
-    f"What was created is kept in state, and no further host is sent in this run. {UNPROTECTED}",
+    "What was created is kept in state, and no further host is sent in this run. A dry run does "
+    "not protect imports on this console: ask its operator.",
 )
 _ID_UNKNOWN = ConsoleError(
     "The import answer says that hosts were created, but not which of them this one is."
