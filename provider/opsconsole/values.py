@@ -61,11 +61,13 @@ def unknown_names(values: Values) -> list[str]:
 
 def normalise_set(items: Sequence[Any]) -> list[Any]:
     """Return `items` sorted and without duplicates; unknown elements come last, each kept."""
-    known = set(items)
-    unknown = [item for item in items if item is UNKNOWN] if UNKNOWN in known else []
+    distinct = set(items)
+    if distinct.isdisjoint((None, UNKNOWN)):
+        return sorted(distinct)
     # Null cannot be compared with a text: it comes first.
-    null = [None] if None in known else []
-    return [*null, *sorted(known.difference((None, UNKNOWN))), *unknown]
+    null = [None] if None in distinct else []
+    unknown = [item for item in items if item is UNKNOWN]
+    return [*null, *sorted(distinct.difference((None, UNKNOWN))), *unknown]
 
 
 def is_same(left: Value, right: Value) -> bool:

@@ -28,7 +28,7 @@ from opsconsole.language.failures import (
     raise_any,
     try_step,
 )
-from opsconsole.language.graph import ReferenceFinder, is_literal
+from opsconsole.language.graph import find_references, is_literal
 from opsconsole.language.json_body import find_lines, read_text
 from opsconsole.language.model import Block, BlockDefinition, Import, Program, location_in
 from opsconsole.language.name_resolver import (
@@ -418,9 +418,8 @@ class _Search:
     def run(self) -> None:
         evaluator = self._evaluator
         program = evaluator.program
-        finder = ReferenceFinder(program)
-        finder.find_in_program()
-        for problem, owner in finder.problems.values():
+        _, problems = find_references(program)
+        for problem, owner in problems:
             self._add(problem, owner)
         for name in program.locals:
             self._attempt(evaluator.check_local, name)

@@ -177,10 +177,21 @@ def build_graph(program: Program) -> Graph:
         UserError: A reference leads nowhere, or declarations refer to each other in a cycle. The
             message names all of them.
     """
-    finder = ReferenceFinder(program)
-    graph = finder.find_in_program()
-    raise_any([problem for problem, _ in finder.problems.values()])
+    graph, problems = find_references(program)
+    raise_any([problem for problem, _ in problems])
     return graph
+
+
+def find_references(program: Program) -> tuple[Graph, Collection[tuple[UserError, Block | None]]]:
+    """Return the dependencies in a program, and the problems of its references by their blocks.
+
+    The references are found once. If there is a cycle, the graph is empty.
+    """
+    if program.references is None:
+        finder = _ReferenceFinder(program)
+        program.references = finder.find_in_program(), finder.problems.values()
+    found: tuple[Graph, Collection[tuple[UserError, Block | None]]] = program.references
+    return found
 
 
 def check_support(program: Program) -> None:
@@ -192,7 +203,7 @@ def check_support(program: Program) -> None:
         OnlyTerraform: An expression uses a feature that this engine lacks, or an import block asks
             for generated configuration.
     """
-    finder = ReferenceFinder(program, checks_calls=True)
+    finder = _ReferenceFinder(program, checks_calls=True)
     finder.find_in_program()
     for problem, _ in finder.problems.values():
         if isinstance(problem, OnlyTerraform):
@@ -233,7 +244,7 @@ def named_resources(block: Block) -> frozenset[str]:
     )
 
 
-class ReferenceFinder:
+class _ReferenceFinder:
     """Finds the references of a program's declarations.
 
     A declaration is a block, a local value or a provider configuration. Its name is its address,

@@ -153,7 +153,7 @@ class HostLifecycle(BaseLifecycle):
     async def _read(self, request: ReadRequest) -> ReadOutcome:
         prior, host_id = request.prior, request.prior["id"]
         # Reads are many: these bytes are found faster than decoded.
-        is_missing = f'"{_NOT_FOUND}":true'.encode() in request.private
+        is_missing = _NOT_FOUND_BYTES in request.private
         try:
             answer = await self.fetch(host_id)
         except Forbidden as problem:
@@ -165,7 +165,7 @@ class HostLifecycle(BaseLifecycle):
             if isinstance(problem, EmptyUpdateRefused):
                 return outcome_of_refused_read(self, request, EMPTY_UPDATE_REFUSED, problem)
             return request.leave_unchecked(problem.message, *self._reader.warn_of_refusals())
-        self.session.claim(HOST.type_name, host_id, request.address, self.describe(prior))
+        self.session.claim(HOST.type_name, host_id, request.address or self.describe(prior))
         private = request.private
         if is_missing:
             private = PrivateState.decode(private)._replace(extra={}).encode()
@@ -238,6 +238,7 @@ class HostLifecycle(BaseLifecycle):
 
 _NOT_FOUND = "not_found"
 """The fact beside a host whose update was answered 404."""
+_NOT_FOUND_BYTES = f'"{_NOT_FOUND}":true'.encode()
 _UPDATE_NOT_FOUND = "The console answered 404 to its last update, and it cannot be read."
 _BY_WRITING = (
     " (hosts are read by an empty update, which takes the right to write; where the console has an "
