@@ -94,8 +94,6 @@ def is_literal(value: Json) -> bool:
 
 def references_in(value: Json) -> list[Reference]:
     """Return every reference in a JSON value."""
-    if is_literal(value):
-        return []
     return [reference for tree in trees_in(value) for reference in tree.references()]
 
 
@@ -204,10 +202,6 @@ def check_support(program: Program) -> None:
             raise only_terraform_error(
                 block.origin.place(target), "an import block whose resource is to be generated"
             )
-
-
-def _check_calls_in(value: Json) -> None:
-    _check_calls(trees_in(value))
 
 
 def _check_calls(trees: Iterable[Node]) -> None:
@@ -353,7 +347,8 @@ class ReferenceFinder:
         """
         targets: dict[str, None] = {}
         for name, value in values.items():
-            targets |= self._find(value, title, name)
+            if not is_literal(value):
+                targets |= self._find(value, title, name)
         for address in depends_on:
             reference = Reference(tuple(address.split(".")))
             target = self._attempt(self._target, reference, f"{title}: depends_on")
@@ -371,7 +366,7 @@ class ReferenceFinder:
         """Return the declarations that one value refers to."""
         references = self._attempt(try_step, title, name, read, value)
         if self._checks_calls:
-            self._attempt(try_step, title, name, _check_calls_in, value)
+            self._attempt(try_step, title, name, lambda value: _check_calls(trees_in(value)), value)
         targets: dict[str, None] = {}
         where = f"{title}: {name}" if name else title
         for reference in references or ():
