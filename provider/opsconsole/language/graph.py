@@ -175,10 +175,9 @@ def build_graph(program: Program) -> Graph:
         UserError: A reference leads nowhere, or declarations refer to each other in a cycle. The
             message names all of them.
     """
-    finder = ReferenceFinder(program)
-    graph = finder.find_in_program()
-    raise_any([problem for problem, _ in finder.problems.values()])
-    return graph
+    references = References(program)
+    raise_any([problem for problem, _ in references.problems.values()])
+    return references.graph
 
 
 def check_support(program: Program) -> None:
@@ -190,9 +189,7 @@ def check_support(program: Program) -> None:
         OnlyTerraform: An expression uses a feature that this engine lacks, or an import block asks
             for generated configuration.
     """
-    finder = ReferenceFinder(program, checks_calls=True)
-    finder.find_in_program()
-    for problem, _ in finder.problems.values():
+    for problem, _ in References(program, checks_calls=True).problems.values():
         if isinstance(problem, OnlyTerraform):
             raise problem
     for block in program.imports:
@@ -227,13 +224,14 @@ def named_resources(block: Block) -> frozenset[str]:
     )
 
 
-class ReferenceFinder:
-    """Finds the references of a program's declarations.
+class References:
+    """The references of a program's declarations.
 
     A declaration is a block, a local value or a provider configuration. Its name is its address,
     such as `local.x`, or `provider opsconsole.x`.
 
     Attributes:
+        graph: All dependencies in the program. If there is a cycle, the graph is empty.
         problems: References that lead nowhere, and cycles, by their text, each with its block;
             also calls of unknown functions, if `checks_calls`.
     """
@@ -244,20 +242,20 @@ class ReferenceFinder:
         self._program = program
         self._declared = program.declared
         self._block: Block | None = None
+        self.graph = self._find_in_program()
 
-    def find_in_program(self) -> Graph:
-        """Return all dependencies in the program. If there is a cycle, the graph is empty."""
+    def _find_in_program(self) -> Graph:
         program = self._program
         blocks = program.blocks
         named = {address: self._find_in_block(block) for address, block in self._declared.items()}
         self._block = None
         for key, provider in program.providers.items():
             title = f"provider {key}"
-            named[title] = self.find_in_values(title, {"": dict(provider.arguments)})
+            named[title] = self._find_in_values(title, {"": dict(provider.arguments)})
         for name, value in program.locals.items():
-            named[f"local.{name}"] = self.find_in_values(f"local.{name}", {"": value})
+            named[f"local.{name}"] = self._find_in_values(f"local.{name}", {"": value})
         outputs = {
-            name: self.find_in_values(
+            name: self._find_in_values(
                 output.origin.title(f"output.{name}"), {"value": output.value}, output.depends_on
             )
             for name, output in program.outputs.items()
@@ -265,13 +263,13 @@ class ReferenceFinder:
         for variable in program.variables.values():
             for rule in variable.validations:
                 title = variable.origin.title(f"var.{variable.name}")
-                self.find_in_values(title, {"validation": [rule.condition, rule.error_message]})
+                self._find_in_values(title, {"validation": [rule.condition, rule.error_message]})
         for item in program.imports:
             self._attempt(self._check_provider, item.provider_key)
         imports = dict.fromkeys(
             target
             for item in program.imports
-            for target in self.find_in_values(item.title, {"": [item.id, item.for_each]})
+            for target in self._find_in_values(item.title, {"": [item.id, item.for_each]})
         )
         order = self._attempt(_order, program, named)
         if order is None:
@@ -308,11 +306,11 @@ class ReferenceFinder:
 
     def _find_in_block(self, block: Block) -> dict[str, None]:
         self._block = block
-        targets = self.find_in_values(block.title, block.expressions)
+        targets = self._find_in_values(block.title, block.expressions)
         for text in block.lifecycle_block.replace_triggered_by:
             targets |= self._find(text, block.title, "replace_triggered_by", _bare_references)
         named = (item for item in block.depends_on if item != block.address)
-        targets |= self.find_in_values(block.title, {}, named)
+        targets |= self._find_in_values(block.title, {}, named)
         if block.provider_key in self._program.providers:
             targets[f"provider {block.provider_key}"] = None
         self._attempt(self._check_provider, block.provider_key)
@@ -337,7 +335,7 @@ class ReferenceFinder:
             self._note(problem)
             return None
 
-    def find_in_values(
+    def _find_in_values(
         self, title: str, values: Mapping[str, Json], depends_on: Iterable[str] = ()
     ) -> dict[str, None]:
         """Return the declarations that values refer to.
