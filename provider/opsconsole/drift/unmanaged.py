@@ -92,7 +92,7 @@ async def find_unmanaged(
         on_console = [item for item in objects if item.provider is provider]
         if AGENT_PLUGIN.type_name in counted_types:
             unlisted += await _read_plugins(on_console, session, tolerant)
-        incomplete += _report_incomplete_lists(session, counted_types)
+        incomplete += _explain_incomplete_lists(session, counted_types)
         where = console_digest(base_url) if sharded else ""
         for finding in _find_on_console(on_console, managed, session, counted_types):
             # The object may have been found already, under other settings of the same console.
@@ -168,7 +168,13 @@ def _find_on_console(
         yield from _unmanaged_entries(objects, managed, name, listing.unarchived_entries, counted)
 
 
-def _report_incomplete_lists(
+def _lists_read(session: ConsoleSession) -> Inventory:
+    """Return the lists of a whole console that the check or its refresh has read."""
+    lists = {name: session.lists_read(list_operation(item)) for name, item in RESOURCES.items()}
+    return {name: read[""] for name, read in lists.items() if "" in read}
+
+
+def _explain_incomplete_lists(
     session: ConsoleSession, counted_types: Collection[str]
 ) -> Iterator[Diagnostic]:
     """Report counted lists that were not read to their end: plugins warn, others are errors."""

@@ -83,7 +83,7 @@ class StateChange(NamedTuple):
     Attributes:
         address: The instance's address, or the output's name.
         deposed: The deposed key, or empty for the current object.
-        image: The object's JSON, or None if the object was removed.
+        object_json: The object's JSON, or None if the object was removed.
         previous_id: The `id` of the object before the change. Empty if that object has no `id`,
             None if there was no object.
         previous_digest: The `short_digest` of the object's JSON before the change; empty without
@@ -92,7 +92,7 @@ class StateChange(NamedTuple):
 
     kind: Literal["instance", "output"]
     address: str
-    image: str | None
+    object_json: str | None
     provider: str = ""
     deposed: str = ""
     previous_id: str | None = None
