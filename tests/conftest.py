@@ -1,8 +1,11 @@
 """What every test runs with. Its fixtures are in the modules of `tests/support` named below."""
 
 import contextlib
+import fcntl
+import gc
 import os
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +53,29 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         for name in [name for name in os.environ if name.startswith("COVERAGE_PROCESS_")]:
             del os.environ[name]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Have the first worker compile new tests for all: it takes each as long as collecting them."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
+    # The folder that is collected last.
+    compiled = (ROOT / "tests" / "v1" / "__pycache__").exists()
+    with Path(__file__).open() as tests:
+        if worker == "gw0":
+            fcntl.flock(tests, fcntl.LOCK_EX)
+        elif not compiled:
+            fcntl.flock(tests, fcntl.LOCK_SH)
+            fcntl.flock(tests, fcntl.LOCK_UN)
+        # All that is collected lives to the end.
+        gc.disable()
+        result = yield
+    gc.freeze()
+    gc.set_threshold(50_000, 10, 10)
+    gc.enable()
+    # Each command freezes what there is, since its process ends soon. This one does not end.
+    gc.freeze = gc.set_threshold = lambda *_: None
+    return result
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
