@@ -57,24 +57,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Have the first worker compile new tests for all: it takes each as long as collecting them."""
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
-    # The folder that is collected last.
+    """Collect the tests; where they are new, the first worker compiles them for all workers."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    # Compiling takes as long as collecting. This folder is collected last.
     compiled = (ROOT / "tests" / "v1" / "__pycache__").exists()
     with Path(__file__).open() as tests:
         if worker == "gw0":
             fcntl.flock(tests, fcntl.LOCK_EX)
-        elif not compiled:
+        elif worker and not compiled:
             fcntl.flock(tests, fcntl.LOCK_SH)
             fcntl.flock(tests, fcntl.LOCK_UN)
-        # All that is collected lives to the end.
+        # Everything that is collected lives to the end.
         gc.disable()
         result = yield
     gc.freeze()
     gc.set_threshold(50_000, 10, 10)
     gc.enable()
-    # Each command freezes what there is, since its process ends soon. This one does not end.
-    gc.freeze = gc.set_threshold = lambda *_: None
     return result
 
 
