@@ -3,12 +3,12 @@
 import contextlib
 import os
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from engines import ROOT
 from opsconsole.errors import UserError
 from opsconsole.language import jsii_environment
 from sampling import EVERYTHING, SEED
@@ -22,7 +22,6 @@ pytest_plugins = (
     "real_programs",
 )
 
-ROOT = Path(__file__).resolve().parent.parent
 
 # Before cdktf is imported by any test: jsii looks at these when it starts Node. Without a Node only
 # the tests that synthesise fail.

@@ -81,7 +81,7 @@ class Output(Named, Generic[Out]):
         raise AttributeError(f"{self.name} is supplied by the console: it cannot be declared")
 
 
-class Declarable(Named, Generic[In]):
+class Settable(Named, Generic[In]):
     """An attribute that may be declared."""
 
     def check(self, value: Any) -> Any:
@@ -92,11 +92,11 @@ class Declarable(Named, Generic[In]):
         construct._assign(self.name, value)
 
 
-class Argument(Declarable[In], Output[Out], Generic[Out, In]):
+class Argument(Settable[In], Output[Out], Generic[Out, In]):
     """An attribute that may be declared; reading it gives a token for the value in Terraform."""
 
 
-class Setting(Declarable[In]):
+class Setting(Settable[In]):
     """A setting of the provider. Nothing can refer to it: reading gives the declared value."""
 
     @overload

@@ -36,6 +36,12 @@ Values = dict[str, Any]
 """The wire value of a resource: each attribute of its definition, by name, with its value."""
 
 
+def text_of(values: Mapping[str, Value], name: str) -> str:
+    """Return the text value of that name, or empty."""
+    value = values.get(name)
+    return value if isinstance(value, str) else ""
+
+
 def holds_unknown(value: Value) -> bool:
     """Return whether `value` is UNKNOWN or holds it at any depth."""
     if not isinstance(value, (list, dict)):

@@ -5,16 +5,13 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from scripts.cdktn_twin import rename
 
 import opsconsole_cdktf
 import opsconsole_cdktn
-from engines import run_program
-
-ROOT = Path(__file__).resolve().parents[2]
+from engines import ROOT, run_program
 
 
 @pytest.mark.real_client

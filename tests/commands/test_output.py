@@ -147,7 +147,7 @@ def test_terraform_has_nothing_to_change_in_them(native_on, terraform):
     ids=["refresh", "refresh-some", "create", "remove", "neither", "all"],
 )
 def test_an_output_shows_the_instances_that_a_run_leaves(native, words, changes):
-    """As in core, where state holds others than are declared."""
+    """As in Terraform, where state holds others than are declared."""
 
     def declare(keys: str, count: int) -> dict[str, Any]:
         each = {"name": "${each.key}", "for_each": {key: key for key in keys}}
@@ -166,6 +166,26 @@ def test_an_output_shows_the_instances_that_a_run_leaves(native, words, changes)
     shown = {name: item["value"] for name, item in native.state["outputs"].items()}
     assert shown == before | changes
     native.run("plan", "-detailed-exitcode", *words)
+
+
+@pytest.mark.parametrize("words", ["-refresh-only", '-target=opsconsole_host.e["y"]'])
+def test_an_index_finds_the_instances_that_a_run_leaves(native, words):
+    """As in Terraform: an index that no instance has is an error, which `try` catches."""
+
+    def declare(keys: str) -> dict[str, Any]:
+        return {"opsconsole_host": {"e": {"name": "${each.key}", "for_each": dict.fromkeys(keys)}}}
+
+    native.apply(declare("xy"))
+    output = {
+        name: {"value": f'${{try(opsconsole_host.e["{name}"].name, "none")}}'} for name in "xyz"
+    }
+    native.write(declare("yz"), output=output)
+    native.run("apply", "-auto-approve", words)
+    shown = {name: item["value"] for name, item in native.state["outputs"].items()}
+    assert shown == {"x": "x", "y": "y", "z": "none"}
+    native.write(declare("yz"), output={"z": {"value": '${opsconsole_host.e["z"].name}'}})
+    told = native.run("plan", words, expect=1).text
+    assert "opsconsole_host.e has for_each, and no instance 'z': name one, such as" in told
 
 
 @pytest.mark.parametrize("words", [[], ["-destroy"]])

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from engines import ROOT
 from opsconsole.emulator import Emulator
 from pipeline_jobs import Machine, Repository, git, plain_program, run_shell
 
-ROOT = Path(__file__).resolve().parents[2]
 HOOKS = ROOT / ".pre-commit-hooks.yaml"
 CONFIG = ROOT / "examples" / "pipelines" / "pre-commit" / ".pre-commit-config.yaml"
 ADDRESS = "https://git.example.com/operations/opsconsole"

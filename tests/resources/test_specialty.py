@@ -87,17 +87,9 @@ def test_adopted_specialty_stays_on_the_console_unless_its_deletion_is_declared(
 
 def test_specialty_that_cannot_be_adopted_is_refused(project, console):
     console.create("specialties", id="spc_twice", key="linux-server")
-    engine = project(
-        program(
-            specialty={
-                "twice": {"key": "linux-server"},
-                "none": {"key": "no-such"},
-                "renamed": {"key": "database", "name": "Databases"},
-                "fine": {"id": "spc_linux"},
-            }
-        ),
-        console,
-    )
+    keys = {"twice": {"key": "linux-server"}, "none": {"key": "no-such"}}
+    others = {"renamed": {"key": "database", "name": "Databases"}, "fine": {"id": "spc_linux"}}
+    engine = project(program(specialty=keys | others), console)
     run = engine.plan_run(expect={1})
     told = {error["address"].rpartition(".")[2]: error for error in run.errors}
     assert set(told) == {"twice", "none", "renamed"}

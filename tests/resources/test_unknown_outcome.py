@@ -14,7 +14,6 @@ from lifecycle_steps import errors, warnings
 from native_project import PROVIDER, intents_left, leave_intents
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.emulator import Emulator
-from opsconsole.lifecycle.answers import new_sentinel
 from opsconsole.lifecycle.interface import (
     NEVER_CREATED,
     STILL_UNSETTLED,
@@ -23,6 +22,7 @@ from opsconsole.lifecycle.interface import (
     ReadStatus,
     UnsettledCreate,
 )
+from opsconsole.lifecycle.private_state import new_sentinel
 from opsconsole.reconcile.prior import may_hold_unsettled, read_prior
 from opsconsole.resources import AGENT
 from opsconsole.state import InstanceObject, Intent, State

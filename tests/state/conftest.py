@@ -53,10 +53,9 @@ def state_path(tmp_path: Path) -> Path:
 def session(state_path: Path) -> Callable[..., StateSession]:
     """Opens a session on the test's state; the test closes it."""
 
-    def make(path: Path = state_path, operation: str = "apply", **locking: Any) -> StateSession:
-        return open_state(
-            LocalBackend(path, RunOptions(operation=operation, locking=Locking(**locking)))
-        )
+    def make(path: Path = state_path, command: str = "apply", **locking: Any) -> StateSession:
+        options = RunOptions(command=command, locking=Locking(**locking))
+        return open_state(LocalBackend(path, options))
 
     return make
 

@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 from opsconsole.errors import UserError
 from opsconsole.state import objects
 from opsconsole.state.address import Address
-from opsconsole.state.document import compact, escape_as_go, lay_out
 from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, StateChange, StateOutput
+from opsconsole.state.objects import (
+    InstanceObject,
+    StateChange,
+    StateOutput,
+    compact,
+    escape_as_go,
+    lay_out,
+)
 
 WEB = "opsconsole_host.web"
 
@@ -117,16 +123,8 @@ def test_new_state_is_written_as_terraform_writes_it(host):
 
 
 def test_resources_and_instances_are_sorted_as_core_sorts_them(host):
-    addresses = [
-        "data.a.z",
-        "b.a",
-        "b.b",
-        "b.b[2]",
-        "b.b[10]",
-        'b.b["a"]',
-        "module.a.data.a.a",
-        "module.a.a.a",
-    ]
+    instances = ["b.b", "b.b[2]", "b.b[10]", 'b.b["a"]']
+    addresses = ["data.a.z", "b.a", *instances, "module.a.data.a.a", "module.a.a.a"]
     state = State.new()
     for address in reversed(addresses):
         state.put(address, host(1))

@@ -23,6 +23,9 @@ from opsconsole.cli.main import main as opsconsole
 from opsconsole.emulator import Emulator
 from opsconsole.standin.main import main as standin
 
+ROOT = Path(__file__).resolve().parents[2]
+"""The checkout."""
+
 SUCCESS = frozenset({0})
 PLANNED = frozenset({0, 2})
 """Exit codes of `plan -detailed-exitcode`: no changes, changes."""

@@ -43,7 +43,7 @@ def unchanged(
         after=values,
         config=values,
         construct_path=path,
-        provider="opsconsole",
+        provider_key="opsconsole",
         depends_on=depends_on,
     )
 

@@ -55,6 +55,18 @@ USUAL: Final = {
 }
 """The exit codes of a command, with their meanings."""
 
+ABSENT: Final[Mapping[str, object]] = {
+    **dict.fromkeys(("state", "journal", "journal_dir", "out", "planfile")),
+    "backend_config": (),
+    "lock": True,
+    "lock_timeout": 0.0,
+    "standin": False,
+}
+"""The values of options that a command does not have, in functions that commands share.
+
+`standin` is true in `opsconsole-terraform`, for clients that read Terraform's output.
+"""
+
 
 class Command:
     """One command, or one verb of a command.
@@ -65,7 +77,7 @@ class Command:
         example: One command line or more.
         line: Its line in the list of commands.
         codes: Exit codes whose meaning differs from `USUAL`.
-        fixed: Values of options that the command does not have.
+        fixed: Values of options that the command does not have, where `ABSENT` has none.
         prints_only: Whether it only prints. Its exit code then does not depend on how much a
             reader takes (`| head`).
         verbs: Its verbs. If there is also a `run`, a word is a verb only in first place. After
@@ -171,7 +183,6 @@ _WORKSPACE_VERBS: Final = {
         "Print all workspaces; * marks the selected one.",
         "opsconsole workspace list",
         WORKSPACES,
-        LOCK,
         prints_only=True,
     ),
     "show": Command(
@@ -179,7 +190,6 @@ _WORKSPACE_VERBS: Final = {
         "Print the selected workspace.",
         "opsconsole workspace show",
         WORKSPACES,
-        LOCK,
         prints_only=True,
     ),
     "new": Command(
@@ -192,7 +202,7 @@ _WORKSPACE_VERBS: Final = {
         "workspace:select",
         "Select a workspace.",
         "opsconsole workspace select staging",
-        *(_WORKSPACE, WORKSPACES, LOCK),
+        *(_WORKSPACE, WORKSPACES),
     ),
     "delete": Command(
         "workspace:delete",
@@ -238,7 +248,7 @@ HELP: Final = {
             *APPLY,
             PLANNING_OF_DESTROY,
             line="remove everything that the program manages",
-            fixed={"planfile": None, "destroy": True, "refresh_only": False},
+            fixed={"destroy": True, "refresh_only": False},
         ),
         "validate": Command(
             "validate:run",
@@ -308,7 +318,7 @@ HELP: Final = {
             "Read the object that ID names, and keep it in state under ADDRESS.",
             "opsconsole import opsconsole_host.web hst_0123456789",
             "ADDRESS  where the program declares it",
-            f"ID  {', '.join(item.import_id for item in RESOURCES.values())}",
+            f"ID  {', '.join(' or '.join(item.import_forms) for item in RESOURCES.values())}",
             "--input=false  nothing is ever asked by an import",
             *(NO_COLOR, HIDDEN_PARALLELISM, PLACE, VARIABLES, LOCK),
             line="add an object that the console has to the state",
@@ -325,7 +335,6 @@ HELP: Final = {
             "Workspaces are Terraform's: each has a state of its own in one backend.",
             "opsconsole workspace new staging",
             line="list, show, make, select or delete workspaces",
-            fixed={"state": None},
             verbs=_WORKSPACE_VERBS,
         ),
         "force-unlock": Command(
@@ -385,7 +394,6 @@ HELP: Final = {
             *SETTINGS,
             line="check this machine, the settings and the console",
             codes={0: "nothing is wrong; there may be notes", FAILED: "something is wrong"},
-            fixed={"state": None},
         ),
         "capabilities": Command(
             "capabilities:run",
@@ -448,7 +456,7 @@ HELP: Final = {
                     "--on-error; no document names it",
                     Option(
                         "--dry-run  let the console judge the rows, and import none; "
-                        "--dry-run=false outranks an envelope that says so",
+                        "--dry-run=false overrides an envelope that says so",
                         default=None,
                     ),
                     "--json  print a JSON object a line: one for each row, one at the end",

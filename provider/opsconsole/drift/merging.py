@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from opsconsole.diagnostics import Diagnostic, error
-from opsconsole.drift.baseline import UNUSED
 from opsconsole.drift.model import (
+    UNUSED,
     BaselineProblem,
     Bucket,
     CheckScope,

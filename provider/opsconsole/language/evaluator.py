@@ -28,7 +28,7 @@ from opsconsole.language.failures import (
     raise_any,
     try_step,
 )
-from opsconsole.language.graph import find_reference_mistakes, is_literal
+from opsconsole.language.graph import find_references, is_literal
 from opsconsole.language.json_body import find_lines, read_text
 from opsconsole.language.model import Block, BlockDefinition, Import, Program, location_in
 from opsconsole.language.name_resolver import (
@@ -86,7 +86,7 @@ class ImportTarget:
 
     address: Address
     id: str
-    provider: str
+    provider_key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,11 +209,11 @@ class Evaluator(NameResolver):
     def check_local(self, name: str) -> None:
         """Evaluate a local value; UserError if that fails."""
         reference, scope = Reference(("local", name)), self.scope()
-        scope.work.start()
+        scope.work.parts = 0
         try_step(f"local.{name}", "", lambda _: scope.resolve(reference), self.program.locals[name])
 
     def output(self, name: str) -> StateOutput:
-        """Return one output, which may be unknown in part; raises as `outputs`."""
+        """Return one output, which may be unknown in part; raises as `outputs` does."""
         output = self.program.outputs[name]
         title = output.origin.title(f"output.{name}")
         scope = self.scope()
@@ -234,7 +234,7 @@ class Evaluator(NameResolver):
         return [target for block in self.program.imports for target in self.targets_of(block)]
 
     def targets_of(self, block: Import) -> list[ImportTarget]:
-        """Return the targets of one `import` block; raises as `imports`."""
+        """Return the targets of one `import` block; raises as `imports` does."""
         scope = self.scope()
         if not block.repeated:
             return [self._import(block, scope)]
@@ -256,14 +256,10 @@ class Evaluator(NameResolver):
                 f"{title}: the id must be a known text that is neither empty nor sensitive.",
                 "Write it out.",
             )
-        return ImportTarget(target, identifier, block.provider)
+        return ImportTarget(target, identifier, block.provider_key)
 
     def triggers(self, instance: Instance) -> tuple[Trigger, ...]:
-        """Return the objects that `replace_triggered_by` of an instance's block names.
-
-        Raises:
-            UserError: A reference cannot be evaluated, or names no resource.
-        """
+        """Return the objects that `replace_triggered_by` of an instance's block names."""
         scope = self.scope(instance.names)
         return tuple(
             try_step(instance.block.title, "replace_triggered_by", parse_trigger, text, scope)
@@ -323,11 +319,7 @@ def _argument_error(
 
 
 def parse_instance(text: str, scope: Scope) -> Address:
-    """Parse an instance's address, evaluating an index in it.
-
-    Raises:
-        EvaluationError: `text` is not an address.
-    """
+    """Parse an instance's address, evaluating an index in it."""
     address, rest = _split(_steps(parse_expression(text), scope))
     if rest:
         raise EvaluationError(f"{text} names more than an instance")
@@ -335,7 +327,7 @@ def parse_instance(text: str, scope: Scope) -> Address:
 
 
 def parse_trigger(text: str, scope: Scope) -> Trigger:
-    """Parse an entry of `replace_triggered_by`; raises as `parse_instance`."""
+    """Parse an entry of `replace_triggered_by`."""
     address, rest = _split(_steps(parse_expression(text), scope))
     if address.mode == "data" or address.type in ("var", "local", "each", "count"):
         raise EvaluationError(f"{text} names no resource")
@@ -426,7 +418,8 @@ class _Search:
     def run(self) -> None:
         evaluator = self._evaluator
         program = evaluator.program
-        for problem, owner in find_reference_mistakes(program):
+        _, problems = find_references(program)
+        for problem, owner in problems:
             self._add(problem, owner)
         for name in program.locals:
             self._attempt(evaluator.check_local, name)
@@ -447,11 +440,7 @@ class _Search:
             self._add(problem, argument if isinstance(argument, Block) else None)
 
     def _add(self, problem: UserError, block: Block | None = None) -> None:
-        """Add a problem. If its cause is known already, only add the address to that mistake.
-
-        Raises:
-            OnlyTerraform: The problem is an OnlyTerraform.
-        """
+        """Add a problem. If its cause is known already, only add the address to that mistake."""
         if isinstance(problem, OnlyTerraform):
             raise problem
         failure = problem.__cause__

@@ -16,8 +16,8 @@ from typing import Any, Final, Protocol
 from opsconsole.definition import DataSourceDefinition, ProviderDefinition, ResourceDefinition
 from opsconsole.diagnostics import AttributePath
 from opsconsole.language.constraints import Constraint
+from opsconsole.local_terraform import TERRAFORM, TerraformCli
 from opsconsole.state import Address, ConfiguredBackend
-from opsconsole.terraform_binary import TERRAFORM, TerraformCli
 
 BlockDefinition = ResourceDefinition | DataSourceDefinition
 
@@ -38,7 +38,7 @@ class Schemas(Protocol):
     def PROVIDER(self) -> ProviderDefinition: ...
 
 
-NOTHING: Final = DataSourceDefinition((), "", "", "", "", ())
+NOTHING: Final = DataSourceDefinition((), "", "", "", ())
 """The definition of a block that no provider defines."""
 NO_SETTINGS: Final = ProviderDefinition((), "")
 REMOTE_STATE: Final = "terraform_remote_state"
@@ -68,7 +68,7 @@ class Origin:
         """Return the block's name in messages: the construct's path, if any, and the address."""
         return f"{self.path} ({address})" if self.path else address
 
-    def where(self, name: str) -> str:
+    def place(self, name: str) -> str:
         """Return the name and the place of a block: the construct's path, or else the file."""
         return f"{self.path} ({name})" if self.path else f"{self.file}: {name}"
 
@@ -125,7 +125,7 @@ class Block:
     name: str
     arguments: Mapping[str, Json]
     origin: Origin
-    provider: str
+    provider_key: str
     definition: BlockDefinition = field(default=NOTHING, repr=False)
     depends_on: tuple[str, ...] = ()
     lifecycle_block: LifecycleBlock = LifecycleBlock()
@@ -223,13 +223,13 @@ class Import:
     to: str
     id: Json
     origin: Origin
-    provider: str = ""
+    provider_key: str = ""
     for_each: Json = None
     repeated: bool = False
 
     @property
     def title(self) -> str:
-        return self.origin.where(f"import of {self.to}")
+        return self.origin.place(f"import of {self.to}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +297,11 @@ class Program:
     remote_outputs: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     literals: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     references: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def declared(self) -> Mapping[str, Block]:
+        """All blocks by address: resources, data sources and remote states."""
+        return {**self.blocks, **self.remote_states}
 
     @property
     def resources(self) -> tuple[Block, ...]:

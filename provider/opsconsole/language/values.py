@@ -261,11 +261,7 @@ def check_length(characters: int) -> None:
 
 
 def check_size(parts: int) -> int:
-    """Return the size of a value.
-
-    Raises:
-        BeyondBounds: The value is too large. Code that writes or compares a value visits all parts.
-    """
+    """Return the size of a value; BeyondBounds if code would have too many parts to visit."""
     if parts > MAX_PARTS:
         raise BeyondBounds(f"its values hold more than {MAX_PARTS:,} elements in all")
     return parts
@@ -275,7 +271,7 @@ _SIZED: Final = frozenset((str, list, dict))
 
 
 def _total(items: Collection[Value]) -> int:
-    """Return the size of a collection of `items`; raises as `check_size`."""
+    """Return the size of a collection of `items`, as `check_size`."""
     return check_size(len(items) + sum(i.size for i in items if type(i.data) in _SIZED))
 
 
@@ -340,11 +336,7 @@ def is_sequence(value: Value, *, sets: bool = True) -> bool:
 
 
 def from_python(data: Any) -> Value:
-    """Convert plain data to a value: lists become tuples, dicts objects, and None has no type.
-
-    Raises:
-        EvaluationError: A name occurs twice in a JSON object.
-    """
+    """Convert plain data to a value: lists become tuples, dicts objects, and None has no type."""
     if isinstance(data, Value):
         return data
     if isinstance(data, str):

@@ -1,8 +1,8 @@
 """Gives the instances of a state their addresses in a program.
 
-`moved` blocks change addresses, and so does a resource that gains or loses `count`, as in core.
-Chained blocks may be in any order. No move overwrites an address that holds an object. State
-itself changes only when a plan is applied.
+As in Terraform, `moved` blocks change addresses, and so does a resource that gains or loses
+`count`. Chained blocks may be in any order. No move overwrites an address that holds an object.
+State itself changes only when a plan is applied.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from graphlib import CycleError, TopologicalSorter
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import UserError
 from opsconsole.language import Evaluator, Moved, Program
+from opsconsole.local_terraform import cli_of
 from opsconsole.reconcile.prior import PriorInstance, read_prior
 from opsconsole.state import Address, State, config_address
-from opsconsole.terraform_binary import cli_of
 
 
 def present_addresses(state: State, program: Program) -> frozenset[str]:
@@ -88,7 +88,7 @@ def _explicit_moves(blocks: Sequence[Moved]) -> Iterator[_Move]:
     Raises:
         UserError: One source has two targets, or one target two sources.
     """
-    # As in core, the instance without a key and its resource are two addresses.
+    # As in Terraform, the instance without a key and its resource are two addresses.
     targets: dict[tuple[Address, bool], Moved] = {}
     sources: dict[tuple[Address, bool], Moved] = {}
     for block in blocks:
@@ -125,7 +125,7 @@ def _implied_moves(of_resource: Mapping[str, Collection[str]], program: Program)
 
 
 def _order_moves(moves: Sequence[_Move]) -> list[_Move]:
-    """Return moves in core's order, independent of the order of their blocks.
+    """Return moves in Terraform's order, independent of the order of their blocks.
 
     A move to an address precedes a move from it. The move of an instance precedes the move of the
     resource that it leaves or joins, and follows the move of the resource that becomes its own.

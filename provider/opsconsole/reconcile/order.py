@@ -136,7 +136,7 @@ def _arrange(
 ) -> Arranged:
     kinds = ((change, kind) for change in changes for kind in _kinds(change))
     steps = [
-        Step(change, kind, console_of(change.provider), number)
+        Step(change, kind, console_of(change.provider_key), number)
         for number, (change, kind) in enumerate(kinds)
     ]
     edges = _Edges(steps)
@@ -219,7 +219,7 @@ class _Edges:
                     self._leaving_names.setdefault(own, set()).add(name)
                 for carried in _carried_objects(step):
                     self._carriers.setdefault(carried, []).append(number)
-                if step.change.deletes_owner:
+                if step.change.deletes_top_owner:
                     owners = _owners_down(step.change.type_name, step.console)
                     self.graph.setdefault(owners, set()).add(number)
 

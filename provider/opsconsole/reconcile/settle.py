@@ -18,13 +18,13 @@ from dataclasses import dataclass
 
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import ConsoleError, Stopped, UserError
-from opsconsole.lifecycle.answers import PrivateState, new_sentinel
 from opsconsole.lifecycle.interface import Outcome, ReadStatus, UnsettledCreate
 from opsconsole.lifecycle.planning import fill_unknown
+from opsconsole.lifecycle.private_state import PrivateState, new_sentinel
 from opsconsole.lifecycle.writes import recall_create, unsettled_private
-from opsconsole.reconcile.cascade import Cascade
-from opsconsole.reconcile.prior import PriorInstance, read_all, warn_unsettled
-from opsconsole.reconcile.providers import OpenedStack, Providers, RegisterStop, provider_key_of
+from opsconsole.reconcile.prior import Cascade, PriorInstance, read_all, warn_unsettled
+from opsconsole.reconcile.providers import Providers, Watch, provider_key_of
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, Intent, StateSession, instance_of, split_deposed
 from opsconsole.text import plural
@@ -299,7 +299,7 @@ def _warn_of(
         yield warning(summary.format(plural(len(addresses), noun)), listed)
 
 
-async def settle_without_plan(stack: OpenedStack, register_stop: RegisterStop) -> list[Diagnostic]:
+async def settle_without_plan(stack: OpenedStack, watch: Watch) -> list[Diagnostic]:
     """Settle the writes of earlier runs without a plan; return diagnostics.
 
     Raises:
@@ -307,7 +307,7 @@ async def settle_without_plan(stack: OpenedStack, register_stop: RegisterStop) -
         Stopped: The run was told to stop.
     """
     async with stack.providers() as providers:
-        register_stop(providers.stop)
+        watch(providers)
         diagnostics = await settle_earlier_writes(stack.state_session, providers)
     prior = read_all(stack.state).values()
     return [*diagnostics, *(warn_unsettled(item.address) for item in prior if item.unsettled)]

@@ -163,7 +163,7 @@ def split_deposed(address: str) -> tuple[str, str]:
 
 
 def instance_of(address: str) -> Address:
-    """Parse an instance's address, also from a deposed object's name; raises as `Address.parse`."""
+    """Parse an instance's address, or a deposed object's name; raises as `Address.parse` does."""
     return Address.parse(split_deposed(address)[0])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from opsconsole.language.conversion import any_of, convert, equal, fingerprint, make_set, unify
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.functions.registry import Signature, Unknowns
+from opsconsole.language.functions.registry import Signature
 from opsconsole.language.numbers import Number, calculate, int64
 from opsconsole.language.values import (
     BOOL,
@@ -81,7 +81,7 @@ for _name, _wanted in {
     "toset": SET_OF_ANY,
     "tomap": map_type(DYNAMIC),
 }.items():
-    Signature(_name, (DYNAMIC,), nulls=True, opaque=True, unknowns=Unknowns.OWN)(
+    Signature(_name, (DYNAMIC,), nulls=True, opaque=True, unknown_if="never")(
         partial(convert, wanted=_wanted)
     )
 
@@ -149,7 +149,7 @@ def _index(value: Value, wanted: Value) -> Any:
     raise EvaluationError("the item is not in the list")
 
 
-@Signature("distinct", (LIST_OF_ANY,), unknowns=Unknowns.ANY)
+@Signature("distinct", (LIST_OF_ANY,), unknown_if="part")
 def _distinct(value: Value) -> Value:
     element = value.type.element
     items: dict[str, Any] = {}
@@ -158,7 +158,7 @@ def _distinct(value: Value) -> Value:
     return Value(value.type, [*items.values()])
 
 
-Signature("compact", (LIST_OF_TEXT,), unknowns=Unknowns.ANY, returns=LIST_OF_TEXT)(
+Signature("compact", (LIST_OF_TEXT,), unknown_if="part", returns=LIST_OF_TEXT)(
     lambda items: [*filter(None, items)]
 )
 
@@ -179,25 +179,24 @@ def _chunklist(value: Value, size: Number) -> Value:
 @Signature("flatten", (DYNAMIC,), opaque=True)
 def _flatten(value: Value) -> Value:
     require_sequence(value)
-    flat: list[Value] = []
     marks: set[str] = set()
-    known = _flatten_into(value, flat, marks)
-    return (tuple_value(flat) if known else unknown()).mark(frozenset(marks))
+    flat = [*_leaves(value, marks)]
+    # An unknown value without a type may turn out to be a sequence.
+    is_open = any(item.data is UNKNOWN and item.type is DYNAMIC for item in flat)
+    return (unknown() if is_open else tuple_value(flat)).mark(frozenset(marks))
 
 
-def _flatten_into(value: Value, flat: list[Value], marks: set[str]) -> bool:
-    """Add the items of `value` to `flat`; return whether all of them are known."""
+def _leaves(value: Value, marks: set[str]) -> Iterator[Value]:
+    """Yield the items of a sequence at all depths, adding the marks of inner ones to `marks`."""
     if not value.is_known:
-        return False
-    known = True
+        yield unknown()
+        return
     for item in items_of(value):
         if is_sequence(item) and not item.is_null:
             marks |= item.marks
-            known = _flatten_into(item, flat, marks) and known
+            yield from _leaves(item, marks)
         else:
-            known = known and not (item.data is UNKNOWN and item.type == DYNAMIC)
-            flat.append(item)
-    return known
+            yield item
 
 
 Signature("reverse", (DYNAMIC,), opaque=True)(
@@ -216,7 +215,7 @@ def _slice(value: Value, start: Number, end: Number) -> Value:
     return sequence_like(value, items[first:last])
 
 
-@Signature("sort", (LIST_OF_TEXT,), unknowns=Unknowns.ANY, returns=LIST_OF_TEXT)
+@Signature("sort", (LIST_OF_TEXT,), unknown_if="part", returns=LIST_OF_TEXT)
 def _sort(items: list[str]) -> list[str]:
     if None in items:
         raise EvaluationError("null cannot be sorted")
@@ -233,7 +232,7 @@ def _one(value: Value) -> Value:
     return items[0] if items else Value(value.type.element, None)
 
 
-@Signature("sum", (DYNAMIC,), unknowns=Unknowns.ANY, returns=NUMBER)
+@Signature("sum", (DYNAMIC,), unknown_if="part", returns=NUMBER)
 def _sum(value: Value) -> Number:
     items = require_sequence(value)
     if not items:
@@ -258,7 +257,7 @@ def _alltrue(items: list[Any]) -> Any:
 Signature("anytrue", (list_type(BOOL),), returns=BOOL)(any_of)
 
 
-@Signature("coalesce", rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
+@Signature("coalesce", rest=DYNAMIC, nulls=True, unknown_if="never")
 def _coalesce(*values: Value) -> Value:
     types = [value.type for value in values]
     wanted = unify(types)
@@ -275,7 +274,7 @@ def _coalesce(*values: Value) -> Value:
     raise EvaluationError("every argument is null or an empty string")
 
 
-@Signature("coalescelist", rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
+@Signature("coalescelist", rest=DYNAMIC, nulls=True, unknown_if="never")
 def _coalescelist(*values: Value) -> Value:
     # Check all arguments first, because a wrong argument fails even after the one that is returned.
     for value in values:
@@ -337,10 +336,10 @@ def _combine_sets(step: Callable[[set[str], set[str]], set[str]], *sets: Value) 
 
 
 for _name, _step in (("setunion", set.union), ("setintersection", set.intersection)):
-    Signature(_name, (SET_OF_ANY,), rest=SET_OF_ANY, unknowns=Unknowns.ANY)(
+    Signature(_name, (SET_OF_ANY,), rest=SET_OF_ANY, unknown_if="part")(
         partial(_combine_sets, _step)
     )
-Signature("setsubtract", (SET_OF_ANY, SET_OF_ANY), unknowns=Unknowns.ANY)(
+Signature("setsubtract", (SET_OF_ANY, SET_OF_ANY), unknown_if="part")(
     partial(_combine_sets, set.difference)
 )
 

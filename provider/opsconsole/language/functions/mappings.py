@@ -7,7 +7,7 @@ from typing import Any
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.collections import LIST_OF_TEXT, require_sequence
-from opsconsole.language.functions.registry import Signature, Unknowns
+from opsconsole.language.functions.registry import Signature
 from opsconsole.language.values import (
     DYNAMIC,
     STRING,
@@ -46,9 +46,7 @@ def _values(value: Value) -> Value:
     return tuple_value(items)
 
 
-@Signature(
-    "lookup", (DYNAMIC, STRING), rest=DYNAMIC, nulls=True, opaque=True, unknowns=Unknowns.OWN
-)
+@Signature("lookup", (DYNAMIC, STRING), rest=DYNAMIC, nulls=True, opaque=True, unknown_if="never")
 def _lookup(source: Value, key: Any, *default: Value) -> Value:
     if len(default) > 1:
         raise EvaluationError("two or three arguments are required")
@@ -105,7 +103,7 @@ def _zipmap(keys: list[Any], values: Value) -> Value:
 @Signature(
     "transpose",
     (map_type(LIST_OF_TEXT),),
-    unknowns=Unknowns.ANY,
+    unknown_if="part",
     returns=map_type(LIST_OF_TEXT),
 )
 def _transpose(source: dict[str, list[str]]) -> dict[str, list[str]]:

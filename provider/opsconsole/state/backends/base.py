@@ -143,7 +143,7 @@ class SharedBackend(Backend, ABC):
             self._place = LastPlace(options.directory, workspace, settings.kind, name, identity)
             self._place.check()
         own = hashlib.sha256(identity.encode()).hexdigest()[:12]
-        folder = (options.journals or options.directory).absolute()
+        folder = (options.journal_folder or options.directory).absolute()
         super().__init__(name, folder / f"{settings.kind}.{workspace}.{own}", options)
         self._settings = settings
         self._workspace = workspace
@@ -163,7 +163,7 @@ class SharedBackend(Backend, ABC):
         self._open = True
         try:
             if self._locking.lock and self.lockable:
-                info = LockInfo.own(self._operation, self.name)
+                info = LockInfo.own(self._command, self.name)
                 take_lock(lambda: self.lock(info), self._locking, _PAUSES)
         except BaseException:
             self._open = False
