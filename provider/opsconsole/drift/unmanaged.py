@@ -168,12 +168,6 @@ def _find_on_console(
         yield from _unmanaged_entries(objects, managed, name, listing.unarchived_entries, counted)
 
 
-def _lists_read(session: ConsoleSession) -> Inventory:
-    """Return the lists of a whole console that the check or its refresh has read."""
-    lists = {name: session.lists_read(list_operation(item)) for name, item in RESOURCES.items()}
-    return {name: read[""] for name, read in lists.items() if "" in read}
-
-
 def _explain_incomplete_lists(
     session: ConsoleSession, counted_types: Collection[str]
 ) -> Iterator[Diagnostic]:
