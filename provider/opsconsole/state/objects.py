@@ -1,6 +1,6 @@
 """The parts of a state, and their JSON as Terraform writes it.
 
-Keys are in order, two spaces indent a level, and escapes are those of Go.
+Keys are in order, two spaces indent a level, and characters are escaped as in Go.
 
 A state holds fields that this program does not know, and numbers that no float can hold. So text is
 decoded only when a value is needed. `fields_of` and `items_of` return the parts of an object or
