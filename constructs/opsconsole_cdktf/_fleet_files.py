@@ -50,9 +50,8 @@ def csv_rows(
 
 def yaml_rows(path: str | PathLike[str]) -> list[PlacedRow]:
     """Return the rows of a YAML file: a list of rows, or a mapping of keys to rows."""
-    text = _text(path)
     try:
-        loader = Loader(text)
+        loader = Loader(_text(path))
         document = loader.get_single_node()
         return [_of_node(loader, path, *item) for item in _nodes(path, document)]
     except yaml.YAMLError as failure:

@@ -38,7 +38,8 @@ class Loader(_SafeLoader):  # type: ignore[misc]
 def _check_bounds(text: str | bytes) -> None:
     # The C loader recurses for each level without a bound, and crashes the process when the stack
     # overflows. Reading its events needs no recursion.
-    sizes, anchors, known = [0], [""], dict[str, int]()
+    sizes, known = [0], dict[str | None, int]()
+    anchors: list[str | None] = []
     # The C loader's marks are of a class of their own, which type stubs do not take for a mark.
     events: Iterator[Any] = yaml.parse(text, _SafeLoader)
     for event in events:
@@ -56,7 +57,7 @@ def _check_bounds(text: str | bytes) -> None:
             sizes[-1] += known.get(event.anchor, 1) if isinstance(event, yaml.AliasEvent) else 1
         if sizes[-1] > MAX_VALUES:
             raise yaml.MarkedYAMLError(
-                problem=f"more than {MAX_VALUES:,} values, with those that aliases repeat",
+                problem=f"more than {MAX_VALUES:,} values, counting those that aliases repeat",
                 problem_mark=event.start_mark,
             )
 

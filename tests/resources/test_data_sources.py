@@ -154,3 +154,25 @@ async def test_a_match_in_the_shown_part_counts_where_it_is_the_only_one(one_run
     whole = await one_run().read_data("opsconsole_specialties", {})
     assert (whole.state["complete"], whole.failed) == (False, False)
     assert whole.diagnostics[0].detail.startswith("The list of specialties may not be whole: ")
+
+
+@pytest.mark.parametrize("profile", ["blind"], indirect=True)
+async def test_a_host_that_cannot_be_read_says_why(one_run, console):
+    async def read(**settings: str) -> list[str]:
+        provider = one_run(**settings)
+        outcomes = [await provider.read_data("opsconsole_host", {"id": name}) for name in "ab"]
+        return [item.summary + item.text for outcome in outcomes for item in outcome.diagnostics]
+
+    console.create("hosts", id="a", name="a")
+    console.create("hosts", id="b", name="b")
+    own, general = await read()
+    assert "Cannot read opsconsole_host" in own
+    assert "(status 400, code VALIDATION_FAILED, request id req_" in own
+    # Two hosts refused: no third is asked.
+    assert "the console refuses an empty update, by which hosts are read" in general
+    assert "name it in extra_endpoints as host_get" in general
+    console.reset_log()
+    for told in await read(host_read="none"):
+        assert 'the setting host_read is "none", and extra_endpoints names no GET' in told
+        assert 'host_read = "empty_update" reads one by an update without a field.' in told
+    assert console.request_counts() == {}

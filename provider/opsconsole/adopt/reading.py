@@ -11,7 +11,12 @@ from functools import partial
 from typing import NamedTuple
 
 from opsconsole.diagnostics import Diagnostic
-from opsconsole.drift.unmanaged import is_listed_by_owner, list_operation, read_inventory
+from opsconsole.drift.unmanaged import (
+    inventory_of,
+    is_listed_by_owner,
+    list_operation,
+    read_inventory,
+)
 from opsconsole.errors import ConsoleError, UserError
 from opsconsole.lifecycle.interface import ReadOutcome, ReadRequest, ReadStatus
 from opsconsole.lifecycle.session import map_limited
@@ -106,13 +111,14 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
             f"list them ({', '.join(filter(None, endpoints.values()))}), name these: export "
             """OPSCONSOLE_EXTRA_ENDPOINTS='{"host_list": "GET /path"}'.""",
         )
-    lists, diagnostics = await read_inventory(provider.session, named)
+    diagnostics = await read_inventory(provider.session, named)
+    lists = inventory_of(provider.session)
     if diagnostics and not lists:
         raise UserError(
-            f"None of the lists could be read: {'; '.join(map(_as_sentence, diagnostics))}",
+            f"None of the lists could be read: {'; '.join(map(_on_one_line, diagnostics))}",
             "Check the paths in the provider setting extra_endpoints, and the key.",
         )
-    remarks = [_as_sentence(item) for item in diagnostics]
+    remarks = [_on_one_line(item) for item in diagnostics]
     remarks += [
         f"{endpoint} is not named, so no {RESOURCES[name].plural} were looked up."
         if endpoint
@@ -217,7 +223,7 @@ def _unreadable_object(type_name: str, import_id: str, outcome: ReadOutcome) -> 
     if outcome.status is ReadStatus.GONE:
         reason = "; ".join(item.summary for item in outcome.diagnostics)
     else:
-        reason = outcome.why_unchecked or "; ".join(map(_as_sentence, outcome.diagnostics))
+        reason = outcome.why_unchecked or "; ".join(map(_on_one_line, outcome.diagnostics))
     return ConsoleObject(type_name, import_id, {}, reason=reason or f"it is {outcome.status.value}")
 
 
@@ -252,7 +258,7 @@ async def _specialty_keys(
     }
 
 
-def _as_sentence(diagnostic: Diagnostic) -> str:
+def _on_one_line(diagnostic: Diagnostic) -> str:
     return " ".join(f"{diagnostic.summary}. {diagnostic.text}".split())
 
 

@@ -28,7 +28,7 @@ from opsconsole.language.failures import (
     raise_any,
     try_step,
 )
-from opsconsole.language.graph import References, is_literal
+from opsconsole.language.graph import find_references, is_literal
 from opsconsole.language.json_body import find_lines, read_text
 from opsconsole.language.model import Block, BlockDefinition, Import, Program, location_in
 from opsconsole.language.name_resolver import (
@@ -418,7 +418,7 @@ class _Search:
     def run(self) -> None:
         evaluator = self._evaluator
         program = evaluator.program
-        for problem, owner in References(program).problems.values():
+        for problem, owner in find_references(program).problems.values():
             self._add(problem, owner)
         for name in program.locals:
             self._attempt(evaluator.check_local, name)

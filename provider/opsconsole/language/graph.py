@@ -177,9 +177,17 @@ def build_graph(program: Program) -> Graph:
         UserError: A reference leads nowhere, or declarations refer to each other in a cycle. The
             message names all of them.
     """
-    references = References(program)
+    references = find_references(program)
     raise_any([problem for problem, _ in references.problems.values()])
     return references.graph
+
+
+def find_references(program: Program) -> References:
+    """Return the references of a program, which are found once."""
+    if program.references is None:
+        program.references = References(program)
+    found: References = program.references
+    return found
 
 
 def check_support(program: Program) -> None:

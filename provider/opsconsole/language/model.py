@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -101,8 +102,13 @@ class LifecycleBlock:
     ignore_all: bool = False
     replace_triggered_by: tuple[str, ...] = ()
 
+    @property
+    def ignores(self) -> bool:
+        """Whether changes of any part of the declaration are ignored."""
+        return self.ignore_all or bool(self.ignore_changes)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Block:
     """A resource or a data source.
 
@@ -128,7 +134,7 @@ class Block:
     counted: bool = False
     repeated: bool = False
 
-    @property
+    @cached_property
     def address(self) -> str:
         """Such as `opsconsole_host.web` or `data.opsconsole_specialty.s`."""
         prefix = "data." if self.mode == "data" else ""
@@ -262,6 +268,8 @@ class Program:
         remote_outputs: The outputs of remote states, so that each is read once.
         literals: The configurations without an expression, by the block's address, so that each is
             evaluated once: they are the same in every phase.
+        references: The dependencies, and the references that lead nowhere, so that they are found
+            once.
         warnings: Construct path and text of each warning from synthesis.
         undeclared: Names of undeclared variables to the files that give them values.
         unread: Names of declarations that could not be read, such as `opsconsole_host.web` or
@@ -288,6 +296,7 @@ class Program:
     unread: set[str] = field(default_factory=set)
     remote_outputs: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     literals: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    references: Any = field(default=None, compare=False, repr=False)
 
     @property
     def declared(self) -> Mapping[str, Block]:

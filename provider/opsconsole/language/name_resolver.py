@@ -278,7 +278,7 @@ class NameResolver(Names):
         return self._resolve_instance(_instance_at(block, steps[0], instances), steps[1:])
 
     def _visible_instances(self, block: Block) -> Mapping[InstanceKey, Instance]:
-        """Return the instances that references see: the declared ones, or those that exist."""
+        """Return the instances that references see: all declared, or all that exist."""
         if block.address not in self._visible:
             keys = self._present(block)
             if keys is None:

@@ -243,7 +243,6 @@ class BaseLifecycle:
         """Plan one change; an exception becomes diagnostics."""
         prior = None if isinstance(request, PlanCreation) else request.prior
         values = request.config if isinstance(request, PlanCreation) else request.prior
-        name = self.describe(values, request.address)
         try:
             match request:
                 case PlanCreation():
@@ -255,11 +254,11 @@ class BaseLifecycle:
                 case PlanRemoval():
                     outcome = self._plan_removal(request)
         except Exception as problem:
-            diagnostics = diagnose(problem, f"plan the {name}", self.definition)
-            return PlanOutcome(prior, diagnostics=diagnostics)
+            doing = f"plan the {self.describe(values, request.address)}"
+            return PlanOutcome(prior, diagnostics=diagnose(problem, doing, self.definition))
         if self.session.sees_whole_plan or outcome.failed:
             return outcome
-        count = self.session.singleton(DeletionCount)
+        count, name = self.session.singleton(DeletionCount), self.describe(values, request.address)
         refusal = count.count_plan(self.definition, request, outcome, name)
         if refusal is None:
             return outcome

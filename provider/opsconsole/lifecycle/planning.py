@@ -55,14 +55,12 @@ class Proposal:
 
 
 def propose_creation(definition: ResourceDefinition, config: Values) -> Values:
-    planned = definition.empty()
-    for attribute in definition:
-        declared = config.get(attribute.name) if attribute.settable else None
-        if declared is not None:
-            planned[attribute.name] = attribute.normalise(declared)
-        elif attribute.computed:
-            planned[attribute.name] = UNKNOWN
-    return planned
+    unset = {item.name: UNKNOWN if item.computed else None for item in definition}
+    return unset | {
+        item.name: item.normalise(config[item.name])
+        for item in definition.settable
+        if config.get(item.name) is not None
+    }
 
 
 def propose_change(

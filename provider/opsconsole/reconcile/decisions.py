@@ -101,7 +101,7 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         diagnostics += (one for one in created.diagnostics if one.is_error)
         if block.lifecycle_block.prevent_destroy:
             diagnostics.append(refuse_prevented(item.address, replaced=True))
-    elif prior is not None:
+    elif prior is not None and block.lifecycle_block.ignores:
         # As in Terraform, the plan of an update ignores, and its apply has the whole declaration. A
         # value that is not known yet would be planned again.
         kept = without_ignored(block, config, prior.value or {})

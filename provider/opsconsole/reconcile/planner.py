@@ -17,7 +17,6 @@ from opsconsole.reconcile.plan import (
     Action,
     Change,
     Drift,
-    OutputChange,
     Plan,
     PlanOptions,
     Refreshed,
@@ -316,15 +315,19 @@ class Planner:
             self._diagnostics += refuse_declared_sources(self._evaluator)
         refused = {a for item in self._diagnostics if item.is_error for a in item.addresses}
         drift, refreshed = _compare_reads(prior.values())
+        destroy, targets = mode == "destroy", self._targets
+        names = targets.outputs(self._stack.graph, destroy=destroy) if targets is not None else None
         return Plan(
             changes=tuple(change for change in changes if change.address not in refused),
             drift=drift,
-            outputs=() if has_error(self._diagnostics) else self._output_changes(),
+            outputs=()
+            if has_error(self._diagnostics)
+            else output_changes(None if destroy else self._evaluator, state, names),
             diagnostics=tuple(self._diagnostics),
             lineage=state.lineage,
             serial=state.serial,
             mode=mode,
-            targeted=self._targets is not None,
+            targeted=targets is not None,
             calls=self.providers.calls,
             refreshed=refreshed,
             data=tuple(walk.data) if walk is not None else (),
@@ -338,12 +341,6 @@ class Planner:
             unread=self._unread,
             partly_shown=self._partly_shown,
         )
-
-    def _output_changes(self) -> tuple[OutputChange, ...]:
-        destroy = self._options.mode == "destroy"
-        graph, targets = self._stack.graph, self._targets
-        names = targets.outputs(graph, destroy=destroy) if targets is not None else None
-        return output_changes(None if destroy else self._evaluator, self._stack.state, names)
 
     def _find_dropped(self, walk: Walk) -> Iterator[str]:
         """Yield the data sources in state that the program no longer declares."""

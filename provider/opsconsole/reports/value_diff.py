@@ -268,7 +268,7 @@ def diff_lines(
         still = {name for name in names if left.get(name) is not None} - changed
         visible = [name for name in names if name in changed or (name in shown and name in still)]
     else:
-        visible = [name for name, value in sorted((left or right).items()) if value is not None]
+        visible = sorted(name for name, value in (left or right).items() if value is not None)
     width = max(map(len, visible), default=0)
     lines: list[Line] = []
     for name in visible:

@@ -16,8 +16,9 @@ from opsconsole.definition import (
 from opsconsole.resources.agent.definition import AGENT
 from opsconsole.resources.agent_plugin.definition import AGENT_PLUGIN, PLUGIN_FIELDS
 from opsconsole.resources.blacklisted_command.definition import BLACKLISTED_COMMAND
-from opsconsole.resources.host.definition import HOST, HOW_HOSTS_ARE_READ
+from opsconsole.resources.host.definition import HOST
 from opsconsole.resources.specialty.definition import SPECIALTY
+from opsconsole.v1.operations import OPERATIONS
 
 SELECTORS = ("id", "key", "name")
 """The attributes of which one selects a specialty."""
@@ -76,17 +77,21 @@ def _by_id(what: str, attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
     )
 
 
-_ONE_HOST = "One host, such as a jump host that somebody else manages."
+def _describe(description: str, operation: str, undocumented: str) -> str:
+    """Return a description, with another sentence if the document does not show an operation."""
+    documented = OPERATIONS[operation].documented
+    return description if documented else f"{description} {undocumented}"
 
 
 def _define_list(
     resource: ResourceDefinition, endpoint: str, fields: Iterable[Attribute]
 ) -> DataSourceDefinition:
-    """Return the data source of a list that the document does not show."""
     name = resource.plural.replace(" ", "_")
-    description = (
-        f"Every {resource.title} that the console lists. The API document shows no such list: name "
-        f"the console's operation in `extra_endpoints` as `{endpoint}`."
+    description = _describe(
+        f"Every {resource.title} that the console lists.",
+        endpoint,
+        "The API document shows no such list: name the console's operation in `extra_endpoints` as "
+        f"`{endpoint}`.",
     )
     attributes = _list_attributes(name, resource.plural, fields)
     return DataSourceDefinition(attributes, name, description, resource.name, (endpoint,))
@@ -124,7 +129,12 @@ DATA_SOURCES: Final[Mapping[str, DataSourceDefinition]] = {
         ),
         DataSourceDefinition(
             name="host",
-            description=" ".join(filter(None, (_ONE_HOST, HOW_HOSTS_ARE_READ))),
+            description=_describe(
+                "One host, such as a jump host that somebody else manages.",
+                "host_get",
+                "It is read by `host_get` where `extra_endpoints` names it, else by an empty "
+                "update, which takes a key that may write hosts.",
+            ),
             resource=HOST.name,
             operations=("host_get", "host_update"),
             attributes=_by_id("host", HOST.answer_fields),
@@ -132,8 +142,12 @@ DATA_SOURCES: Final[Mapping[str, DataSourceDefinition]] = {
         _define_list(HOST, "host_list", HOST.answer_fields),
         DataSourceDefinition(
             name="agent",
-            description="One agent. The API document shows no operation that reads one: name the "
-            "console's in `extra_endpoints` as `agent_get`.",
+            description=_describe(
+                "One agent.",
+                "agent_get",
+                "The API document shows no operation that reads one: name the console's in "
+                "`extra_endpoints` as `agent_get`.",
+            ),
             resource=AGENT.name,
             operations=("agent_get",),
             attributes=_by_id("agent", _AGENT_FIELDS),

@@ -337,7 +337,14 @@ def base_address(text: str | None, *, allow_http: bool) -> str:
     if "?" in text or "#" in text:
         _wrong("base_url", f"{shown} holds a query or a fragment.", _EXAMPLE)
     path = parts.path.rstrip("/")
-    _check_path(shown, path)
+    if path.endswith(_API_PREFIX):
+        _wrong(
+            "base_url",
+            f"{shown} ends with {_API_PREFIX}, which every path of the API begins with.",
+            f"Leave {_API_PREFIX} out.",
+        )
+    if _BASE_PATH.fullmatch(path) is None or any(part in (".", "..") for part in path.split("/")):
+        _wrong("base_url", f"{shown} holds a path that is not a plain path.", _EXAMPLE)
     if parts.scheme == "http" and not allow_http and not is_loopback(host):
         _wrong(
             "base_url",
@@ -365,17 +372,6 @@ def _authority(parts: SplitResult, host: str, shown: str) -> str:
     # Two spellings of one console must be equal.
     default = DEFAULT_PORTS[parts.scheme]
     return bracketed if parts.port in (None, default) else f"{bracketed}:{parts.port}"
-
-
-def _check_path(shown: str, path: str) -> None:
-    if path.endswith(_API_PREFIX):
-        _wrong(
-            "base_url",
-            f"{shown} ends with {_API_PREFIX}, which every path of the API begins with.",
-            f"Leave {_API_PREFIX} out.",
-        )
-    if _BASE_PATH.fullmatch(path) is None or any(part in (".", "..") for part in path.split("/")):
-        _wrong("base_url", f"{shown} holds a path that is not a plain path.", _EXAMPLE)
 
 
 def proxy_for(base_url: str, environ: Mapping[str, str]) -> str | None:

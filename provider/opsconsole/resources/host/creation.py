@@ -32,7 +32,6 @@ from opsconsole.resources import HOST
 from opsconsole.resources.host.known import HostDeletions
 from opsconsole.resources.host.rows import (
     DRY_RUN_IMPORTED,
-    UNPROTECTED,
     DryRunIgnored,
     GuardedImports,
     ImportRow,
@@ -53,7 +52,8 @@ if TYPE_CHECKING:
 _NOTHING_MORE_SENT = error(DRY_RUN_IMPORTED, "Nothing more is sent in this run.")
 _CREATED_BY_DRY_RUN = warning(
     DRY_RUN_IMPORTED,
-    f"What was created is kept in state, and no further host is sent in this run. {UNPROTECTED}",
+    "What was created is kept in state, and no further host is sent in this run. A dry run does "
+    "not protect imports on this console: ask its operator.",
 )
 _ID_UNKNOWN = ConsoleError(
     "The import answer says that hosts were created, but not which of them this one is."
@@ -147,14 +147,13 @@ class BulkCreate:
         send = self._session.console.import_hosts
         try:
             result = await send(fields, on_error="continue", dry_run=False)
+            if result.dry_run:
+                raise error_of_dry_run_answer()
         except ConsoleError as problem:
             if problem.had_no_effect:
                 await self._split_refused(rows, problem, self._send_import)
             else:
                 await self._settle_by_dry_run(rows, problem)
-            return
-        if result.dry_run:
-            await self._settle_by_dry_run(rows, error_of_dry_run_answer())
             return
         _take_verdicts(rows, result)
         await self._report_imported(rows)

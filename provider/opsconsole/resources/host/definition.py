@@ -20,12 +20,6 @@ from opsconsole.definition import (
 _UNEXPLAINED = "The console's `{}`; the API document does not say what it means."
 _AT_CREATION = " Set at creation only."
 
-HOW_HOSTS_ARE_READ = (
-    "It is read by `host_get` where `extra_endpoints` names it, else by an empty update, which "
-    "takes a key that may write hosts."
-)
-"""For the data source."""
-
 HOST = ResourceDefinition(
     name="host",
     title="host",

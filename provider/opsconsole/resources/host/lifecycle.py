@@ -35,7 +35,6 @@ from opsconsole.lifecycle.planning import Proposal
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import HOST
-from opsconsole.resources.host.creation import BulkCreate, settle_host_creates
 from opsconsole.resources.host.known import (
     EMPTY_UPDATE_REFUSED,
     EmptyUpdateRefused,
@@ -71,6 +70,8 @@ class HostLifecycle(BaseLifecycle):
 
     async def create(self, requests: Sequence[CreateRequest], report: ReportOutcomes) -> None:
         """Create hosts by guarded bulk imports; each row succeeds or fails on its own."""
+        from opsconsole.resources.host.creation import BulkCreate  # not for reads alone
+
         await BulkCreate(self, report).run(requests)
 
     async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome]:
@@ -86,6 +87,8 @@ class HostLifecycle(BaseLifecycle):
             # By identity, as requests hold dicts, which have no hash.
             outcomes.update((id(request), outcome) for request, outcome in results if final)
 
+        from opsconsole.resources.host.creation import BulkCreate
+
         rehearsal = BulkCreate(self, keep, rehearsal=True)
         # The first row goes alone: a console that ignores the dry run creates this one host, not a
         # whole chunk, and an error names it.
@@ -97,6 +100,8 @@ class HostLifecycle(BaseLifecycle):
         self, creates: Sequence[UnsettledCreate], existing: Sequence[Values]
     ) -> list[Outcome]:
         """Settle creates by dry runs of their rows."""
+        from opsconsole.resources.host.creation import settle_host_creates
+
         # Half of a chunk, as each dry run also holds up to as many control rows.
         size = max(1, self._imports.chunk_size // 2)
         settled: list[Outcome] = []
@@ -153,7 +158,7 @@ class HostLifecycle(BaseLifecycle):
     async def _read(self, request: ReadRequest) -> ReadOutcome:
         prior, host_id = request.prior, request.prior["id"]
         # Reads are many: these bytes are found faster than decoded.
-        is_missing = f'"{_NOT_FOUND}":true'.encode() in request.private
+        is_missing = _NOT_FOUND_BYTES in request.private
         try:
             answer = await self.fetch(host_id)
         except Forbidden as problem:
@@ -165,7 +170,7 @@ class HostLifecycle(BaseLifecycle):
             if isinstance(problem, EmptyUpdateRefused):
                 return outcome_of_refused_read(self, request, EMPTY_UPDATE_REFUSED, problem)
             return request.leave_unchecked(problem.message, *self._reader.warn_of_refusals())
-        self.session.claim(HOST.type_name, host_id, request.address, self.describe(prior))
+        self.session.claim(HOST.type_name, host_id, request.address or self.describe(prior))
         private = request.private
         if is_missing:
             private = PrivateState.decode(private)._replace(extra={}).encode()
@@ -238,6 +243,7 @@ class HostLifecycle(BaseLifecycle):
 
 _NOT_FOUND = "not_found"
 """The fact beside a host whose update was answered 404."""
+_NOT_FOUND_BYTES = f'"{_NOT_FOUND}":true'.encode()
 _UPDATE_NOT_FOUND = "The console answered 404 to its last update, and it cannot be read."
 _BY_WRITING = (
     " (hosts are read by an empty update, which takes the right to write; where the console has an "

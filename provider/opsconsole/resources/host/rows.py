@@ -47,7 +47,6 @@ CREATION_ONLY = tuple(a.name for a in HOST.settable if a.change is ChangeRule.RE
 DRY_RUN_IMPORTED = (
     "The console's answer to a dry run did not say dry_run: true, so its rows count as imported"
 )
-UNPROTECTED = "A dry run does not protect imports on this console: ask its operator."
 
 
 class RowVerdict(NamedTuple):
