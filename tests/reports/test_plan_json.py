@@ -80,14 +80,8 @@ def test_import_move_cascade_and_index(plan):
 
 def test_sensitive_attributes_are_marked():
     values = {"id": "h", "name": "n", "tags": ["a:b"], "knowledge": "hush", "mac": UNKNOWN}
-    change = Change(
-        "opsconsole_host.a",
-        "opsconsole_host",
-        Action.CREATE,
-        None,
-        values,
-        sensitive=frozenset({"knowledge"}),
-    )
+    kind, hidden = "opsconsole_host", frozenset({"knowledge"})
+    change = Change(f"{kind}.a", kind, Action.CREATE, None, values, sensitive=hidden)
     found = plan_json.resource_change(change)["change"]
     assert found["before_sensitive"] is False
     assert found["after_sensitive"] == {"knowledge": True, "tags": [False]}

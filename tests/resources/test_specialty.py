@@ -21,14 +21,11 @@ ADDRESS = "opsconsole_specialty.linux"
 
 def declared(hosts: int = 2, **facts: Any) -> dict[str, Any]:
     """Declare hosts with an agent each, and their specialty, without host → specialty."""
-    return program(
-        specialty={"linux": {"key": "linux-server", "deletion_policy": "delete"} | facts},
-        host={f"h{n}": {"name": f"h{n}"} for n in range(hosts)},
-        agent={
-            f"a{n}": agent_on(f"h{n}", f"a{n}", specialty_id=f"${{{ADDRESS}.id}}")
-            for n in range(hosts)
-        },
-    )
+    linux = {"key": "linux-server", "deletion_policy": "delete"} | facts
+    of_it = {"specialty_id": f"${{{ADDRESS}.id}}"}
+    agents = {f"a{n}": agent_on(f"h{n}", f"a{n}", **of_it) for n in range(hosts)}
+    machines = {f"h{n}": {"name": f"h{n}"} for n in range(hosts)}
+    return program(specialty={"linux": linux}, host=machines, agent=agents)
 
 
 def deletes(console: Emulator) -> list[tuple[str, int]]:

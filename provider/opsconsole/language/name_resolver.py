@@ -26,7 +26,7 @@ from opsconsole.language.failures import (
     EvaluationError,
     ExpressionFailure,
     NotKnownYet,
-    expression_error,
+    try_step,
 )
 from opsconsole.language.graph import block_address, order_locals
 from opsconsole.language.model import Block, Program
@@ -278,7 +278,7 @@ class NameResolver(Names):
         return self._resolve_instance(_instance_at(block, steps[0], instances), steps[1:])
 
     def _visible_instances(self, block: Block) -> Mapping[InstanceKey, Instance]:
-        """Return the instances that references see: the declared ones, or those that exist."""
+        """Return the instances that references see: all declared, or all that exist."""
         if block.address not in self._visible:
             keys = self._present(block)
             if keys is None:
@@ -516,7 +516,7 @@ def _evaluate_template(text: str, scope: Scope) -> Value:
 
 
 def evaluate_argument(
-    title: str, name: str, raw: Any, scope: Scope, then: Callable[[Any], Any] | None = None
+    title: str, name: str, raw: Any, scope: Scope, then: Callable[[Any], Any] = lambda value: value
 ) -> Any:
     """Evaluate a JSON value and convert the result with `then`.
 
@@ -527,8 +527,4 @@ def evaluate_argument(
         UserError: The value cannot be evaluated.
     """
     scope.work.parts = 0
-    try:
-        value = evaluate_json(raw, scope)
-        return value if then is None else then(value)
-    except (ExpressionFailure, RecursionError) as error:
-        raise expression_error(title, name, raw, error) from error
+    return try_step(title, name, lambda raw: then(evaluate_json(raw, scope)), raw)

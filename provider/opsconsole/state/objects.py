@@ -1,6 +1,6 @@
 """The parts of a state, and their JSON as Terraform writes it.
 
-Keys are in order, two spaces indent a level, and escapes are those of Go.
+Keys are in order, two spaces indent a level, and characters are escaped as in Go.
 
 A state holds fields that this program does not know, and numbers that no float can hold. So text is
 decoded only when a value is needed. `fields_of` and `items_of` return the parts of an object or
@@ -83,7 +83,7 @@ class StateChange(NamedTuple):
     Attributes:
         address: The instance's address, or the output's name.
         deposed: The deposed key, or empty for the current object.
-        image: The object's JSON, or None if the object was removed.
+        object_json: The object's JSON, or None if the object was removed.
         previous_id: The `id` of the object before the change. Empty if that object has no `id`,
             None if there was no object.
         previous_digest: The `short_digest` of the object's JSON before the change; empty without
@@ -92,7 +92,7 @@ class StateChange(NamedTuple):
 
     kind: Literal["instance", "output"]
     address: str
-    image: str | None
+    object_json: str | None
     provider: str = ""
     deposed: str = ""
     previous_id: str | None = None

@@ -20,12 +20,8 @@ from patience import PATIENCE, until
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _DISABLED = (
-    "gpu",
-    "dev-shm-usage",
-    "background-networking",
-    "component-update",
-    "sync",
-    "extensions",
+    *("gpu", "dev-shm-usage", "background-networking", "component-update"),
+    *("sync", "extensions"),
 )
 _FLAGS = (
     *("--headless", "--no-sandbox", "--no-first-run", "--hide-scrollbars"),
