@@ -44,8 +44,10 @@ def main() -> None:
         "--full", action="store_true", help="the native engine with 5,000 to 50,000: ten minutes"
     )
     options = parser.parse_args()
-    # With this setting, each start would compile the modules, unlike those of an installation.
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # With the first, each start would compile the modules, unlike those of an installation. With
+    # the second, each line of a progress would be a write of its own.
+    for variable in ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"):
+        os.environ.pop(variable, None)
     chosen = options.only or SUBJECTS
     print(table(list(_measure(chosen, options))))
 

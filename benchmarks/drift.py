@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.emulator import Emulator, spawn
-from opsconsole.lifecycle.answers import PrivateState
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, State
 

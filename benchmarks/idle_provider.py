@@ -11,8 +11,8 @@ from typing import Any
 from google.protobuf.message import Message
 from grpclib.const import Handler
 
+from opsconsole.terraform.codec import provider_schema
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.schema import provider_schema
 from opsconsole.terraform.transport import Activity, unary_handlers
 
 _OURS = "raise SystemExit(main())"

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from engines import ROOT
 from opsconsole.errors import UserError
 from opsconsole.language import jsii_environment
 from sampling import EVERYTHING, SEED
@@ -25,7 +26,6 @@ pytest_plugins = (
     "real_programs",
 )
 
-ROOT = Path(__file__).resolve().parent.parent
 
 # Before cdktf is imported by any test: jsii looks at these when it starts Node. Without a Node only
 # the tests that synthesise fail.

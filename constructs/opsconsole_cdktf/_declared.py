@@ -19,8 +19,8 @@ import cdktf
 import jsii
 from constructs import Construct
 
-from opsconsole.text import did_you_mean
-from opsconsole_cdktf._attributes import Declarable
+from opsconsole.text import did_you_mean, nearest
+from opsconsole_cdktf._attributes import Settable
 from opsconsole_cdktf._elements import NPM_PACKAGE, load
 from opsconsole_cdktf._trees import Tree, tree_of
 
@@ -71,10 +71,8 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def _no_such_attribute(construct: Declared, name: str) -> str:
-    from difflib import get_close_matches  # needed for mistakes only
-
-    close = get_close_matches(name, construct._arguments, n=1)
-    hint = f", did you mean {close[0]}?" if close else ""
+    close = nearest(name, construct._arguments)
+    hint = f", did you mean {close}?" if close else ""
     where = construct.node.path if isinstance(construct, Construct) else type(construct).__name__
     return f"{where}: {type(construct).__name__} has no attribute {name}{hint}"
 
@@ -136,7 +134,7 @@ class Declared:
 
     _META: ClassVar[Collection[str]]
     """The names of the arguments that every construct of its kind takes."""
-    _arguments: ClassVar[dict[str, Declarable[Any]]] = {}
+    _arguments: ClassVar[dict[str, Settable[Any]]] = {}
     _scope: Construct
     _id: str
     _tree: Tree
@@ -149,7 +147,7 @@ class Declared:
             name: member
             for parent in reversed(cls.__mro__)
             for name, member in vars(parent).items()
-            if isinstance(member, Declarable)
+            if isinstance(member, Settable)
         }
         # A class of a program may take arguments of its own.
         if hasattr(cls, "TF_RESOURCE_TYPE") and cls.__module__.startswith(f"{_PACKAGE}."):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
@@ -12,11 +10,11 @@ from typing import Any
 
 import yaml
 
-from opsconsole.text import plural
+from opsconsole.named_files import NotATable, read_table, read_text
+from opsconsole.yaml_loader import MERGE, Loader, walk_nodes
 from opsconsole_cdktf._placed import BadRows, PlacedRow
 
 _BLANK = " \t\r\n"
-_MERGE = "tag:yaml.org,2002:merge"
 _NOT_A_VALUE = (ValueError, LookupError, AttributeError, OverflowError)
 """Errors of the YAML reader for a text that has the form of a type and is not a value of it."""
 
@@ -29,39 +27,31 @@ def csv_rows(
     Args:
         problems_of: Returns the problems of the names of the columns.
     """
-    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
-    rows: list[PlacedRow] = []
+    lines = read_table(_text(path))
     try:
-        columns = [name.strip() for name in next(reader, [])]
-        twice = next((name for name in columns if columns.count(name) > 1), None)
-        if twice is not None:
-            raise BadRows(f"{path}:1: duplicate column {twice!r}")
+        first, names = next(lines, (1, []))
+        columns = [name.strip() for name in names]
         if not columns:
             raise BadRows(f"{path}:1: the first line is empty: it must name the columns")
-        problems = problems_of(columns)
+        twice = next((name for name in columns if columns.count(name) > 1), None)
+        problems = problems_of(columns) if twice is None else [f"duplicate column {twice!r}"]
         if problems:
-            raise BadRows("\n".join(f"{path}:1: {problem}" for problem in problems))
-        before = reader.line_num
-        for cells in reader:
-            # A quoted cell may hold line breaks: a row begins behind the last line of the row
-            # before.
-            place, before = f"{path}:{before + 1}", reader.line_num
-            if not any(cell.strip() for cell in cells):
-                continue
-            if len(cells) != len(columns):
-                given = plural(len(cells), "cell")
-                raise BadRows(f"{place}: {given} for {plural(len(columns), 'column')}")
-            row = {name: cell.strip() for name, cell in zip(columns, cells, strict=True)}
-            rows.append(PlacedRow(place, {name: cell or None for name, cell in row.items()}))
-    except csv.Error as failure:
-        raise BadRows(f"{path}:{reader.line_num}: {failure}") from None
-    return rows
+            raise BadRows("\n".join(f"{path}:{first}: {problem}" for problem in problems))
+        return [
+            PlacedRow(
+                f"{path}:{line}",
+                {name: cell.strip() or None for name, cell in zip(columns, cells, strict=True)},
+            )
+            for line, cells in lines
+        ]
+    except NotATable as failure:
+        raise BadRows(f"{path}:{failure}") from None
 
 
 def yaml_rows(path: str | PathLike[str]) -> list[PlacedRow]:
     """Return the rows of a YAML file: a list of rows, or a mapping of keys to rows."""
-    loader = yaml.CSafeLoader(_text(path))
     try:
+        loader = Loader(_text(path))
         document = loader.get_single_node()
         return [_of_node(loader, path, *item) for item in _nodes(path, document)]
     except yaml.YAMLError as failure:
@@ -70,15 +60,12 @@ def yaml_rows(path: str | PathLike[str]) -> list[PlacedRow]:
         raise BadRows(f"{path}{line}: {getattr(failure, 'problem', failure)}") from None
     except RecursionError:
         raise BadRows(f"{path}: it is nested too deeply") from None
-    finally:
-        loader.dispose()
 
 
 def _nodes(path: str | PathLike[str], document: Any) -> Iterator[tuple[Any, Any]]:
     if isinstance(document, yaml.SequenceNode):
         yield from ((None, node) for node in document.value)
     elif isinstance(document, yaml.MappingNode):
-        _refuse_twice(path, document.value)
         yield from document.value
     elif document is None:
         raise BadRows(f"{path}: it is empty: write [] for no rows")
@@ -88,50 +75,17 @@ def _nodes(path: str | PathLike[str], document: Any) -> Iterator[tuple[Any, Any]
 
 def _of_node(loader: Any, path: str | PathLike[str], key: Any, node: Any) -> PlacedRow:
     place = f"{path}:{(key or node).start_mark.line + 1}"
-    for part in _parts(node):
-        if isinstance(part, yaml.MappingNode):
-            _refuse_twice(path, part.value)
-        elif isinstance(part, yaml.ScalarNode):
+    for part in walk_nodes(node):
+        if isinstance(part, yaml.ScalarNode):
             _refuse_no_value(loader, path, part)
     values = loader.construct_object(node, deep=True)
     named = None if key is None else loader.construct_object(key, deep=True)
     return _place_row(place, named, values)
 
 
-def _parts(node: Any) -> Iterator[Any]:
-    """Yield a node and all nodes in it, each once."""
-    seen: set[int] = set()
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        # An alias is the same node again, and may lie inside of that node.
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        yield part
-        if isinstance(part, yaml.SequenceNode):
-            waiting += part.value
-        elif isinstance(part, yaml.MappingNode):
-            waiting += [one for pair in part.value for one in pair]
-
-
-def _refuse_twice(path: str | PathLike[str], pairs: Sequence[tuple[Any, Any]]) -> None:
-    # The YAML reader would keep the last of two equal keys, and silently drop the first.
-    lines: dict[tuple[str, str], int] = {}
-    for key, _ in pairs:
-        if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
-            continue
-        line, name = key.start_mark.line + 1, (key.tag, key.value)
-        if name in lines:
-            raise BadRows(
-                f"{path}:{line}: duplicate key {key.value!r}, first in line {lines[name]}"
-            )
-        lines[name] = line
-
-
 def _refuse_no_value(loader: Any, path: str | PathLike[str], node: Any) -> None:
     # A merge key has no value of its own: the reader resolves it with its mapping.
-    if node.tag == _MERGE:
+    if node.tag == MERGE:
         return
     try:
         # Value by value, because these errors of the reader name no line.
@@ -212,10 +166,6 @@ def _place_row(place: str, key: Any, values: Any) -> PlacedRow:
 
 def _text(path: str | PathLike[str]) -> str:
     try:
-        # Spreadsheet programs begin a file in UTF-8 with a mark, which would become part of the
-        # first name.
-        return Path(path).read_text("utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadRows(f"{path}: it is not text in UTF-8") from None
+        return read_text(Path(path))
     except OSError as failure:
         raise BadRows(f"{path}: it cannot be read: {failure.strerror}") from None

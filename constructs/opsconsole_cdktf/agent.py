@@ -136,7 +136,7 @@ class Agent(AgentBase, AgentAttributes):
         secondary_engine: Identifier of the secondary engine.
         remote_execution: Whether the agent executes on the remote machine.
         credential_config: The credentials that the agent uses. The console may set fields that an
-            entry leaves out; that is no difference.
+            entry leaves out, which is not reported as a difference.
         plugin_ids: The full set of the agent's plugins, kept by attaching and detaching. Omitted:
             plugins are left alone, or declared as `opsconsole_agent_plugin`.
         accessible_credential_ids: Ids of the credentials that the agent may use.

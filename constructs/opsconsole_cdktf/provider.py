@@ -150,9 +150,9 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         ca_file: File of certificates to trust, PEM.
         insecure_skip_verify: Accept any certificate. Default: false.
         allow_http: Allow http to an address off loopback. Default: false.
-        max_deletions: Hosts and specialties that one run may delete or replace: beyond it the plan
-            is an error that names them. A `destroy` counts too. Default: unset, any number. At
-            least 0.
+        max_deletions: Objects with the `deletion_policy` `delete` that one run may delete or
+            replace: beyond it the plan is an error that names them. A `destroy` counts too.
+            Default: unset, any number. At least 0.
         import_chunk_size: Rows in one bulk import request; halved when the console refuses the
             size. Default: 500. At least 1.
         host_read: How a host is read: `empty_update` (an empty partial update answers with the
@@ -164,8 +164,8 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
             visible to this key: the console does not say which. Default: `remove`.
         on_missing_host: The same for hosts alone; it overrides `on_missing`. Default: the value of
             `on_missing`. One of `remove`, `error`.
-        list_query: Extra query parameters of list calls. A name after `hosts.`, `agents.`,
-            `plugins.`, `specialties.` or `blacklisted_commands.` is a parameter of that list alone.
+        list_query: Extra query parameters of list calls. A name after `plugins.`, `specialties.`,
+            `hosts.`, `agents.` or `blacklisted_commands.` is a parameter of that list alone.
         list_query_narrows: Whether the parameters of `list_query` may leave entries out of a list.
             Such a list proves that an object is there, never that it is gone. Default: true.
         cursor_parameter: Query parameter that asks a list call for the next page, if known.

@@ -14,6 +14,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, Final
 
+from opsconsole.address import LOCAL_NAME
 from opsconsole.bounds import UNBOUNDED, Bounds, describe_range
 from opsconsole.diagnostics import AttributePath, Diagnostic, error, warning
 from opsconsole.text import capitalise_first
@@ -304,13 +305,14 @@ class ResourceDefinition(_Attributed):
     """One resource.
 
     Attributes:
-        name, type_name: `host`, and Terraform's name `opsconsole_host`.
+        name: `host`.
         title, plural: Its names in messages: `host`, `hosts`.
         label: The attribute whose value names one of them to a reader.
         reported_as: Attributes for reports, which show the first one with a value; empty: `label`.
-        import_id: The form of its import id, for messages and pages.
-        ways: Each of `STEPS` to the ways to take it, best first. The first available way is used.
-        gone: Why a read may find an object gone.
+        import_forms: The forms of its import id, for messages and pages.
+        ways: Each of `STEPS` to the ways to take it, best first. The steps of all resources share
+            the code for the first way; the lifecycle of a resource has the code for the others.
+        gone_reason: Why a read may find an object gone.
         owner: The attribute that refers to the owner, whose deletion deletes this resource too. The
             owner is read first. Empty if there is no owner.
         owner_deletion: The effect of the owner's deletion: `delete` or `archive`.
@@ -321,20 +323,24 @@ class ResourceDefinition(_Attributed):
     """
 
     name: str
-    type_name: str
     title: str
     plural: str
     description: str
     label: str
-    import_id: str
+    import_forms: tuple[str, ...]
     ways: Mapping[str, tuple[Way, ...]]
-    gone: str
+    gone_reason: str
     owner: str = ""
     owner_deletion: str = "delete"
     reported_as: tuple[str, ...] = ()
     recognised_by: str = ""
     rules: Callable[[Values], Iterable[Diagnostic]] = lambda config: ()
     look: Look = Look()
+
+    @cached_property
+    def type_name(self) -> str:
+        """Terraform's name for it: `opsconsole_host`."""
+        return f"{LOCAL_NAME}_{self.name}"
 
     @property
     def class_name(self) -> str:
@@ -408,10 +414,13 @@ class DataSourceDefinition(_Attributed):
     """
 
     name: str
-    type_name: str
     description: str
     resource: str
     operations: tuple[str, ...]
+
+    @cached_property
+    def type_name(self) -> str:
+        return f"{LOCAL_NAME}_{self.name}"
 
     @property
     def is_list(self) -> bool:
@@ -429,7 +438,9 @@ def read_only(name: str, description: str, kind: Kind = Kind.STRING, **facts: An
     return Attribute(name, description, kind, computed=True, creatable=False, **facts)
 
 
-def declarable(name: str, description: str, kind: Kind = Kind.STRING, **facts: Any) -> Attribute:
+def optional_computed(
+    name: str, description: str, kind: Kind = Kind.STRING, **facts: Any
+) -> Attribute:
     """Define an attribute that the console supplies if a configuration sets none."""
     return Attribute(name, description, kind, optional=True, computed=True, **facts)
 

@@ -5,7 +5,9 @@ Pipes are read. Devices are not, except the empty one. Every read has a size lim
 
 from __future__ import annotations
 
+import csv
 import errno
+import io
 import os
 import re
 import stat
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from opsconsole.errors import UserError
+from opsconsole.text import plural
 
 MOST_BYTES: Final = 256 * 2**20
 
@@ -63,6 +66,46 @@ def read_named(path: Path, most: int = MOST_BYTES) -> bytes:
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
     return data
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a UTF-8 file; raise OSError if it cannot be read."""
+    try:
+        # Spreadsheet programs begin a file in UTF-8 with a mark, which would become part of the
+        # first name.
+        return read_named(path).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise OSError(errno.EILSEQ, "it is not UTF-8 text") from None
+
+
+class NotATable(Exception):
+    """A text is not a table: `LINE: PROBLEM`."""
+
+
+def read_table(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the lines of CSV that are not blank, each with its number; the first names the columns.
+
+    Raises:
+        NotATable: It is not CSV, or a line has more or fewer cells than the first.
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    end = columns = 0
+    try:
+        for cells in reader:
+            # A quoted cell may hold line breaks: a row begins behind the last line of the row
+            # before.
+            line, end = end + 1, reader.line_num
+            if not any(cell.strip() for cell in cells):
+                continue
+            columns = columns or len(cells)
+            if len(cells) != columns:
+                raise NotATable(
+                    f"{line}: this row has {plural(len(cells), 'cell')}, and the first line names "
+                    f"{plural(columns, 'column')}"
+                )
+            yield line, cells
+    except csv.Error as failure:
+        raise NotATable(f"{reader.line_num}: this is not CSV: {failure}") from None
 
 
 def write_whole(path: Path, text: str, mode: int | None = None) -> None:

@@ -38,16 +38,25 @@ _ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\
 _ESCAPING: Final = str.maketrans(_ESCAPES)
 
 
-_SWITCHES: Final = {
+_BOOLEANS: Final = {
     **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
     **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
 }
 """The words for on and off, as in Go."""
+_SWITCHES: Final = {
+    **dict.fromkeys(("1", "t", "true", "y", "yes", "on"), True),
+    **dict.fromkeys(("", "0", "f", "false", "n", "no", "off"), False),
+}
 
 
 def parse_bool(text: str) -> bool | None:
-    """Parse one of Go's words for on and off; None for any other word."""
-    return _SWITCHES.get(text)
+    """Parse one of Go's words for on and off, which Terraform takes; None for any other word."""
+    return _BOOLEANS.get(text)
+
+
+def parse_switch(text: str) -> bool | None:
+    """Parse a word of the environment for on or off, in any case; None for any other word."""
+    return _SWITCHES.get(text.strip().lower())
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

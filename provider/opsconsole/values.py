@@ -36,6 +36,12 @@ Values = dict[str, Any]
 """The wire value of a resource: each attribute of its definition, by name, with its value."""
 
 
+def text_of(values: Mapping[str, Value], name: str) -> str:
+    """Return the text value of that name, or empty."""
+    value = values.get(name)
+    return value if isinstance(value, str) else ""
+
+
 def holds_unknown(value: Value) -> bool:
     """Return whether `value` is UNKNOWN or holds it at any depth."""
     if not isinstance(value, (list, dict)):
@@ -55,11 +61,13 @@ def unknown_names(values: Values) -> list[str]:
 
 def normalise_set(items: Sequence[Any]) -> list[Any]:
     """Return `items` sorted and without duplicates; unknown elements come last, each kept."""
-    known = set(items)
-    unknown = [item for item in items if item is UNKNOWN] if UNKNOWN in known else []
+    distinct = set(items)
+    if distinct.isdisjoint((None, UNKNOWN)):
+        return sorted(distinct)
     # Null cannot be compared with a text: it comes first.
-    null = [None] if None in known else []
-    return [*null, *sorted(known.difference((None, UNKNOWN))), *unknown]
+    null = [None] if None in distinct else []
+    unknown = [item for item in items if item is UNKNOWN]
+    return [*null, *sorted(distinct.difference((None, UNKNOWN))), *unknown]
 
 
 def is_same(left: Value, right: Value) -> bool:
@@ -74,7 +82,7 @@ def is_same(left: Value, right: Value) -> bool:
     if isinstance(left, bool) is not isinstance(right, bool):
         return False
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(is_same(left[key], right[key]) for key in left)
+        return left.keys() == right.keys() and not changed_fields(left, right, left)
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(is_same, left, right))
     return bool(left == right)

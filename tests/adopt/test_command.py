@@ -6,10 +6,12 @@ import re
 
 import pytest
 
+from native_project import PROVIDER
 from opsconsole.adopt.declarations import AdoptedObject, ObjectReference
 from opsconsole.adopt.fleet_rows import fleet_rows
 from opsconsole.adopt.reading import ObjectId, read_objects
 from opsconsole.emulator import serve
+from opsconsole.state import InstanceObject, State
 from patience import PATIENCE
 
 
@@ -166,24 +168,9 @@ def test_a_file_without_ids_adopts_nothing(adopt, tmp_path, monkeypatch, native,
 
 def test_what_the_state_holds_is_left_out(adopt, tmp_path, native):
     hosts = [native.console.create("hosts", name=name)["id"] for name in ("old", "new")]
-    instance = {"schema_version": 0, "attributes": {"id": hosts[0], "name": "old"}}
-    state = {
-        "version": 4,
-        "terraform_version": "1.11.4",
-        "serial": 1,
-        "lineage": "x",
-        "outputs": {},
-        "resources": [
-            {
-                "mode": "managed",
-                "type": "opsconsole_host",
-                "name": "old",
-                "provider": 'provider["registry.terraform.io/opsconsole/opsconsole"]',
-                "instances": [instance],
-            }
-        ],
-    }
-    (tmp_path / "terraform.tfstate").write_text(json.dumps(state))
+    state = State.new()
+    state.put("opsconsole_host.old", InstanceObject(PROVIDER, {"id": hosts[0], "name": "old"}))
+    (tmp_path / "terraform.tfstate").write_bytes(state.to_bytes())
     ran = adopt(*hosts)
     assert hosts[1] in ran.out
     assert hosts[0] not in ran.out

@@ -1,10 +1,8 @@
 """The commands on remote states: locks, workspaces, settings from outside, and what is refused."""
 
 import json
-import os
 import re
 import shutil
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +12,7 @@ import pytest
 
 from backend_places import Place, on
 from declarations import agent_on
+from engines import run_program
 from opsconsole.errors import TRY_LATER
 from opsconsole.standin.main import main as stand_in
 from opsconsole.state.backend import Backend, LocalBackend
@@ -302,11 +301,4 @@ def test_nothing_of_the_backends_is_imported_for_a_local_state(app):
         "kinds = {'http', 'pg', 's3', 'gcs', 'azurerm'}\n"
         "assert not kinds & {name.rpartition('.')[2] for name in own}, own\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=app.folder,
-        env={**os.environ, **app.console.environment},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    run_program(sys.executable, "-c", program, folder=app.folder, **app.console.environment)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from backend_places import Place, http_places, on
+from declarations import hosts
 
 REFERENCE = "cross-stack-reference-input-first"
 OUTPUT = "cross-stack-output-opsconsole_hosthid"
@@ -16,15 +17,9 @@ VALUE = f"${{data.terraform_remote_state.{REFERENCE}.outputs.{OUTPUT}}}"
 
 def first(app: Any, place: Place | Path) -> None:
     """Write a stack with a host whose id the second one refers to."""
-    app.write(
-        "first",
-        place,
-        resource={"opsconsole_host": {"h": {"name": "jump"}}},
-        output={
-            OUTPUT: {"sensitive": True, "value": "${opsconsole_host.h.id}"},
-            "sizes": {"value": "${[toset([2, 1.5]), true]}"},
-        },
-    )
+    output = {OUTPUT: {"sensitive": True, "value": "${opsconsole_host.h.id}"}}
+    output["sizes"] = {"value": "${[toset([2, 1.5]), true]}"}
+    app.write("first", place, resource=hosts(h={"name": "jump"}), output=output)
 
 
 def second(app: Any, place: Place | Path, own: Place | Path, **blocks: Any) -> None:
@@ -34,9 +29,7 @@ def second(app: Any, place: Place | Path, own: Place | Path, **blocks: Any) -> N
         data = {"backend": place.kind, "config": dict(place.block)}
     if not isinstance(place, Place) or place.has_workspaces:
         data["workspace"] = "${terraform.workspace}"
-    blocks.setdefault(
-        "resource", {"opsconsole_host": {"h": {"name": "behind", "jump_host_ids": [VALUE]}}}
-    )
+    blocks.setdefault("resource", hosts(h={"name": "behind", "jump_host_ids": [VALUE]}))
     app.write("second", own, data={"terraform_remote_state": {REFERENCE: data}}, **blocks)
 
 
@@ -61,7 +54,7 @@ def test_every_backend_is_read_by_a_stack_with_a_state_of_the_same_kind(place, a
     assert behind["jump_host_ids"] == [jump["id"]]
     assert "No changes." in app.run("plan", "--stack=second")
     changed = {"name": "behind", "jump_host_ids": [VALUE], "target_port": 2222}
-    second(app, place, another_place, resource={"opsconsole_host": {"h": changed}})
+    second(app, place, another_place, resource=hosts(h=changed))
     app.run("apply", "-auto-approve", "--stack=second")
     assert app.run("drift", "--program")
     for stack in ("second", "first"):
@@ -70,27 +63,13 @@ def test_every_backend_is_read_by_a_stack_with_a_state_of_the_same_kind(place, a
 
 
 def test_all_commands_go_on_with_a_local_state(app, tmp_path):
-    place = tmp_path / "first.tfstate"
+    place, own = tmp_path / "first.tfstate", tmp_path / "second.tfstate"
     first(app, place)
-    second(
-        app,
-        place,
-        tmp_path / "second.tfstate",
-        locals={"jump": VALUE},
-        resource={
-            "opsconsole_host": {
-                "h": {
-                    "name": "behind",
-                    "jump_host_ids": ["${local.jump}"],
-                    "depends_on": [f"data.terraform_remote_state.{REFERENCE}"],
-                }
-            }
-        },
-        output={
-            "sizes": {"value": f"${{data.terraform_remote_state.{REFERENCE}.outputs.sizes}}"},
-            "all": {"value": f"${{keys(data.terraform_remote_state.{REFERENCE}.outputs)}}"},
-        },
-    )
+    read = f"data.terraform_remote_state.{REFERENCE}"
+    behind = {"name": "behind", "jump_host_ids": ["${local.jump}"], "depends_on": [read]}
+    shown = {"sizes": f"${{{read}.outputs.sizes}}", "all": f"${{keys({read}.outputs)}}"}
+    output = {name: {"value": value} for name, value in shown.items()}
+    second(app, place, own, locals={"jump": VALUE}, resource=hosts(h=behind), output=output)
     app.run("apply", "-auto-approve", "--stack=first")
     saved = tmp_path / "saved.plan"
     app.run("plan", "--stack=second", f"-out={saved}", "-preflight")
@@ -99,8 +78,9 @@ def test_all_commands_go_on_with_a_local_state(app, tmp_path):
     assert outputs["sizes"]["value"] == [[1.5, 2], True]
     assert outputs["sizes"]["type"] == ["tuple", [["set", "number"], "bool"]]
     assert outputs["all"]["value"] == [OUTPUT, "sizes"]
-    state = json.loads((tmp_path / "second.tfstate").read_text())
-    assert [item["type"] for item in state["resources"]] == ["opsconsole_host"]
+    [held] = json.loads(own.read_text())["resources"]
+    dependencies = [f"data.terraform_remote_state.{REFERENCE}"]
+    assert (held["type"], held["instances"][0]["dependencies"]) == ("opsconsole_host", dependencies)
     app.run("graph", "--stack=second")
     app.run("destroy", "-auto-approve", "--stack=second")
 
@@ -114,13 +94,10 @@ def test_an_output_that_is_not_there_names_the_stack_or_has_a_default(app, tmp_p
     assert f'the state of the stack "first" has no output "{OUTPUT}"' in told
     assert "apply first first" in told
     data = {"backend": "local", "config": {"path": str(place)}, "defaults": {"a": 1, "other": "y"}}
-    where = "data.terraform_remote_state.f"
-    app.write(
-        "second",
-        tmp_path / "second.tfstate",
-        data={"terraform_remote_state": {"f": data}},
-        output={"o": {"value": f"${{{where}.outputs.other}}-${{{where}.outputs.a}}"}},
-    )
+    where = "data.terraform_remote_state.f.outputs"
+    read = {"terraform_remote_state": {"f": data}}
+    output = {"o": {"value": f"${{{where}.other}}-${{{where}.a}}"}}
+    app.write("second", tmp_path / "second.tfstate", data=read, output=output)
     app.run("apply", "-auto-approve", "--stack=second")
     assert json.loads(app.run("output", "-json", "--stack=second"))["o"]["value"] == "x-1"
 
@@ -147,18 +124,12 @@ def test_several_states_are_read_by_count_and_for_each(app, tmp_path):
 
 def several(folder: Path, key: str) -> dict[str, Any]:
     """Return a program that reads the states of two stacks by each of the two ways."""
-    where = "data.terraform_remote_state"
+    where, local = "data.terraform_remote_state", {"backend": "local"}
+    by_key = {"path": f"{folder}/${{each.key}}.tfstate"}
+    by_index = {"path": "${values(local.files)[count.index]}"}
     blocks = {
-        "each": {
-            "for_each": "${toset(keys(local.files))}",
-            "backend": "local",
-            "config": {"path": f"{folder}/${{each.key}}.tfstate"},
-        },
-        "counted": {
-            "count": 2,
-            "backend": "local",
-            "config": {"path": "${values(local.files)[count.index]}"},
-        },
+        "each": {"for_each": "${toset(keys(local.files))}", "config": by_key, **local},
+        "counted": {"count": 2, "config": by_index, **local},
     }
     outputs = {
         "each": f'${{{where}.each["{key}"].outputs.own}}',

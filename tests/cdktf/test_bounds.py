@@ -194,28 +194,22 @@ def test_what_only_terraform_knows_passes(stack, synth):
     number = cdktf.TerraformVariable(stack, "number", type="number")
     flag = cdktf.TerraformVariable(stack, "flag", type="bool")
     many = cdktf.TerraformVariable(stack, "many", type="list(string)")
-    Host(
-        stack,
-        "it",
-        name=text.string_value,
-        ip_connect_mode=text.string_value,
-        target_port=number.value,
-        skip_tls_verify=flag.boolean_value,
-        tags=many.list_value,
-        additional_names=[text.string_value, "${var.text}-b"],
-        eligible_subnets=("10.0.0.0/8",),
-        knowledge="${var.text}",
-    )
-    assert synth(stack)["resource"]["opsconsole_host"]["it"] == {
-        "name": "${var.text}",
-        "ip_connect_mode": "${var.text}",
-        "target_port": "${var.number}",
-        "skip_tls_verify": "${var.flag}",
-        "tags": "${var.many}",
-        "additional_names": ["${var.text}", "${var.text}-b"],
-        "eligible_subnets": ["10.0.0.0/8"],
-        "knowledge": "${var.text}",
+    values: dict[str, tuple[object, object]] = {
+        "name": (text.string_value, "${var.text}"),
+        "ip_connect_mode": (text.string_value, "${var.text}"),
+        "target_port": (number.value, "${var.number}"),
+        "skip_tls_verify": (flag.boolean_value, "${var.flag}"),
+        "tags": (many.list_value, "${var.many}"),
+        "additional_names": (
+            [text.string_value, "${var.text}-b"],
+            ["${var.text}", "${var.text}-b"],
+        ),
+        "eligible_subnets": (("10.0.0.0/8",), ["10.0.0.0/8"]),
+        "knowledge": ("${var.text}", "${var.text}"),
     }
+    Host(stack, "it", **{name: given for name, (given, _) in values.items()})
+    made = synth(stack)["resource"]["opsconsole_host"]["it"]
+    assert made == {name: written for name, (_, written) in values.items()}
 
 
 def test_a_python_set_is_sorted(stack, synth):

@@ -83,15 +83,21 @@ def test_what_is_wrong_with_a_row(stack, rows, problems):
     assert all(line.startswith(start) for line, start in zip(found, problems, strict=True)), found
 
 
+ALIASES = "- &a0 [1, 1]\n" + "".join(
+    f"- &a{number} [{', '.join([f'*a{number - 1}'] * 10)}]\n" for number in range(1, 30)
+)
+"""Each line stands for ten times as many values as the line before."""
+
+
 @pytest.mark.parametrize(
     ("read", "text", "problem"),
     [
-        (Fleet.from_csv, "name,mac\na\n", ":2: 1 cell for 2 columns"),
-        (Fleet.from_csv, 'name\n"a\n', ":2: unexpected end of data"),
+        (Fleet.from_csv, "name,mac\na\n", ":2: this row has 1 cell, and the first line names 2"),
+        (Fleet.from_csv, 'name\n"a\n', ":2: this is not CSV: unexpected end of data"),
         (Fleet.from_csv, "name,tagz\na,1\nb,2\n", ":1: no such column or field: 'tagz'. Did you"),
         (Fleet.from_csv, "name;tags\na;b:1\n", ":1: 'name;tags' is one column: separate"),
         (Fleet.from_csv, "", ":1: the first line is empty: it must name the columns"),
-        (Fleet.from_csv, "\nname\na\n", ":1: the first line is empty: it must name the columns"),
+        (Fleet.from_csv, "\n\n", ":1: the first line is empty: it must name the columns"),
         (Fleet.from_yaml, "", ": it is empty: write [] for no rows"),
         (Fleet.from_csv, "name,tags,tags\na,b:1,c:1\n", ":1: duplicate column 'tags'"),
         (Fleet.from_yaml, "a: {}\nb: {}\na: {}\n", ":3: duplicate key 'a', first in line 1"),
@@ -108,6 +114,8 @@ def test_what_is_wrong_with_a_row(stack, rows, problems):
             '[{"name": "a"},\n {"name": "b", "name": "c"}]',
             ":2: duplicate name 'name'",
         ),
+        (Fleet.from_yaml, "[" * 50_000, ": it is nested too deeply"),
+        (Fleet.from_yaml, ALIASES, ":8: more than 5,000,000 values, counting those that aliases"),
         (Fleet.from_yaml, "- name: a\n- name: [\n", ":3: did not find expected node content"),
         (Fleet.from_yaml, "a: b\n", ":1: a row is a mapping of fields, and this is 'b'"),
         (Fleet.from_yaml, "text\n", ": expected a list of rows"),
@@ -126,7 +134,7 @@ def test_a_file_that_cannot_be_read(stack, tmp_path):
         Fleet.from_csv(stack, "fleet", tmp_path / "nowhere.csv")
     path = tmp_path / "hosts.csv"
     path.write_bytes(b"name\n\xff\n")
-    with pytest.raises(BadRows, match="it is not text in UTF-8"):
+    with pytest.raises(BadRows, match="it cannot be read: it is not UTF-8 text"):
         Fleet.from_csv(stack, "other", path)
 
 
@@ -157,20 +165,16 @@ def test_two_columns_for_one_field(stack, tmp_path):
 
 def test_a_row_of_a_table_ends_at_the_end_of_its_line_only(stack, tmp_path):
     path = _write(tmp_path / "hosts.csv", "name,knowledge\na,one\u2028two\x0cthree\nb,\n")
-    assert Fleet.from_csv(stack, "fleet", path).hosts["a"].knowledge_input == (
-        "one\u2028two\x0cthree"
-    )
+    [host, _] = Fleet.from_csv(stack, "fleet", path).hosts.values()
+    assert host.knowledge_input == "one\u2028two\x0cthree"
 
 
 def test_an_agent_keeps_its_address_when_others_go(stack):
     agents = ["db", "linux", "linux", {"specialty": "linux", "key": "logs", "name": "logs"}]
     for name, left in (("all", agents), ("one", agents[1:])):
         fleet = Fleet(stack, name, [{"name": "a", "agents": left}])
-        assert [one for one in fleet.hosts["a"].agents if one != "db"] == [
-            "linux",
-            "linux-2",
-            "logs",
-        ]
+        found = [one for one in fleet.hosts["a"].agents if one != "db"]
+        assert found == ["linux", "linux-2", "logs"]
 
 
 def test_what_exists_is_imported(stack, synth, tmp_path):
@@ -195,6 +199,10 @@ def test_what_only_terraform_knows_stands_in_rows(stack, synth):
     def variable(name, type_name):
         return cdktf.TerraformVariable(stack, name, type=type_name)
 
+    declared = {
+        "specialty": variable("specialty", "string").string_value,
+        "plugins": variable("plugins", "list(string)").list_value,
+    }
     row = {
         "key": "web",
         "name": variable("name", "string").string_value,
@@ -205,26 +213,15 @@ def test_what_only_terraform_knows_stands_in_rows(stack, synth):
         "additional_names": "${var.names}",
         "eligible_subnets": ["${var.subnet}"],
         "jump_hosts": variable("jumps", "list(string)").list_value,
-        "agents": [
-            {
-                "specialty": variable("specialty", "string").string_value,
-                "plugins": variable("plugins", "list(string)").list_value,
-            }
-        ],
+        "agents": [declared],
     }
     Fleet(stack, "fleet", [row])
     made = synth(stack)["resource"]
     (host,), (agent,) = made["opsconsole_host"].values(), made["opsconsole_agent"].values()
-    assert host == {
-        "name": "${var.name}",
-        "target_port": "${var.port}",
-        "is_jump_host": "${var.jump}",
-        "target_type": "${var.kind}",
-        "tags": "${var.tags}",
-        "additional_names": "${var.names}",
-        "eligible_subnets": ["${var.subnet}"],
-        "jump_host_ids": "${var.jumps}",
-    }
+    written = {name: row[name] for name in ("target_type", "additional_names", "eligible_subnets")}
+    variables = {"name": "name", "target_port": "port", "is_jump_host": "jump", "tags": "tags"}
+    variables["jump_host_ids"] = "jumps"
+    assert host == written | {name: f"${{var.{it}}}" for name, it in variables.items()}
     assert agent["specialty_id"] == "${var.specialty}"
     assert (agent["name"], agent["plugin_ids"]) == ("${var.name}-agent", "${var.plugins}")
 

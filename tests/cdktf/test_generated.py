@@ -2,7 +2,6 @@
 
 import inspect
 import shutil
-from pathlib import Path
 
 import cdktf
 import constructs
@@ -12,11 +11,10 @@ from scripts.generate.__main__ import stale_files, write_files
 from scripts.generate.attributes import camel
 
 import opsconsole_cdktf
+from engines import ROOT
 from opsconsole import __version__
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole_cdktf._elements import PROVIDER_VERSION, pack
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_every_file_is_committed_as_generated():

@@ -60,15 +60,10 @@ def test_a_list_of_objects_can_be_iterated(stack, synth):
 def test_lifecycle_and_dependencies(stack, synth):
     first = Host(stack, "first", name="first")
     data = DataSpecialty(stack, "data", key="k", depends_on=[first])
-    Host(
-        stack,
-        "second",
-        name="second",
-        depends_on=[first, data],
-        lifecycle=cdktf.TerraformResourceLifecycle(
-            prevent_destroy=True, ignore_changes=["tags"], replace_triggered_by=[first]
-        ),
+    lifecycle = cdktf.TerraformResourceLifecycle(
+        prevent_destroy=True, ignore_changes=["tags"], replace_triggered_by=[first]
     )
+    Host(stack, "second", name="second", depends_on=[first, data], lifecycle=lifecycle)
     Host(stack, "third", name="third", lifecycle={"create_before_destroy": True})
     synthesised = synth(stack)
     assert _hosts(synthesised)["second"] == {

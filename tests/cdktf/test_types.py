@@ -8,11 +8,10 @@ from pathlib import Path
 import pyright
 import pytest
 
-from engines import run_program
+from engines import ROOT, run_program
 from opsconsole.language import find_node
 from type_checking import REFUSED, assert_refused_lines, check_types
 
-ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("typed_program.py")
 
 

@@ -3,10 +3,10 @@
 import argparse
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from engines import ROOT
 from opsconsole.cli.main import main
 from opsconsole.cli.parser import CommandParser, build_parser
 from opsconsole.cli.table import HELP, PROFILES
@@ -15,7 +15,7 @@ from text_groups import read_rows
 
 TABLES = read_rows(__file__)
 
-GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
+GUIDES = ROOT / "docs" / "guides"
 
 
 def parsers(
@@ -94,9 +94,11 @@ def test_both_spellings_of_every_option_are_read(dashes):
 
 @pytest.mark.parametrize("value", ["", "0", "1", "False", "false", "no", "off ", "true", "yes"])
 def test_the_environment_switches_on_only_what_it_does_not_switch_off(value, monkeypatch):
-    monkeypatch.setenv("OPSCONSOLE_FORCE", value)
+    for name in ("OPSCONSOLE_FORCE", "OPSCONSOLE_UNLOCKED_BACKEND"):
+        monkeypatch.setenv(name, value)
     is_on = value in ("1", "true", "yes")
-    assert build_parser("plan").parse_args(["plan"]).force is is_on
+    read = build_parser("plan").parse_args(["plan"])
+    assert (read.force, read.unlocked_backend) == (is_on, is_on)
     assert build_parser("plan").parse_args(["plan", "--force=false"]).force is False
 
 

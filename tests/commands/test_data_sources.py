@@ -13,11 +13,9 @@ OUTPUT = {"now": {"value": f"${{[for item in {PLUGINS}.plugins: item.id]}}"}}
 
 
 def declare(native: Any, plugins: list[str], **reading: Any) -> None:
-    native.write(
-        {"opsconsole_host": HOST, "opsconsole_agent": {"a": {**AGENT, "plugin_ids": plugins}}},
-        data={"opsconsole_agent_plugins": {"now": reading}},
-        output=OUTPUT,
-    )
+    agent = {"opsconsole_agent": {"a": {**AGENT, "plugin_ids": plugins}}}
+    data = {"opsconsole_agent_plugins": {"now": reading}}
+    native.write({"opsconsole_host": HOST, **agent}, data=data, output=OUTPUT)
 
 
 def test_data_source_of_a_changing_resource_is_read_after_it(native):
@@ -59,12 +57,9 @@ def test_data_source_waits_for_removed_instances(native, count):
 
 def test_a_move_changes_nothing(native):
     waiting = {"opsconsole_specialties": {"s": {"depends_on": ["opsconsole_host.b"]}}}
-    native.apply({"opsconsole_host": {"a": {"name": "a"}}})
-    native.write(
-        {"opsconsole_host": {"b": {"name": "a"}}},
-        data=waiting,
-        moved=[{"from": "opsconsole_host.a", "to": "opsconsole_host.b"}],
-    )
+    native.apply(hosts(a={}))
+    moved = [{"from": "opsconsole_host.a", "to": "opsconsole_host.b"}]
+    native.write(hosts(b={"name": "a"}), data=waiting, moved=moved)
     assert native.actions() == {}
 
 

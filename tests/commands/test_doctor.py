@@ -61,6 +61,13 @@ def test_a_host_and_an_agent_are_read_as_a_plan_reads_them(profile, host, agent,
     assert (found["host"]["status"], found["agent"]["status"]) == (host, agent), found
 
 
+def test_a_host_that_the_settings_let_nobody_read_is_a_note(native, monkeypatch):
+    monkeypatch.setenv("OPSCONSOLE_HOST_READ", "none")
+    found = checks(native, "--host=hst_1")["host"]
+    assert found["status"] == "note"
+    assert found["found"].startswith('not read: the setting host_read is "none"')
+
+
 @pytest.mark.parametrize("host", ["..", "batch"])
 def test_what_cannot_be_an_id_fails_its_check_alone(native, host):
     found = checks(native, f"--host={host}", "--agent=..", expect=1)

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -40,9 +39,7 @@ def test_a_state_that_another_run_holds(deployed, words):
 
 
 def test_a_holder_is_waited_for_or_passed_over_and_terraforms_exit_codes_are_kept(deployed):
-    clock = Clock()
-    waiting = SimpleNamespace(monotonic=lambda: clock.now, sleep=clock.advance)
-    deployed.monkeypatch.setattr(lock, "time", waiting)
+    deployed.monkeypatch.setattr(lock, "time", Clock())
     with open_state(LocalBackend(deployed.state_file)):
         deployed.run("plan", "-lock=false")
         waited = deployed.run("plan", "-lock-timeout=100ms", expect=TRY_LATER)

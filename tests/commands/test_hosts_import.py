@@ -94,7 +94,10 @@ def test_a_row_without_a_name_or_with_half_a_character_fails_alone(native):
     rows = [{"name": None}, {}, {"name": "a\ud800"}, {"name": "three"}]
     lines = import_hosts(native, rows, expect=1).out.splitlines()
     assert [line.split()[1] for line in lines[1:5]] == ["-", "-", "a\\ud800", "three"]
-    assert "is half a character. Write the whole character, or leave it out." in lines[3]
+    assert (
+        "is an unpaired surrogate (half a character). Write the whole character, or leave it out."
+        in lines[3]
+    )
     json_rows = map(json.loads, import_hosts(native, rows, "--json", expect=1).out.splitlines())
     assert [row.get("name") for row in json_rows] == ["", "", "a\ud800", "three", None]
 
@@ -141,18 +144,18 @@ def test_a_failed_row_of_which_no_error_is_told_ends_an_import_that_stops(native
     assert native.console.request_counts() == {"host_import": 2}
 
 
-def test_envelope_is_honoured_and_options_outrank_it(native):
+def test_envelope_is_honoured_and_options_override_it(native):
     envelope = {"rows": ROWS, "on_error": "stop", "dry_run": True}
     (native.folder / "hosts.json").write_text(json.dumps(envelope))
     result = native.run("hosts", "import", "hosts.json", expect=1)
     assert "Dry run, nothing was imported" in result.out
     assert native.console.rows("hosts") == []
     result = native.run("hosts", "import", "hosts.json", "--dry-run=false", expect=1)
-    assert result.err == "hosts.json says dry_run true; --dry-run=false outranks it.\n"
+    assert result.err == "hosts.json says dry_run true; --dry-run=false overrides it.\n"
     assert [row["name"] for row in native.console.rows("hosts")] == ["one"]
     words = ("--dry-run=false", "--on-error=continue")
     result = native.run("hosts", "import", "hosts.json", *words, expect=1)
-    assert 'on_error "stop"; --on-error=continue outranks it' in result.err
+    assert 'on_error "stop"; --on-error=continue overrides it' in result.err
     assert [row["name"] for row in native.console.rows("hosts")] == ["one", "three"]
 
 

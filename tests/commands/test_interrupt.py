@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.working_directory import journal_of
+from opsconsole.local_terraform import journal_of
 from patience import PATIENCE, until
 
 

@@ -68,7 +68,7 @@ def test_a_chain_is_followed_whatever_its_order(native, pairs, words):
 @pytest.mark.parametrize("turned", [False, True], ids=["as written", "turned"])
 @pytest.mark.parametrize(*ROWS["moves of instances and resources"])
 def test_moves_of_instances_and_resources_meet_in_any_order(native, before, pairs, after, turned):
-    """As in core, where an instance without a key and its resource are two addresses."""
+    """As in Terraform, where an instance without a key and its resource are two addresses."""
     begin(native, **before)
     native.write(hosts(**after), moved=moved(*(reversed(pairs) if turned else pairs)))
     assert native.actions() == {}
@@ -81,7 +81,7 @@ def test_moved_block_needs_a_free_address(native):
     native.write(hosts(b={"count": 2, "name": "b${count.index}"}), moved=moved((A, B)))
     plan = native.run("plan", "-detailed-exitcode", expect=2)
     assert f"{A}[1] could not move to {B}[1]" in plan.text
-    # As in core a resource moves as a whole or not at all.
+    # As in Terraform a resource moves as a whole or not at all.
     assert native.actions() == {
         f"{A}[0]": ["delete"],
         f"{A}[1]": ["delete"],

@@ -81,12 +81,8 @@ def test_an_output_of_a_sensitive_value_says_so_whatever_is_planned(native):
         told = native.run("plan", *words, expect=1)
         assert "its value is sensitive" in told.text
         assert "hidden-words" not in told.text
-    told = native.apply(
-        HOSTS,
-        "-refresh-only",
-        variable=SECRET,
-        output={"shown": {**SHOWN["shown"], "sensitive": True}},
-    )
+    declared = {"shown": {**SHOWN["shown"], "sensitive": True}}
+    told = native.apply(HOSTS, "-refresh-only", variable=SECRET, output=declared)
     assert "hidden-words" not in told.text
 
 
@@ -114,13 +110,9 @@ def test_terraform_has_nothing_to_change_in_them(native_on, terraform):
     for name, value in engine.environment.items():
         native.monkeypatch.setenv(name, value)
     native.folder = engine.folder
-    engine.write(
-        {
-            "resource": {"opsconsole_host": {"web": {"count": 2, "name": "web-${count.index}"}}},
-            "variable": VARIABLES,
-            "output": {name: {"value": value} for name, value in NULLS.items()},
-        }
-    )
+    resource = {"opsconsole_host": {"web": {"count": 2, "name": "web-${count.index}"}}}
+    output = {name: {"value": value} for name, value in NULLS.items()}
+    engine.write({"resource": resource, "variable": VARIABLES, "output": output})
 
     native.run("apply", "-auto-approve")
     written = engine.state()["outputs"]
@@ -147,7 +139,7 @@ def test_terraform_has_nothing_to_change_in_them(native_on, terraform):
     ids=["refresh", "refresh-some", "create", "remove", "neither", "all"],
 )
 def test_an_output_shows_the_instances_that_a_run_leaves(native, words, changes):
-    """As in core, where state holds others than are declared."""
+    """As in Terraform, where state holds others than are declared."""
 
     def declare(keys: str, count: int) -> dict[str, Any]:
         each = {"name": "${each.key}", "for_each": {key: key for key in keys}}
@@ -168,9 +160,30 @@ def test_an_output_shows_the_instances_that_a_run_leaves(native, words, changes)
     native.run("plan", "-detailed-exitcode", *words)
 
 
+@pytest.mark.parametrize("words", ["-refresh-only", '-target=opsconsole_host.e["y"]'])
+def test_an_index_finds_the_instances_that_a_run_leaves(native, words):
+    """As in Terraform: an index that no instance has is an error, which `try` catches."""
+
+    def declare(keys: str) -> dict[str, Any]:
+        return {"opsconsole_host": {"e": {"name": "${each.key}", "for_each": dict.fromkeys(keys)}}}
+
+    native.apply(declare("xy"))
+    output = {
+        name: {"value": f'${{try(opsconsole_host.e["{name}"].name, "none")}}'} for name in "xyz"
+    }
+    native.write(declare("yz"), output=output)
+    native.run("apply", "-auto-approve", words)
+    shown = {name: item["value"] for name, item in native.state["outputs"].items()}
+    assert shown == {"x": "x", "y": "y", "z": "none"}
+    native.write(declare("yz"), output={"z": {"value": '${opsconsole_host.e["z"].name}'}})
+    told = native.run("plan", words, expect=1).text
+    assert "opsconsole_host.e has for_each, and no instance 'z': name one, such as" in told
+
+
 @pytest.mark.parametrize("words", [[], ["-destroy"]])
 def test_a_target_leaves_alone_the_outputs_of_what_else_there_is(native, words):
-    hosts = {name: {"name": name} for name in ("a", "b")}
+    declared = hosts("a", "b")
+    a = declared["opsconsole_host"]["a"]
     output = {
         "of_both": {"value": ["${opsconsole_host.a.id}", "${opsconsole_host.b.id}"]},
         "of_a": {"value": "${opsconsole_host.a.knowledge}"},
@@ -178,13 +191,12 @@ def test_a_target_leaves_alone_the_outputs_of_what_else_there_is(native, words):
         "literal": {"value": "one"},
     }
     blocks: dict[str, Any] = {"data": {"opsconsole_specialties": {"all": {}}}, "output": output}
-    hosts["a"]["knowledge"] = "one"
-    native.apply({"opsconsole_host": hosts}, **blocks)
+    a["knowledge"] = "one"
+    native.apply(declared, **blocks)
     before = native.state["outputs"]
 
-    hosts["a"]["knowledge"] = "two"
-    output["literal"]["value"] = "two"
-    native.write({"opsconsole_host": hosts}, **blocks)
+    a["knowledge"] = output["literal"]["value"] = "two"
+    native.write(declared, **blocks)
     words = [*words, "-target=opsconsole_host.a"]
     changes = native.plan(*words).get("output_changes", {})
     changing = {name for name, item in changes.items() if item["actions"] != ["no-op"]}
@@ -213,12 +225,8 @@ def test_an_output_shows_what_is_read_again_after_the_last_step(native_on):
 
 
 def test_outputs_that_are_known_are_kept_where_something_failed(native):
-    resources = {
-        "opsconsole_host": {
-            "a": {"name": "a"},
-            "b": {"name": "b", "target_port": "${opsconsole_host.a.target_port + 70000}"},
-        }
-    }
+    port = "${opsconsole_host.a.target_port + 70000}"
+    resources = hosts("a", b={"target_port": port})
     outputs = {
         "literal": "x",
         "of_what_was_done": "${opsconsole_host.a.id}",
@@ -234,13 +242,11 @@ def test_outputs_that_are_known_are_kept_where_something_failed(native):
 
 
 def test_outputs_leave_state_where_something_failed(native):
-    host = {"a": {"name": "a"}}
     output = {name: {"value": name} for name in ("kept", "gone")}
-    native.apply({"opsconsole_host": host}, output=output)
+    native.apply(HOST, output=output)
     del output["gone"]
-    host["b"] = {"name": "b"}
     native.console.fault(method="POST", path="/hosts/batch$", status=500, times=None)
-    native.apply({"opsconsole_host": host}, expect=1, output=output)
+    native.apply(hosts("a", "b"), expect=1, output=output)
     assert set(native.state["outputs"]) == {"kept"}
 
     native.console.fault(operation="host_delete", status=500, times=None)
@@ -250,20 +256,12 @@ def test_outputs_leave_state_where_something_failed(native):
 
 
 def test_an_output_leaves_state_with_its_declaration_or_its_value(native):
-    host = {"opsconsole_host": {"a": {"name": "a"}}}
-    native.apply(host, output={name: {"value": name} for name in ("kept", "gone", "emptied")})
-    output = {
-        "kept": {"value": "kept"},
-        "emptied": {"value": "${null}"},
-        "no": {"value": "${null}"},
-    }
-    native.write(host, output=output)
+    native.apply(HOST, output={name: {"value": name} for name in ("kept", "gone", "emptied")})
+    values = {"kept": "kept", "emptied": "${null}", "no": "${null}"}
+    output = {name: {"value": value} for name, value in values.items()}
+    native.write(HOST, output=output)
     changes = {name: it["actions"] for name, it in native.plan()["output_changes"].items()}
-    assert changes == {
-        "kept": ["no-op"],
-        "gone": ["delete"],
-        "emptied": ["update"],
-        "no": ["no-op"],
-    }
+    kept = {"kept": ["no-op"], "no": ["no-op"]}
+    assert changes == {**kept, "gone": ["delete"], "emptied": ["update"]}
     native.run("apply", "-auto-approve")
     assert native.state["outputs"].keys() == {"kept"}

@@ -169,6 +169,14 @@ def test_a_plan_and_its_reports_do_not_share_a_file(native, words):
     assert not (native.folder / "p").exists()
 
 
+@pytest.mark.parametrize("option", ["--html=-", "--markdown=-"])
+def test_no_report_is_written_beside_the_plan_on_standard_output(native, option):
+    native.write(host_with_agent())
+    refused = native.run("plan", option, expect=1).err
+    assert "--html and --markdown write a file, and - is none" in refused
+    assert not (native.folder / "-").exists()
+
+
 @pytest.mark.parametrize(*ROWS["replacements of nothing"])
 def test_a_replacement_of_nothing_is_reported(native, fleet, address, count, said):
     native.apply(fleet(count, agents=False))
@@ -318,19 +326,12 @@ def test_plan_on_a_small_terminal_is_compact_unless_full(words, short, many):
 
 def test_verdicts_stand_in_the_plan(native):
     native.console.create("hosts", id="hst_there", name="there")
-    native.write(
-        {
-            "opsconsole_host": {
-                "new": {"name": "new"},
-                "there": {"name": "there"},
-                "wrong": {"name": "wrong", "jump_host_ids": ["hst_nowhere"]},
-                "named": {"name": "after-${opsconsole_host.new.id}"},
-                "behind": {"name": "behind", "jump_host_ids": ["${opsconsole_host.new.id}"]},
-            },
-            "opsconsole_agent": {"x": agent_on("new")},
-            "opsconsole_specialty": {"linux": {"key": "linux-server"}},
-        }
-    )
+    new = "${opsconsole_host.new.id}"
+    jumps = {"wrong": "hst_nowhere", "behind": new}
+    behind = {name: {"name": name, "jump_host_ids": [jump]} for name, jump in jumps.items()}
+    resources = hosts("new", "there", named={"name": f"after-{new}"}, **behind)
+    resources["opsconsole_specialty"] = {"linux": {"key": "linux-server"}}
+    native.write(resources | {"opsconsole_agent": {"x": agent_on("new")}})
     result = native.run("plan", "--preflight", expect=1)
     assert "(dry run: would be created)" in result.out
     assert result.out.count("(dry run: would fail)") == 2

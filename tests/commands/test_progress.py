@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from rich.progress import Progress, TaskID
 
-from opsconsole.cli import events
-from opsconsole.cli.events import ApplyMessages
-from opsconsole.cli.progress import FEW, Lines
+from opsconsole.cli import message_stream, progress
+from opsconsole.cli.progress import FEW, ApplyMessages, Lines
 from opsconsole.cli.progress_bar import RateColumn
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.order import Step, StepKind
@@ -28,7 +27,7 @@ def step(name: str, kind: StepKind = StepKind.CREATE, **facts: Any) -> Step:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take everything that has begun as under way for long."""
-    monkeypatch.setattr(events, "TICK", -1.0)
+    monkeypatch.setattr(progress, "TICK", -1.0)
 
 
 def test_long_step_is_reported_until_it_ends(at_once):
@@ -56,7 +55,7 @@ def test_many_long_steps_name_the_first(at_once):
 
 
 def test_programs_are_told_of_what_takes_long(at_once, capsys):
-    told = ApplyMessages(events.emit)
+    told = ApplyMessages(message_stream.emit)
     told.begin_step(step("a"))
     told.tick()
     told.skip_step(step("b"), "opsconsole_host.a")

@@ -151,16 +151,11 @@ def test_secret_variables_of_a_saved_plan_are_given_again(native, facts):
 
 
 def test_variables_of_a_saved_plan_keep_their_types(native):
-    native.write(
-        {"opsconsole_host": {"a": {"name": "${var.any.name}", "tags": "${var.tags}"}}},
-        variable={
-            "any": {"default": {"name": "box"}},
-            "tags": {"type": "set(string)"},
-            "none": {"type": "number", "default": None},
-            "digits": {"type": "number"},
-        },
-        output={"digits": {"value": "${tostring(var.digits)}"}},
-    )
+    variables = {"any": {"default": {"name": "box"}}, "tags": {"type": "set(string)"}}
+    variables |= {"none": {"type": "number", "default": None}, "digits": {"type": "number"}}
+    host = {"name": "${var.any.name}", "tags": "${var.tags}"}
+    output = {"digits": {"value": "${tostring(var.digits)}"}}
+    native.write({"opsconsole_host": {"a": host}}, variable=variables, output=output)
     digits = "0.12345678901234567890123"
     native.run("plan", "-out=p", '-var=tags=["b:2", "a:1"]', f"-var=digits={digits}")
     program = (native.folder / "cdk.tf.json").read_text()

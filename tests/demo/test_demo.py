@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engines import run_program
+from engines import ROOT, run_program
 
-ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "examples" / "demo.py"
 CDKTF = ROOT / "node_modules" / ".bin" / "cdktf"
 

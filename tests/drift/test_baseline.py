@@ -1,7 +1,6 @@
 """The baseline of accepted drift: what it accepts, what it reports of itself, what it refuses."""
 
 import re
-import time
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -42,10 +41,9 @@ def test_patterns_of_baseline_entries(pattern, text, fit):
 
 
 @pytest.mark.parametrize("pattern", ["*" * 40 + "x", "*a" * 40 + "x", "*?" * 40 + "x*y"])
-def test_a_pattern_of_many_stars_takes_no_longer(pattern):
-    begun = time.process_time()
+def test_a_pattern_of_many_stars_is_read_in_time(pattern):
+    """In exponential time, this would run into the timeout of a test."""
     assert not fits(pattern, "a" * 200)
-    assert time.process_time() - begun < 1
 
 
 @pytest.mark.parametrize(
@@ -146,8 +144,11 @@ def test_an_entry_of_a_kind_that_does_not_count_is_not_called_unused(address, fi
 
 WRONG = yaml.safe_load(Path(__file__).with_name("wrong_baselines.yml").read_text())
 MISLEADING = [
-    ("version: 1\nversion: 1\naccept: []", 'the key "version" is declared twice'),
-    ("version: 1\naccept:\n- {address: a, reason: b, reason: c}", 'line 3: the key "reason"'),
+    ("version: 1\nversion: 1\naccept: []", "duplicate key 'version', first in line 1"),
+    (
+        "version: 1\naccept:\n- {address: a, reason: b, reason: c}",
+        "duplicate key 'reason', first in line 3",
+    ),
     ("version: 1\naccept: " + "[" * 400_000, "nested too deeply"),
     ("version: 1\naccept: " + "{a: " * 200_000, "nested too deeply"),
     ("version: 1\nx: &a {b: 1}\naccept: [{<<: *a, address: a, reason: b}]", "merge keys"),
@@ -204,13 +205,9 @@ def test_baseline_on_the_command_line(native, world):
     native.console.change("hosts", native.id_of(WEB), tags=["by:inventory"])
     assert native.drift().code == 2
     soon = datetime.now(UTC).date() + timedelta(days=30)
+    tagged = {"attribute": "tags", "reason": "tagged by the inventory", "expires": soon}
     entries: list[dict[str, Any]] = [
-        {
-            "address": "opsconsole_host.web[*]",
-            "attribute": "tags",
-            "reason": "tagged by the inventory",
-            "expires": soon,
-        },
+        {"address": "opsconsole_host.web[*]", **tagged},
         {"address": "opsconsole_host.gone", "reason": "never seen"},
     ]
     file = native.folder / BASELINE_FILE

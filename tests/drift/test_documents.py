@@ -1,11 +1,11 @@
 """What docs/guides/drift.md shows is what the command takes."""
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
 
+from engines import ROOT
 from opsconsole.cli.parser import build_parser
 from opsconsole.drift import unmanaged_kinds
 from opsconsole.drift.baseline import read_baseline
@@ -13,7 +13,6 @@ from opsconsole.drift.model import Bucket
 from opsconsole.reports.formats import FORMATS
 from published_schemas import follows_schema
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/guides/drift.md").read_text()
 
 

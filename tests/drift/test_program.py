@@ -36,6 +36,20 @@ def test_moved_resources_are_not_pending(native):
     ]
     native.write(hosts(x={"name": "a"}, y={"name": "b", "count": 2}), moved=moved)
     assert native.drift("--program").addresses("pending") == {"opsconsole_host.y[1]"}
+    # As in a plan, a resource that loses `count` keeps its first instance.
+    native.write(hosts(a={}, b={"name": "b"}))
+    assert native.drift("--program").addresses("pending") == set()
+    native.write(
+        hosts(a={}),
+        moved=[
+            *moved,
+            {"from": "opsconsole_host.a", "to": "opsconsole_host.c"},
+            {"from": "opsconsole_host.a", "to": "opsconsole_host.d"},
+        ],
+    )
+    told = native.drift("--program").told
+    assert "pending resources cannot be determined" in told
+    assert "Two moved blocks contradict each other" in told
 
 
 def test_undetermined_resources_of_the_program_are_reported(native):

@@ -33,7 +33,7 @@ async def test_read_only_client_sends_only_get(operation, native):
     settings = Settings(base_url=native.console.base_url, api_key=native.console.api_key)
     native.console.reset_log()
     ids = [f"x_{number}" for number in range(operation.path.count("{"))]
-    async with aclosing(Client(settings, read_only=True)) as client:
+    async with aclosing(Client(settings, get_only=True)) as client:
         calling = client.call(operation, ids, shape=lambda answer: answer)
         if operation.method == "GET":
             try:

@@ -8,8 +8,7 @@ import pytest
 
 from opsconsole.diagnostics import error
 from opsconsole.drift.merging import merge_reports
-from opsconsole.drift.model import DriftReport, Shard, ShardResult, read_shard
-from opsconsole.drift.verdict import judge
+from opsconsole.drift.model import DriftReport, Shard, ShardResult, judge, read_shard
 from opsconsole.errors import TRY_LATER, UnexpectedAnswer, UserError
 from opsconsole.reports import drift_json
 from published_schemas import follows_schema

@@ -5,18 +5,18 @@ import base64
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from opsconsole.drift.check import CheckOptions, check
-from opsconsole.drift.model import Bucket
+from opsconsole.drift.model import Bucket, CheckOutcome, judge
 from opsconsole.drift.stack import Stack, read_states
-from opsconsole.drift.verdict import CheckOutcome, judge
 from opsconsole.errors import Stopped
-from opsconsole.lifecycle.answers import PrivateState
+from opsconsole.lifecycle.private_state import PrivateState
+from opsconsole.reconcile.providers import OpenedProviders
 from opsconsole.reports.formats import FORMATS
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.opening import open_state
@@ -263,7 +263,7 @@ def test_a_state_written_meanwhile_is_no_drift(native, again, told):
     assert told in report.diagnostics[0].summary
     assert 0 < report.seconds < time.monotonic()
     with pytest.raises(Stopped):
-        asyncio.run(check(states, CheckOptions(), environ, lambda stop: stop()))
+        asyncio.run(check(states, CheckOptions(), environ, lambda pool: pool.stop()))
 
 
 def test_a_check_that_is_stopped_sends_no_further_request(native):
@@ -273,14 +273,14 @@ def test_a_check_that_is_stopped_sends_no_further_request(native):
     environ = {**os.environ, **native.console.environment, "OPSCONSOLE_MAX_CONCURRENCY": "1"}
 
     async def stop_at_first_request() -> None:
-        stops: list[Callable[[], None]] = []
+        pools: list[OpenedProviders] = []
         states = read_states([stack], whole=True)
-        running = asyncio.create_task(check(states, CheckOptions(), environ, stops.append))
+        running = asyncio.create_task(check(states, CheckOptions(), environ, pools.append))
         for _ in range(10_000):
             if native.console.request_counts():
                 break
             await asyncio.sleep(0)
-        stops[0]()
+        pools[0].stop()
         await running
 
     with pytest.raises(Stopped):

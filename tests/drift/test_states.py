@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from consoles import call_api
-from opsconsole.cli.drift_stacks import stack_names, state_files
+from opsconsole.cli.drift import stack_names, state_files
 from opsconsole.cli.main import main
 from opsconsole.drift import stack
 from opsconsole.errors import UserError

@@ -147,17 +147,10 @@ def test_another_object_is_answered_by_every_operation(everything, call, operati
 
 
 def test_an_error_answer_carries_what_was_asked_for(served, call):
-    served.fault(
-        method="POST",
-        path="/hosts/",
-        status=429,
-        code="SLOW",
-        message="later",
-        field="name",
-        errors=[{"field": "name", "message": "m"}],
-        details={"a": None},
-        headers={"Retry-After": "7"},
-    )
+    told = {"code": "SLOW", "message": "later", "field": "name", "details": {"a": None}}
+    told["errors"] = [{"field": "name", "message": "m"}]
+    which = {"method": "POST", "path": "/hosts/"}
+    served.fault(**which, status=429, headers={"Retry-After": "7"}, **told)
     status, headers, body = call(served, "POST", HOST, {"knowledge": "x"})
     problem = json.loads(body)
     assert (status, headers["retry-after"]) == (429, "7")

@@ -1,18 +1,18 @@
 """The profiles and the switches of the emulated console, and the guide that lists them."""
 
 import typing
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from consoles import CONSOLES
+from engines import ROOT
 from opsconsole.emulator import Profile, profiles
 from opsconsole.emulator.bodies import BadBody, with_switches
 from opsconsole.emulator.document import DOCUMENTED, EXTRA
 from opsconsole.emulator.profiles import SWITCHES
 
-DOCS = Path(__file__).parents[2] / "docs" / "guides" / "emulator.md"
+DOCS = ROOT / "docs" / "guides" / "emulator.md"
 
 
 def values_used(name: str) -> list[Any]:

@@ -17,7 +17,7 @@ from opsconsole.language.name_resolver import Instance
 from opsconsole.language.reading import load_directory
 from opsconsole.language.variables import resolve_variables
 from opsconsole.state.address import Address
-from opsconsole.state.document import WrittenNumber
+from opsconsole.state.objects import WrittenNumber
 
 
 @pytest.fixture

@@ -45,26 +45,18 @@ def out(expression: str, **local_values: Any) -> dict[str, Any]:
     return {"locals": local_values, "output": {"o": {"value": f"${{{expression}}}"}}}
 
 
+BEFORE = {f"t{place}": f"local.t{place - 1}" for place in range(1, 41)}
 GROWTH = {
     "texts that double": out(
-        "length(local.t40)",
-        t0="x" * 16,
-        **{
-            f"t{place}": f"${{local.t{place - 1}}}${{local.t{place - 1}}}" for place in range(1, 41)
-        },
+        "length(local.t40)", t0="x" * 16, **{t: f"${{{it}}}${{{it}}}" for t, it in BEFORE.items()}
     ),
     "lists that double": out(
-        "length(local.t40)",
-        t0=[1],
-        **{
-            f"t{place}": f"${{concat(local.t{place - 1}, local.t{place - 1})}}"
-            for place in range(1, 41)
-        },
+        "length(local.t40)", t0=[1], **{t: f"${{concat({it}, {it})}}" for t, it in BEFORE.items()}
     ),
     "lists of lists": out(
         "length(jsonencode(local.t40))",
         t0=[1],
-        **{f"t{place}": [f"${{local.t{place - 1}}}"] * 2 for place in range(1, 41)},
+        **{t: [f"${{{it}}}"] * 2 for t, it in BEFORE.items()},
     ),
     "nested for": out("[for a in range(1000): [for b in range(1000): [for c in range(1000): c]]]"),
     "product": out("setproduct(range(1000), range(1000), range(1000))"),
@@ -102,10 +94,8 @@ def test_growth_ends_at_a_bound(name, write_program, limited):
     done = limited.run(str(directory), folder=directory)
     assert done.code == 0, done.err
     assert done.out.count("\n") == 1
-    assert any(
-        words in done.out
-        for words in ("asks for too much", "nested too deeply", "not a regular file")
-    ), done.out
+    bounds = ("asks for too much", "nested too deeply", "not a regular file")
+    assert any(words in done.out for words in bounds), done.out
 
 
 def test_a_pattern_takes_linear_time(start):
@@ -121,12 +111,8 @@ def test_local_values_may_refer_to_each_other_in_a_long_chain(start):
 @pytest.mark.parametrize("end", ['${upper("a", "b")}', "${opsconsole_host.a.id}"])
 def test_a_long_chain_may_end_in_what_has_no_value(start, end):
     chain = {f"v{place}": f"${{local.v{place - 1}}}" for place in range(1, 3000)}
-    run = start(
-        {
-            **out("local.v2999", v0=end, **chain),
-            "resource": {"opsconsole_host": {"a": {"name": "a"}}},
-        }
-    )
+    declared = {"opsconsole_host": {"a": {"name": "a"}}}
+    run = start({**out("local.v2999", v0=end, **chain), "resource": declared})
     if "upper" in end:
         with pytest.raises(UserError, match="upper"):
             run.output("o")

@@ -36,6 +36,11 @@ def outputs(**values: Any) -> dict[str, Any]:
     return {"output": {name: {"value": value} for name, value in values.items()}}
 
 
+def sensitive_paths(run: Any, host: str) -> Any:
+    """Return what is sensitive of what a host declares."""
+    return run.evaluator.config(run.instance(f"opsconsole_host.{host}")).sensitive_paths
+
+
 @pytest.mark.parametrize("text", ["7", "0.1", "12345678901234567890.25"])
 def test_a_number_comes_back_from_its_wire_value(text):
     number = parse_number(text)
@@ -43,25 +48,13 @@ def test_a_number_comes_back_from_its_wire_value(text):
 
 
 def test_every_attribute_is_there_and_converted(start):
-    run = start(
-        hosts(
-            a={
-                "name": 5,
-                "target_port": "22",
-                "skip_tls_verify": "true",
-                "tags": ["b:2", "a:1", "b:2"],
-                "jump_host_ids": ["z", "y"],
-            }
-        )
-    )
+    declared = {"name": 5, "target_port": "22", "skip_tls_verify": "true"}
+    lists = {"tags": ["b:2", "a:1", "b:2"], "jump_host_ids": ["z", "y"]}
+    run = start(hosts(a=declared | lists))
     values = run.evaluator.config(run.instance("opsconsole_host.a")).values
     assert tuple(values) == HOST.names
-    assert values["name"] == "5"
-    assert values["target_port"] == 22
-    assert values["skip_tls_verify"] is True
-    assert values["tags"] == ["a:1", "b:2"]
-    assert values["jump_host_ids"] == ["z", "y"]
-    assert values["org_id"] is None
+    converted = {"name": "5", "target_port": 22, "skip_tls_verify": True, "tags": ["a:1", "b:2"]}
+    assert values == HOST.empty() | lists | converted
 
 
 def test_nested_objects_are_completed_and_what_they_have_too_much_is_dropped(start):
@@ -105,110 +98,69 @@ def test_unknown_travels_as_far_as_it_must(start, expression, value):
 
 
 def test_sensitive_values_mark_the_paths_that_they_reach(start):
+    lists = {"tags": ["k:${var.secret}", "plain"], "jump_host_ids": ["x", "${var.secret}"]}
+    declared = hosts(
+        a={"name": "a", "knowledge": "the key is ${var.secret}", **lists},
+        b={"name": "b", "knowledge": "${opsconsole_host.a.knowledge}"},
+        c={"name": "c", "knowledge": "${opsconsole_host.a.name}"},
+    )
     run = start(
-        {
-            "variable": {"secret": {"sensitive": True}},
-            "resource": {
-                "opsconsole_host": {
-                    "a": {
-                        "name": "a",
-                        "knowledge": "the key is ${var.secret}",
-                        "tags": ["k:${var.secret}", "plain"],
-                        "jump_host_ids": ["x", "${var.secret}"],
-                    },
-                    "b": {"name": "b", "knowledge": "${opsconsole_host.a.knowledge}"},
-                    "c": {"name": "c", "knowledge": "${opsconsole_host.a.name}"},
-                }
-            },
-        },
+        {"variable": {"secret": {"sensitive": True}}, **declared},
         {"opsconsole_host.a": {"name": "a", "knowledge": "the key is s"}},
         arguments=[("var", "secret=s")],
     )
-    evaluator = run.evaluator
-    first = evaluator.config(run.instance("opsconsole_host.a"))
+    first = run.evaluator.config(run.instance("opsconsole_host.a"))
     assert first.sensitive_paths == (("knowledge",), ("tags",), ("jump_host_ids", 1))
     assert first.values["jump_host_ids"] == ["x", "s"]
-    assert evaluator.config(run.instance("opsconsole_host.b")).sensitive_paths == (("knowledge",),)
-    assert evaluator.config(run.instance("opsconsole_host.c")).sensitive_paths == ()
+    assert (sensitive_paths(run, "b"), sensitive_paths(run, "c")) == ((("knowledge",),), ())
 
 
 def test_sensitive_paths_of_state_count_too_and_may_lead_into_a_value(start):
+    parts = {"b": "a.jump_host_ids[1]", "c": "a.jump_host_ids[0]", "e": "a.name", "f": "a.mac"}
+    read = {name: f"opsconsole_host.{part}" for name, part in parts.items()}
+    read |= {"d": "jsonencode(opsconsole_host.a)", "g": "opsconsole_host.a.tags == 1"}
+    reading = {name: {"name": name, "knowledge": f"${{{read[name]}}}"} for name in read}
+    held = {"name": "a", "jump_host_ids": ["x", "y"], "mac": "m", "tags": ["t"]}
     run = start(
-        {
-            **hosts(
-                a={"name": "a"},
-                b={"name": "b", "knowledge": "${opsconsole_host.a.jump_host_ids[1]}"},
-                c={"name": "c", "knowledge": "${opsconsole_host.a.jump_host_ids[0]}"},
-                d={"name": "d", "knowledge": "${jsonencode(opsconsole_host.a)}"},
-                e={"name": "e", "knowledge": "${opsconsole_host.a.name}"},
-                f={"name": "f", "knowledge": "${opsconsole_host.a.mac}"},
-                g={"name": "g", "knowledge": "${opsconsole_host.a.tags == 1}"},
-            )
-        },
-        {
-            "opsconsole_host.a": {
-                "name": "a",
-                "jump_host_ids": ["x", "y"],
-                "mac": "m",
-                "tags": ["t"],
-            }
-        },
+        hosts(a={"name": "a"}, **reading),
+        {"opsconsole_host.a": held},
         sensitive=lambda _: [("jump_host_ids", 1), ("name", 0), ("tags", 1), ("mac",)],
     )
-    sensitive = {
-        name: run.evaluator.config(run.instance(f"opsconsole_host.{name}")).sensitive_paths
-        for name in "bcdefg"
-    }
-    assert sensitive == {
-        "b": (("knowledge",),),
-        "c": (),
-        "d": (("knowledge",),),
-        "e": (("knowledge",),),
-        "f": (("knowledge",),),
-        "g": (("knowledge",),),
-    }
+    for name in read:
+        assert sensitive_paths(run, name) == (() if name == "c" else (("knowledge",),)), name
 
 
 def test_values_of_every_kind_come_back_from_resources(start):
-    agent = "opsconsole_agent.a"
+    agent, config = "opsconsole_agent.a", "opsconsole_agent.a.credential_config"
+    read = outputs(
+        order=f"${{{config}[0].order}}",
+        roles=f"${{{config}[*].credential_role}}",
+        list=f"${{nonsensitive({config} == tolist([]))}}",
+        first=f"${{nonsensitive(jsonencode({config}[0]))}}",
+        plugins=f"${{toset({agent}.plugin_ids) == {agent}.plugin_ids}}",
+    )
+    declared = {"opsconsole_agent": {"a": {"host_id": "h", "specialty_id": "s"}}}
+    credential = {"credential_id": "c", "credential_role": "r", "order": 2}
     run = start(
-        {
-            "resource": {"opsconsole_agent": {"a": {"host_id": "h", "specialty_id": "s"}}},
-            **outputs(
-                order=f"${{{agent}.credential_config[0].order}}",
-                roles=f"${{{agent}.credential_config[*].credential_role}}",
-                list=f"${{nonsensitive({agent}.credential_config == tolist([]))}}",
-                first=f"${{nonsensitive(jsonencode({agent}.credential_config[0]))}}",
-                plugins=f"${{toset({agent}.plugin_ids) == {agent}.plugin_ids}}",
-            ),
-        },
-        {
-            agent: {
-                "credential_config": [{"credential_id": "c", "credential_role": "r", "order": 2}],
-                "plugin_ids": ["b", "a"],
-            }
-        },
+        {"resource": declared, **read},
+        {agent: {"credential_config": [credential], "plugin_ids": ["b", "a"]}},
         sensitive=lambda _: [("credential_config", 0, "credential_id")] * 2,
     )
-    assert run.output("order") == 2
-    assert run.output("roles") == ["r"]
-    assert run.output("list") is False
-    assert '"credential_id":"c"' in run.output("first")
-    assert '"is_required":null' in run.output("first")
-    assert run.output("plugins") is True
+    found = [run.output(name) for name in ("order", "roles", "list", "plugins")]
+    assert found == [2, ["r"], False, True]
+    assert json.loads(run.output("first")) == credential | {"is_required": None}
 
 
 def test_a_sensitive_output_must_be_declared_so(start):
-    document = {
-        "variable": {"secret": {"sensitive": True}, "brief": {"ephemeral": True, "default": 1}},
-        "output": {
-            "brief": {"value": "${[var.brief]}"},
-            "bare": {"value": "${var.secret}"},
-            "declared": {"value": ["${var.secret}"], "sensitive": True},
-            "lifted": {"value": "${nonsensitive(var.secret)}"},
-            "asked": {"value": "${issensitive(var.secret)}"},
-        },
-    }
+    document = outputs(
+        brief="${[var.brief]}",
+        bare="${var.secret}",
+        lifted="${nonsensitive(var.secret)}",
+        asked="${issensitive(var.secret)}",
+    )
+    document["output"]["declared"] = {"value": ["${var.secret}"], "sensitive": True}
+    brief = {"ephemeral": True, "default": 1}
+    document["variable"] = {"secret": {"sensitive": True}, "brief": brief}
     run = start(document, arguments=[("var", "secret=s")])
     for name, kind in (("bare", "sensitive"), ("brief", "ephemeral")):
         with pytest.raises(UserError, match=rf"output\.{name}: its value is {kind}"):
@@ -246,11 +198,10 @@ def test_a_provider_that_is_not_declared_sets_nothing(start):
 @pytest.mark.parametrize(*ROWS["test_an_index_finds_what_it_names"])
 def test_an_index_finds_what_it_names(start, expression, value):
     specialties = {"s": {"key": "k"}, "t": {"count": 1, "key": "k"}}
+    b = {"for_each": {"7": 0}, "name": "b"}
     run = start(
         {
-            **hosts(
-                a={"count": 2, "name": "a"}, b={"for_each": {"7": 0}, "name": "b"}, c={"name": "c"}
-            ),
+            **hosts(a={"count": 2, "name": "a"}, b=b, c={"name": "c"}),
             "data": {"opsconsole_specialty": specialties},
             "variable": {"v": {"default": {"k": ["x", "y"]}}},
             "locals": {"k": "k", "l": {"k": {"m": [1, 2]}}, "zero": "0", "one": 1, "id": "id"},
@@ -276,12 +227,8 @@ def test_the_number_of_instances_may_be_sensitive(start):
 
 
 def test_an_index_of_thousands_of_digits_names_nothing(start):
-    run = start(
-        {
-            **hosts(a={"count": 2, "name": "a"}),
-            **outputs(x=f'${{opsconsole_host.a["{"9" * 5000}"]}}'),
-        }
-    )
+    shown = outputs(x=f'${{opsconsole_host.a["{"9" * 5000}"]}}')
+    run = start(hosts(a={"count": 2, "name": "a"}) | shown)
     with pytest.raises(UserError, match="has count, and no instance"):
         run.output("x")
 
@@ -318,12 +265,8 @@ def test_a_reference_costs_one_lookup(start):
 
 
 def test_a_local_value_is_kept_only_once_all_it_needs_is_known(start):
-    run = start(
-        {
-            **hosts(a={"name": "a"}, b={"name": "${local.made.id}"}),
-            "locals": {"made": {"id": "${opsconsole_host.a.id}"}},
-        }
-    )
+    made = {"made": {"id": "${opsconsole_host.a.id}"}}
+    run = start({**hosts(a={"name": "a"}, b={"name": "${local.made.id}"}), "locals": made})
     assert run.config("opsconsole_host.b")["name"] is UNKNOWN
     run.held["opsconsole_host.a"] = {"id": "hst_1"}
     run.lookups.clear()
@@ -341,11 +284,8 @@ def test_settings_of_the_run(start):
     )
     moment = datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC)
     run = start(document, workspace="blue", planned_at=moment)
-    assert run.output("space") == "blue"
-    assert run.output("module") == "."
-    assert run.output("when") == "2024-01-02T03:04:05Z"
-    assert run.output("now") is UNKNOWN
-    assert run.output("unique") is UNKNOWN
+    found = [run.output(name) for name in ("space", "module", "when", "now", "unique")]
+    assert found == ["blue", ".", "2024-01-02T03:04:05Z", UNKNOWN, UNKNOWN]
     applied = start(document, applying=True)
     assert applied.output("now").endswith("Z")
     assert len(applied.output("unique")) == 36
@@ -367,40 +307,29 @@ def test_files_are_read_beside_the_program(start, tmp_path):
             missing='${file("none.txt")}',
         )
     )
-    assert run.output("text") == "hello\n"
-    assert run.output("there") is False
-    assert run.output("hash") == "b1946ac92492d2347c6235b4d2611184"
-    assert run.output("page") == "A B ${}"
-    for name, message in {
-        "lacking": "the template names xs",
-        "recursive": "a template cannot call templatefile",
-        "missing": "cannot read .*none.txt",
-    }.items():
+    found = [run.output(name) for name in ("text", "there", "hash", "page")]
+    assert found == ["hello\n", False, "b1946ac92492d2347c6235b4d2611184", "A B ${}"]
+    for name, message in (
+        ("lacking", "the template names xs"),
+        ("recursive", "a template cannot call templatefile"),
+        ("missing", "cannot read .*none.txt"),
+    ):
         with pytest.raises(UserError, match=message):
             run.output(name)
 
 
 def test_import_blocks_are_evaluated(start):
-    run = start(
-        {
-            "locals": {"ids": {"x": "hst_x", "y": "hst_y"}},
-            **hosts(
-                a={"name": "a"},
-                b={"name": "b", "for_each": "${local.ids}"},
-                c={"name": "c", "count": 1},
-            ),
-            "import": [
-                {"to": "opsconsole_host.a", "id": "hst_${1 + 1}"},
-                {
-                    "for_each": "${local.ids}",
-                    "to": "opsconsole_host.b[each.key]",
-                    "id": "${each.value}",
-                },
-                {"to": "opsconsole_host.c[0]", "id": "hst_c", "provider": "opsconsole"},
-                {"to": 'opsconsole_host.b["z"]', "id": "hst_z"},
-            ],
-        }
-    )
+    each = {"for_each": "${local.ids}"}
+    b = {"name": "b", **each}
+    blocks = [
+        {"to": "opsconsole_host.a", "id": "hst_${1 + 1}"},
+        {"to": "opsconsole_host.b[each.key]", "id": "${each.value}", **each},
+        {"to": "opsconsole_host.c[0]", "id": "hst_c", "provider": "opsconsole"},
+        {"to": 'opsconsole_host.b["z"]', "id": "hst_z"},
+    ]
+    declared = hosts(a={"name": "a"}, b=b, c={"name": "c", "count": 1})
+    ids = {"x": "hst_x", "y": "hst_y"}
+    run = start({"locals": {"ids": ids}, **declared, "import": blocks})
     assert [(str(item.address), item.id) for item in run.evaluator.imports()] == [
         ("opsconsole_host.a", "hst_2"),
         ('opsconsole_host.b["x"]', "hst_x"),
@@ -435,23 +364,11 @@ def test_a_key_of_an_import_block_has_no_attributes(start):
 
 
 def test_replacement_triggers_are_reported(start):
-    def triggered(*texts: str) -> dict[str, Any]:
-        return {"count": 2, "name": "t", "lifecycle": {"replace_triggered_by": list(texts)}}
-
-    run = start(
-        hosts(
-            a={"name": "a", "count": 2},
-            b={"name": "b"},
-            c={"name": "c", "for_each": {"k": 1}},
-            t=triggered(
-                "opsconsole_host.b",
-                "opsconsole_host.b.name",
-                "opsconsole_host.a[count.index].name",
-                'opsconsole_host.c["k"].tags',
-                "opsconsole_host.a",
-            ),
-        )
-    )
+    named = ("b", "b.name", "a[count.index].name", 'c["k"].tags', "a")
+    lifecycle = {"replace_triggered_by": [f"opsconsole_host.{each}" for each in named]}
+    t = {"count": 2, "name": "t", "lifecycle": lifecycle}
+    c = {"name": "c", "for_each": {"k": 1}}
+    run = start(hosts(a={"name": "a", "count": 2}, b={"name": "b"}, c=c, t=t))
     b, a, c = (f"opsconsole_host.{name}" for name in "bac")
     assert run.evaluator.triggers(run.instance("opsconsole_host.t[1]")) == (
         Trigger(b, None, ()),
@@ -464,13 +381,10 @@ def test_replacement_triggers_are_reported(start):
 
 @pytest.mark.parametrize(*ROWS["test_errors_name_construct_expression_and_cause"])
 def test_errors_name_construct_expression_and_cause(start, attribute, value, message):
+    note = {"metadata": {"path": "stack/fleet/a", "uniqueId": "a"}}
     run = start(
         hosts(
-            a={
-                "//": {"metadata": {"path": "stack/fleet/a", "uniqueId": "a"}},
-                "name": "a",
-                attribute: value,
-            },
+            a={"//": note, "name": "a", attribute: value},
             b={"name": "b"},
             c={"name": "c", "count": 1},
             d={"name": "d", "for_each": {}},

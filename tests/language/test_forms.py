@@ -51,6 +51,7 @@ def test_odd_forms_that_terraform_accepts_are_accepted(name, tmp_path):
 
 @pytest.mark.terraform
 @pytest.mark.parity
+@pytest.mark.timeout(3600 if EVERYTHING else 300)
 def test_terraform_says_the_same_of_each(terraform_binary, cli_environment, tmp_path):
     environment = cli_environment(None, OPSCONSOLE_BASE_URL="http://127.0.0.1:1")
     prepared = write(program("within", HOST), tmp_path / "prepared")

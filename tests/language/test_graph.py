@@ -20,53 +20,30 @@ def graph(write_program: Callable[..., Path]) -> Callable[[Any], Graph]:
     return lambda document: build_graph(load_directory(write_program(document), resources))
 
 
-def host(**arguments: Any) -> dict[str, Any]:
-    """Return the body of a host."""
-    return {"name": "n", **arguments}
-
-
 def test_dependencies_come_from_everywhere(graph):
-    made = graph(
-        {
-            "provider": {"opsconsole": [{"alias": "x", "org_id": "${opsconsole_host.org.id}"}]},
-            "locals": {
-                "deep": "${local.deeper}",
-                "deeper": [{"${opsconsole_host.through_local.id}": 1}],
-            },
-            "resource": {
-                "opsconsole_host": {
-                    "user": host(
-                        provider="opsconsole.x",
-                        external_id="${opsconsole_host.plain.id}",
-                        tags=["${upper(opsconsole_host.called.name)}"],
-                        jump_host_ids="${local.deep}",
-                        count="${length(opsconsole_host.counted.tags)}",
-                        depends_on=["opsconsole_host.named", "data.opsconsole_specialty.s"],
-                        lifecycle={"replace_triggered_by": ["opsconsole_host.trigger.name"]},
-                        knowledge="${[for h in opsconsole_host.looped.tags : h]}",
-                    ),
-                    **{
-                        name: host()
-                        for name in (
-                            "org", "plain", "called", "counted", "named", "trigger", "looped",
-                            "through_local",
-                        )
-                    },
-                }
-            },
-            "data": {"opsconsole_specialty": {"s": {"key": "k"}}},
-            "output": {"o": {"value": "${opsconsole_host.user[0].id}"}},
-        }
-    )  # fmt: skip
-    expected = {
-        *(
-            f"opsconsole_host.{name}"
-            for name in (
-                "org", "plain", "called", "counted", "named", "trigger", "looped", "through_local",
-            )
-        ),
-        "data.opsconsole_specialty.s",
-    }  # fmt: skip
+    names = ["org", "plain", "called", "counted", "named", "trigger", "looped", "through_local"]
+    user = {
+        "name": "n",
+        "provider": "opsconsole.x",
+        "external_id": "${opsconsole_host.plain.id}",
+        "tags": ["${upper(opsconsole_host.called.name)}"],
+        "jump_host_ids": "${local.deep}",
+        "count": "${length(opsconsole_host.counted.tags)}",
+        "depends_on": ["opsconsole_host.named", "data.opsconsole_specialty.s"],
+        "lifecycle": {"replace_triggered_by": ["opsconsole_host.trigger.name"]},
+        "knowledge": "${[for h in opsconsole_host.looped.tags : h]}",
+    }
+    deeper = [{"${opsconsole_host.through_local.id}": 1}]
+    hosts = {"user": user, **{name: {"name": "n"} for name in names}}
+    program = {
+        "provider": {"opsconsole": [{"alias": "x", "org_id": "${opsconsole_host.org.id}"}]},
+        "locals": {"deep": "${local.deeper}", "deeper": deeper},
+        "resource": {"opsconsole_host": hosts},
+        "data": {"opsconsole_specialty": {"s": {"key": "k"}}},
+        "output": {"o": {"value": "${opsconsole_host.user[0].id}"}},
+    }
+    made = graph(program)
+    expected = {"data.opsconsole_specialty.s", *(f"opsconsole_host.{name}" for name in names)}
     assert set(made.direct["opsconsole_host.user"]) == expected
     assert made.ancestors("opsconsole_host.user") == tuple(sorted(expected))
     assert made.order[-1] == "opsconsole_host.user"
@@ -78,14 +55,9 @@ def test_order_puts_every_block_after_what_it_depends_on(edges):
     acyclic = {(max(pair), min(pair)) for pair in edges if pair[0] != pair[1]}
     blocks = {}
     for place in (7, 3, 0, 12, 1, 5, 2, 11, 4, 10, 6, 9, 8):
-        block = Block(
-            "managed",
-            "opsconsole_host",
-            f"h{place}",
-            {"tags": [f"${{opsconsole_host.h{low}.id}}" for high, low in acyclic if high == place]},
-            Origin("f"),
-            "opsconsole",
-        )
+        tags = [f"${{opsconsole_host.h{low}.id}}" for high, low in acyclic if high == place]
+        address = ("managed", "opsconsole_host", f"h{place}")
+        block = Block(*address, {"tags": tags}, Origin("f"), "opsconsole")
         blocks[block.address] = block
     made = build_graph(Program(Path(), blocks=blocks))
     assert sorted(made.order) == sorted(blocks)

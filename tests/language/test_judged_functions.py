@@ -38,26 +38,15 @@ def test_expressions_come_to_what_terraform_makes_of_them(assert_judged_alike):
 
 CALL_SEEDS = range(40) if EVERYTHING else (1,)
 CALLS = 500
-LEFT_OUT = frozenset(
-    (
-        "bcrypt",
-        # Their last digit depends on how a library takes logarithms and powers.
-        "log",
-        "pow",
-        "plantimestamp",
-        "rsadecrypt",
-        # An output must not be sensitive.
-        "sensitive",
-        "timestamp",
-        "uuid",
-        "try",
-        "can",
-        # These read files, which are tested beside them.
-        *("abspath", "file", "filebase64", "filebase64sha256", "filebase64sha512", "fileexists"),
-        *("filemd5", "fileset", "filesha1", "filesha256", "filesha512", "pathexpand"),
-        "templatefile",
-    )
-)
+LEFT_OUT = {
+    # The last digit of `log` and `pow` depends on how a library takes logarithms and powers.
+    *("bcrypt", "log", "pow", "plantimestamp", "rsadecrypt", "timestamp", "uuid", "try", "can"),
+    # An output must not be sensitive.
+    "sensitive",
+    # These read files, which are tested beside them.
+    *("abspath", "file", "filebase64", "filebase64sha256", "filebase64sha512", "fileexists"),
+    *("filemd5", "fileset", "filesha1", "filesha256", "filesha512", "pathexpand", "templatefile"),
+}
 """Functions whose value no two runs or machines share, and those of files."""
 
 NUMBERS = ("0", "1", "-1", "2", "3", "10", "16", "62", "2.5", "-0.5", "1e30", "0.1 + 0.2")

@@ -10,19 +10,15 @@ PATH = {"//": {"metadata": {"path": "st/a", "uniqueId": "a", "stackTrace": ["mai
 
 
 def test_blocks_may_be_lists_of_objects(write_program):
-    program = load_directory(
-        write_program(
-            {
-                "resource": [
-                    {"opsconsole_host": [{"a": [{"name": "a", "lifecycle": [{}]}]}]},
-                    {"opsconsole_host": {"b": {"name": "b"}, "c": None}},
-                ],
-                "locals": [{"x": 1}, {"y": 2}],
-                "provider": {"opsconsole": {"org_id": "o"}},
-            }
-        ),
-        resources,
-    )
+    declared = {
+        "resource": [
+            {"opsconsole_host": [{"a": [{"name": "a", "lifecycle": [{}]}]}]},
+            {"opsconsole_host": {"b": {"name": "b"}, "c": None}},
+        ],
+        "locals": [{"x": 1}, {"y": 2}],
+        "provider": {"opsconsole": {"org_id": "o"}},
+    }
+    program = load_directory(write_program(declared), resources)
     assert set(program.blocks) == {"opsconsole_host.a", "opsconsole_host.b"}
     assert program.locals == {"x": 1, "y": 2}
 

@@ -110,50 +110,33 @@ def test_a_real_app_is_synthesised_read_and_evaluated(app):
             held[instance.address] = {**values, "id": f"hst_{len(held)}"}
             declared[instance.address] = {k: v for k, v in values.items() if v is not None}
     jump = held["opsconsole_host.jump"]["id"]
-    assert declared == {
-        "opsconsole_host.jump": {"name": "jump", "is_jump_host": True, "knowledge": "s3cret"},
-        **{
-            f'opsconsole_host.web["{name}"]': {
-                "name": f"web-{name}",
-                "jump_host_ids": [jump],
-                "target_port": 23,
-                "tags": ["a:1", "b:2", "role:web"],
-            }
-            for name in "ab"
-        },
-        'opsconsole_host.mapped["x"]': {"name": "n", "external_id": "x"},
-        'opsconsole_host.mapped["y"]': {"name": "m", "external_id": "y"},
-        'opsconsole_host.chained["a"]': {"name": "web-a"},
-        'opsconsole_host.chained["b"]': {"name": "web-b"},
-        'opsconsole_host.complex["p"]': {"name": "p", "target_port": 1},
-        'opsconsole_host.complex["q"]': {"name": "q", "target_port": 2},
-        "opsconsole_host.counted[0]": {"name": "n-0"},
-        "opsconsole_host.counted[1]": {"name": "n-1"},
-        "opsconsole_host.kept": {"name": "std"},
-        "opsconsole_host.moved": {"name": jump},
-        "opsconsole_host.negated": {
-            "name": "n",
-            "skip_tls_verify": True,
-            "target_port": 22,
-            "is_jump_host": True,
-            "knowledge": '{"names":["b","a"],"quoted":"\\"x\\""}',
-        },
+    web = {"jump_host_ids": [jump], "target_port": 23, "tags": ["a:1", "b:2", "role:web"]}
+    knowledge = '{"names":["b","a"],"quoted":"\\"x\\""}'
+    negated = {"skip_tls_verify": True, "target_port": 22, "is_jump_host": True}
+    expected = {
+        "jump": {"name": "jump", "is_jump_host": True, "knowledge": "s3cret"},
+        **{f'web["{name}"]': {"name": f"web-{name}", **web} for name in "ab"},
+        'mapped["x"]': {"name": "n", "external_id": "x"},
+        'mapped["y"]': {"name": "m", "external_id": "y"},
+        **{f'chained["{name}"]': {"name": f"web-{name}"} for name in "ab"},
+        'complex["p"]': {"name": "p", "target_port": 1},
+        'complex["q"]': {"name": "q", "target_port": 2},
+        **{f"counted[{number}]": {"name": f"n-{number}"} for number in (0, 1)},
+        "kept": {"name": "std"},
+        "moved": {"name": jump},
+        "negated": {"name": "n", "knowledge": knowledge, **negated},
     }
+    assert declared == {f"opsconsole_host.{name}": values for name, values in expected.items()}
     outputs = {name: item.value for name, item in evaluator.outputs().items()}
-    assert outputs == {
-        "ids": {"a": "A", "b": "B"},
-        "keys": ["n", "m"],
-        "dynamic": [{"name": "a"}, {"name": "b"}],
-        "said": f"jump is {jump}!",
-    }
+    shown = {"keys": ["n", "m"], "dynamic": [{"name": "a"}, {"name": "b"}]}
+    assert outputs == shown | {"ids": {"a": "A", "b": "B"}, "said": f"jump is {jump}!"}
     kept = program.blocks["opsconsole_host.kept"]
+    lifecycle = kept.lifecycle_block
     assert kept.origin.path == "fleet/kept"
-    assert kept.lifecycle_block.prevent_destroy
-    assert kept.lifecycle_block.ignore_all
+    assert lifecycle.prevent_destroy and lifecycle.ignore_all
     assert kept.depends_on == ("opsconsole_host.jump",)
-    assert [(str(item.address), item.id) for item in evaluator.imports()] == [
-        ("opsconsole_host.kept", "hst_9")
-    ]
+    [imported] = evaluator.imports()
+    assert (str(imported.address), imported.id) == ("opsconsole_host.kept", "hst_9")
     assert str(program.moved[0].source) == "opsconsole_host.older"
     assert program.stack == "fleet"
 

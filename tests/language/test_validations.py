@@ -12,13 +12,18 @@ from opsconsole.language.failures import OnlyTerraform
 from opsconsole.language.reading import load_directory
 from opsconsole.language.variables import resolve_variables
 
+
+def rule(condition: str, message: str = "m") -> dict[str, str]:
+    return {"condition": f"${{{condition}}}", "error_message": message}
+
+
 RULES = [
-    {
-        "condition": '${contains(["north", "south"], var.site)}',
-        "error_message": "There is no site ${var.site}.",
-    },
-    {"condition": "${length(var.site) > var.least}", "error_message": "Too short."},
+    rule('contains(["north", "south"], var.site)', "There is no site ${var.site}."),
+    rule("length(var.site) > var.least", "Too short."),
 ]
+
+
+UNSUPPORTED = "does not support a validation that"
 
 
 def program(site: Any, *rules: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -66,24 +71,21 @@ def test_rules_pass_and_break_as_in_terraform(write_program, terraform_binary, s
 
 
 @pytest.mark.parametrize(
-    ("rule", "words"),
+    ("condition", "words"),
     [
-        ({"condition": "${var.site == null ? null : null}", "error_message": "m"}, "null"),
-        ({"condition": "${var.site}", "error_message": "m"}, "validation cannot be"),
-        ({"condition": "${nothing(var.site)}", "error_message": "m"}, "nothing"),
+        ("var.site == null ? null : null", "null"),
+        ("var.site", "validation cannot be"),
+        ("nothing(var.site)", "nothing"),
         (
-            {"condition": "${data.opsconsole_specialty.s.id == var.site}", "error_message": "m"},
-            "does not support a validation that refers to data.opsconsole_specialty.s.id",
+            "data.opsconsole_specialty.s.id == var.site",
+            f"{UNSUPPORTED} refers to data.opsconsole_specialty.s.id",
         ),
-        (
-            {"condition": "${var.site != timestamp()}", "error_message": "m"},
-            "does not support a validation that is known only during the apply",
-        ),
+        ("var.site != timestamp()", f"{UNSUPPORTED} is known only during the apply"),
     ],
 )
-def test_rules_that_are_no_rules_say_so(write_program, rule, words):
+def test_rules_that_are_no_rules_say_so(write_program, condition, words):
     with pytest.raises(UserError, match=words) as raised:
-        resolve(write_program(program("north", rule)))
+        resolve(write_program(program("north", rule(condition))))
     assert "site" in str(raised.value)
     assert not isinstance(raised.value, OnlyTerraform) or raised.value.program is not None
 

@@ -38,13 +38,10 @@ TYPES: dict[str, tuple[str, Any]] = {
 }
 
 
-def _document() -> dict[str, Any]:
-    return {
-        "variable": {
-            name: {"type": kind, "default": default} for name, (kind, default) in TYPES.items()
-        },
-        "output": {name: {"value": f"${{var.{name}}}"} for name in TYPES},
-    }
+DOCUMENT = {
+    "variable": {name: {"type": kind, "default": it} for name, (kind, it) in TYPES.items()},
+    "output": {name: {"value": f"${{var.{name}}}"} for name in TYPES},
+}
 
 
 Arguments = Sequence[tuple[str, str]]
@@ -64,11 +61,7 @@ def _native(directory: Path, arguments: Arguments = (), **environment: str) -> d
     return {name: [item.type, item.value] for name, item in found.items()}
 
 
-def _judged(
-    directory: Path,
-    terraform: Callable[..., str],
-    arguments: Arguments,
-) -> dict[str, Any]:
+def _judged(directory: Path, terraform: Callable[..., str], arguments: Arguments) -> dict[str, Any]:
     flags = [f"-{kind}={text}" for kind, text in arguments]
     terraform(directory, "apply", "-auto-approve", "-no-color", *flags)
     found = json.loads(terraform(directory, "output", "-json"))
@@ -77,7 +70,7 @@ def _judged(
 
 @pytest.mark.terraform
 def test_defaults_are_converted_as_terraform_does(write_program, terraform):
-    directory = write_program(_document())
+    directory = write_program(DOCUMENT)
     native = _native(directory)
     judged = _judged(directory, terraform, [])
     native["untyped"][0] = judged["untyped"][0]  # the type of a null is not kept
@@ -87,7 +80,7 @@ def test_defaults_are_converted_as_terraform_does(write_program, terraform):
 
 @pytest.mark.terraform
 def test_sources_win_in_terraforms_order(write_program, terraform, monkeypatch):
-    directory = write_program(_document())
+    directory = write_program(DOCUMENT)
     (directory / "terraform.tfvars").write_text(
         '# notes\nstring = "plain"\nnumber = 2\nnames = [\n  "x", # one\n  "y",\n]\n'
         'map = {\n  a = 1\n  "b" = -2.5\n}\n'
@@ -114,26 +107,18 @@ def test_sources_win_in_terraforms_order(write_program, terraform, monkeypatch):
 
 
 def test_the_environment_is_read_by_type(write_program):
-    directory = write_program(_document())
-    values = _native(
-        directory,
-        TF_VAR_string="[1]\udcff",
-        TF_VAR_bare_list='["\udcff"]',
-        TF_VAR_numbers='[1, "2"]',
-        TF_VAR_map="{a = 1}",
-        TF_VAR_unheard_of="x",
-    )
+    directory = write_program(DOCUMENT)
+    texts = {"string": "[1]\udcff", "bare_list": '["\udcff"]', "numbers": '[1, "2"]'}
+    texts |= {"map": "{a = 1}", "unheard_of": "x"}
+    values = _native(directory, **{f"TF_VAR_{name}": text for name, text in texts.items()})
     # As in Terraform, the replacement character stands for a byte that is not UTF-8.
-    assert values["string"][1] == "[1]\ufffd"
-    assert values["bare_list"][1] == ["\ufffd"]
-    assert values["numbers"][1] == [1, 2]
-    assert values["map"][1] == {"a": 1}
+    found = [values[name][1] for name in ("string", "bare_list", "numbers", "map")]
+    assert found == ["[1]\ufffd", ["\ufffd"], [1, 2], {"a": 1}]
 
 
 def test_sensitive_and_ephemeral_values_are_marked(write_program):
-    directory = write_program(
-        {"variable": {"key": {"sensitive": True, "ephemeral": True}, "none": {"nullable": True}}}
-    )
+    key = {"sensitive": True, "ephemeral": True}
+    directory = write_program({"variable": {"key": key, "none": {"nullable": True}}})
     values = _resolve(directory, TF_VAR_key="svc_ak_secret", TF_VAR_none="")
     assert values["key"].marks == {"sensitive", "ephemeral"}
     assert "svc_ak_secret" not in repr(values["key"])
@@ -159,21 +144,6 @@ def test_values_that_do_not_fit_are_refused(write_program, variable, arguments, 
         _resolve(directory, arguments)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"v": "1", "v": "2"}', "v is declared twice"),
-        ('{"other": 1, "other": 2}', "other is declared twice"),
-        ('{"v": {"k": "1", "k": "2"}}', 'v .*: the key "k" is declared twice'),
-    ],
-)
-def test_names_that_a_json_file_declares_twice_are_refused(write_program, text, message):
-    directory = write_program({"variable": {"v": {}}})
-    (directory / "terraform.tfvars.json").write_text(text)
-    with pytest.raises(UserError, match=message):
-        _resolve(directory)
-
-
 def test_a_name_that_a_default_declares_twice_is_refused(tmp_path):
     (tmp_path / "main.tf.json").write_text('{"variable": {"v": {"default": {"k": 1, "k": 2}}}}')
     with pytest.raises(UserError, match=r'v .its default.*: the key "k" is declared twice'):
@@ -197,10 +167,13 @@ def test_all_wrong_values_are_told_at_once(write_program):
         ("v = [1", "a bracket is not closed"),
         ("v 1", "line 1: `name = value` is required"),
         ("v = 1\nv = 2", "v is declared twice"),
+        ('{"v": "1", "v": "2"}', "v is declared twice"),
+        ('{"other": 1, "other": 2}', "other is declared twice"),
+        ('{"v": {"k": "1", "k": "2"}}', 'v .*: the key "k" is declared twice'),
     ],
 )
 def test_a_bad_tfvars_file_is_reported(write_program, text, message):
     directory = write_program({"variable": {"v": {}}})
-    (directory / "terraform.tfvars").write_text(text)
+    (directory / f"terraform.tfvars{'.json' * text.startswith('{')}").write_text(text)
     with pytest.raises(UserError, match=message):
         _resolve(directory)

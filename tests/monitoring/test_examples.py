@@ -4,17 +4,16 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from engines import Run, run_program
+from engines import ROOT, Run, run_program
 from opsconsole.drift.model import Bucket, DriftReport, Finding
 from opsconsole.reports import prometheus
 
-FOLDER = Path(__file__).resolve().parents[2] / "examples" / "monitoring"
+FOLDER = ROOT / "examples" / "monitoring"
 RULES = FOLDER / "alerts.yml"
 DASHBOARD = FOLDER / "dashboard.json"
 METRIC = re.compile(r"opsconsole_\w+")

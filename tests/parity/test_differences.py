@@ -6,17 +6,17 @@ is refused; each row of the table has one scene here, which both engines live th
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from consoles import CONSOLES
+from engines import ROOT
 from opsconsole.emulator import serve
 from patience import until
 from shared_stack import SharedStack, actions
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "guides" / "native.md"
+DOCUMENT = ROOT / "docs" / "guides" / "native.md"
 HEADING = "### Where it does other than Terraform"
 
 Scene = Callable[[SharedStack, SharedStack], None]

@@ -103,20 +103,13 @@ def steps(draw: st.DrawFn, before: Step | None) -> Step:
     agent = _agent(draw, before, hosts)
     plugins = ("plg_disk", "plg_logs", "plg_backup")
     attached = () if agent is None or "plugin_ids" in agent else _some(draw, plugins)
-    return Step(
-        hosts,
-        grouped,
-        before.keyed if before else draw(st.booleans()),
-        draw(st.booleans()),
-        agent,
-        attached,
-        draw(st.sampled_from([None, "rm *", "halt?"]))
-        if draw(st.booleans())
-        else (before.pattern if before else None),
-        draw(st.booleans()),
-        before.specialty if before else draw(st.booleans()),
-        _behind(draw, before),
-    )
+    keyed, jump = before.keyed if before else draw(st.booleans()), draw(st.booleans())
+    pattern = before.pattern if before else None
+    if draw(st.booleans()):
+        pattern = draw(st.sampled_from([None, "rm *", "halt?"]))
+    wide, specialty = draw(st.booleans()), before.specialty if before else draw(st.booleans())
+    shape = (hosts, grouped, keyed, jump, agent, attached, pattern, wide, specialty)
+    return Step(*shape, _behind(draw, before))
 
 
 def _some(draw: st.DrawFn, items: tuple[str, ...]) -> tuple[str, ...]:
@@ -282,6 +275,10 @@ DIFFERENT: Final = {
     "timestamp": "each plan has its own",
 }
 """Members of the document that differ, and why."""
+RULES: Final = [
+    {"condition": "${length(var.checked) > 1}", "error_message": "Too short."},
+    {"condition": "${length(var.checked) < 9}", "error_message": "Too long."},
+]
 VARIABLES: Final = {
     "plain": {"type": "string", "default": "a"},
     "number": {"type": "number", "default": "5"},
@@ -290,13 +287,7 @@ VARIABLES: Final = {
     "set": {"type": "set(string)", "default": ["b", "a"]},
     "object": {"type": "object({a = string, b = optional(number, 3)})", "default": {"a": "1"}},
     "mixed": {"default": [1, "a", {"b": None}]},
-    "checked": {
-        "default": "ok",
-        "validation": [
-            {"condition": "${length(var.checked) > 1}", "error_message": "Too short."},
-            {"condition": "${length(var.checked) < 9}", "error_message": "Too long."},
-        ],
-    },
+    "checked": {"default": "ok", "validation": RULES},
 }
 
 

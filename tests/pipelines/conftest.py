@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from scripts.setup import cache
 
-from engines import run_program
+from engines import ROOT, run_program
 from github_runs import GitHub
 from gitlab_runs import GitLab
 from loopback import HttpState, Posts, serve_posts, serve_state
@@ -25,7 +25,7 @@ from pipeline_jobs import (
     plain_program,
     write_locks,
 )
-from real_programs import ROOT, SharedFolder, do_without
+from real_programs import SharedFolder, do_without
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from engines import ROOT
 from opsconsole.emulator import Emulator
 from pipeline_jobs import Machine, Repository, git, plain_program, run_shell
 
-ROOT = Path(__file__).resolve().parents[2]
 HOOKS = ROOT / ".pre-commit-hooks.yaml"
 CONFIG = ROOT / "examples" / "pipelines" / "pre-commit" / ".pre-commit-config.yaml"
 ADDRESS = "https://git.example.com/operations/opsconsole"
@@ -42,14 +42,9 @@ def environment(
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "pre-commit").symlink_to(Path(sys.executable).with_name("pre-commit"))
-    return (
-        environment
-        | console.environment
-        | {
-            "PATH": f"{environment['PATH']}{os.pathsep}{tools}",
-            "PRE_COMMIT_HOME": str(tmp_path / "pre-commit"),
-        }
-    )
+    path = f"{environment['PATH']}{os.pathsep}{tools}"
+    home = str(tmp_path / "pre-commit")
+    return environment | console.environment | {"PATH": path, "PRE_COMMIT_HOME": home}
 
 
 def test_a_push_shows_the_plan_and_stops_where_there_is_none(hooked, environment, console):

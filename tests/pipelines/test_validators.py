@@ -10,9 +10,8 @@ import pytest
 import yaml
 
 import opsconsole
-from engines import run_program
+from engines import ROOT, run_program
 
-ROOT = Path(__file__).resolve().parents[2]
 PIPELINES = ROOT / "examples" / "pipelines"
 BIN = Path(sys.executable).parent
 CRON_JOB = PIPELINES / "kubernetes" / "drift-cronjob.yaml"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import opsconsole
-from engines import run_program
-from real_programs import ROOT, SharedFolder
+from engines import ROOT, run_program
+from real_programs import SharedFolder
 from sampling import EVERYTHING
 
 RELEASE = os.environ.get("OPSCONSOLE_RELEASE", "")

@@ -22,7 +22,7 @@ from scripts.release.publication import (
 )
 
 import opsconsole
-from engines import run_program
+from engines import ROOT, run_program
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.cli import provider_install
 from opsconsole.emulator import serve
@@ -187,7 +187,6 @@ def test_the_release_has_all_its_parts(released):
     assert {"cdktf", "boto3", "grpclib"} <= {item["name"].lower() for item in whole["components"]}
 
 
-ROOT = Path(__file__).resolve().parents[2]
 TYPED = """\
 from opsconsole.emulator import serve
 

@@ -6,9 +6,9 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from engines import ROOT
+
 FOLLOWED = """
 import json, os, sys
 from pathlib import Path
@@ -31,8 +31,8 @@ Path("files.json").write_text(json.dumps(files))
 """
 LINES = {
     "provider/opsconsole/resources/host/definition.py": (
-        '        declarable("public_ip",',
-        '        declarable("rack", "Where the host stands."),\n',
+        '        optional_computed("knowledge",',
+        '        optional_computed("rack", "Where the host stands."),\n',
     ),
     "provider/opsconsole/emulator/document.py": (
         '        "public_ip": str,',
@@ -47,7 +47,7 @@ def test_every_place_that_a_task_names_is_there():
     assert len(named) > 10
     assert [name for name in named if not (ROOT / name).exists()] == []
     assert LINES.keys() <= named
-    assert '`declarable("rack", "Where the host stands."),`' in text
+    assert '`optional_computed("rack", "Where the host stands."),`' in text
 
 
 def test_an_attribute_is_a_line_of_its_definition_and_one_of_the_emulator(tmp_path):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from engines import ROOT
+
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 PAGES += sorted(path for path in ROOT.glob("examples/**/*.md") if path.name != "notes.md")
 SOURCES = [

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from engines import run_program
+from engines import ROOT, run_program
 from opsconsole.emulator import serve
 
-GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
+GUIDES = ROOT / "docs" / "guides"
 BLOCK = re.compile(r"(?:^`([\w.]+)`\n\n)?^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 WALKED = {
     "import-a-fleet": "fleet:3",

@@ -15,10 +15,9 @@ import pytest
 from scripts.release.environments import make_environment
 from scripts.setup import cache
 
-from engines import Engine, run_program
+from engines import ROOT, Engine, run_program
 from opsconsole.emulator import Emulator, profiles, serve
 
-ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 WAYS = ("With cdktf or cdktn", "With Terraform alone", "With neither")
 EXTRAS = {

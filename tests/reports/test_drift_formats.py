@@ -12,8 +12,16 @@ from prometheus_client.parser import text_string_to_metric_families
 from pydantic import ValidationError
 
 from opsconsole.diagnostics import error
-from opsconsole.drift.model import Bucket, Difference, DriftReport, Finding, ShardResult
-from opsconsole.drift.verdict import CheckOutcome, format_percent, judge
+from opsconsole.drift.model import (
+    Bucket,
+    CheckOutcome,
+    Difference,
+    DriftReport,
+    Finding,
+    ShardResult,
+    format_percent,
+    judge,
+)
 from opsconsole.errors import ErrorAnswer, Forbidden
 from opsconsole.reports import (
     drift_json,

@@ -55,15 +55,10 @@ def test_an_empty_and_a_failed_plan(failure):
 def test_a_large_fleet_stays_under_the_limit_and_counts_what_was_cut():
     hosts = 500
     report = make_report(hosts)
+    change = {"bucket": Bucket.CHANGED, "accepted": ""}
+    change["differences"] = (Difference("name", "x" * 200, "y" * 200),)
     drifted = tuple(
-        replace(
-            finding,
-            bucket=Bucket.CHANGED,
-            accepted="",
-            differences=(Difference("name", "x" * 200, "y" * 200),),
-        )
-        if finding.bucket is Bucket.IN_SYNC
-        else finding
+        replace(finding, **change) if finding.bucket is Bucket.IN_SYNC else finding
         for finding in report.findings
     )
     for text in (

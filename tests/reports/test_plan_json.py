@@ -80,14 +80,8 @@ def test_import_move_cascade_and_index(plan):
 
 def test_sensitive_attributes_are_marked():
     values = {"id": "h", "name": "n", "tags": ["a:b"], "knowledge": "hush", "mac": UNKNOWN}
-    change = Change(
-        "opsconsole_host.a",
-        "opsconsole_host",
-        Action.CREATE,
-        None,
-        values,
-        sensitive=frozenset({"knowledge"}),
-    )
+    kind, hidden = "opsconsole_host", frozenset({"knowledge"})
+    change = Change(f"{kind}.a", kind, Action.CREATE, None, values, sensitive=hidden)
     found = plan_json.resource_change(change)["change"]
     assert found["before_sensitive"] is False
     assert found["after_sensitive"] == {"knowledge": True, "tags": [False]}
@@ -129,6 +123,26 @@ def test_the_provider_is_named_as_the_program_names_it_and_values_stay(plan, tmp
     found = plan_json.document(replace(plan, outputs=(output,)), program=program)
     assert {item["provider_name"] for item in found["resource_changes"]} == {source}
     assert found["output_changes"]["one"]["after"] == value
+
+
+@pytest.mark.terraform
+def test_a_remote_state_is_in_the_configuration(terraform_folder):
+    state = {"version": 4, "serial": 1, "lineage": "l", "resources": []}
+    output = {"x": {"value": "1", "type": "string"}}
+    (terraform_folder.folder / "first.tfstate").write_text(json.dumps(state | {"outputs": output}))
+    data = {"backend": "local", "config": {"path": "first.tfstate"}}
+    program = {
+        "data": {"terraform_remote_state": {"first": data}},
+        "output": {"o": {"value": "${data.terraform_remote_state.first.outputs.x}"}},
+    }
+    (terraform_folder.folder / "main.tf.json").write_text(json.dumps(program))
+    terraform_folder.init()
+    theirs = terraform_folder.plan().json
+    plan = Plan((), outputs=(OutputChange("o", Action.CREATE, None, "1"),))
+    loaded = load_directory(terraform_folder.folder, resources)
+    ours = plan_json.document(plan, program=loaded)
+    for name in ("configuration", "relevant_attributes"):
+        assert ours[name] == theirs[name], name
 
 
 def with_unknown(after: Any, unknown: Any) -> Any:
@@ -217,10 +231,16 @@ def without_schema(found: Any) -> Any:
 
 
 @pytest.fixture
-def shows(tmp_path: Path, terraform_binary: Path) -> Callable[..., dict[str, Any]]:
-    """Apply step 1 where asked, plan, and return what `terraform show -json` says of the plan."""
+def terraform_folder(tmp_path: Path, terraform_binary: Path) -> Terraform:
+    """Make a folder for Terraform, which needs no provider there."""
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "CHECKPOINT_DISABLE": "1"}
-    engine = Terraform(terraform_binary, tmp_path, environment)
+    return Terraform(terraform_binary, tmp_path, environment)
+
+
+@pytest.fixture
+def shows(tmp_path: Path, terraform_folder: Terraform) -> Callable[..., dict[str, Any]]:
+    """Apply step 1 where asked, plan, and return what `terraform show -json` says of the plan."""
+    engine = terraform_folder
 
     def shown(step: int, destroy: bool = False) -> dict[str, Any]:
         (tmp_path / "main.tf").write_text(PROGRAM.replace('"newer"', '"older"'))

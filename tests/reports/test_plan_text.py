@@ -11,7 +11,7 @@ from opsconsole.diagnostics import warning
 from opsconsole.reconcile.executor import ApplyResult
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reconcile.plan import Action, Change, ChangeCounts, OutputChange, Plan
-from opsconsole.reports import plan_parts, plan_text, terminal
+from opsconsole.reports import plan_parts, plan_text
 from opsconsole.state import StateOutput
 from opsconsole.text import Pen, natural_order
 
@@ -121,15 +121,9 @@ def test_a_failed_plan_does_not_look_like_one_that_can_be_applied(plan, failure)
 
 
 def test_names_of_the_console_cannot_steer_the_terminal():
-    change = Change(
-        'opsconsole_host.x["\x1b]0;owned\x07"]',
-        "opsconsole_host",
-        Action.CREATE,
-        None,
-        {"name": "\x1b[2J"},
-        notes=("\x1b[31m",),
-        construct_path="a\x1b[0m",
-    )
+    address, kind = 'opsconsole_host.x["\x1b]0;owned\x07"]', "opsconsole_host"
+    noted = {"notes": ("\x1b[31m",), "construct_path": "a\x1b[0m"}
+    change = Change(address, kind, Action.CREATE, None, {"name": "\x1b[2J"}, **noted)
     assert "\x1b" not in plan_text.render(Plan((change,)))
 
 
@@ -151,12 +145,12 @@ def test_the_end_of_an_apply():
         step(StepKind.KEEP, Action.FORGET),
     ]
     outputs = {"ids": StateOutput(["a"], ""), "token": StateOutput("hush", "", True)}
-    text = terminal.render_apply(ApplyResult(done), outputs)
+    text = plan_text.render_apply(ApplyResult(done), outputs)
     assert "Apply complete! Resources: 1 imported, 3 added, 1 changed, 2 destroyed." in text
     assert "1 left management." in text
     assert 'ids = [\n    "a",\n]' in text
     assert "hush" not in text
-    ended = terminal.apply_summary(ChangeCounts(destroy=4), "destroy")
+    ended = plan_parts.apply_summary(ChangeCounts(destroy=4), "destroy")
     assert ended == "Destroy complete! Resources: 4 destroyed."
 
 
@@ -167,7 +161,7 @@ def test_an_apply_that_stopped_names_what_failed_and_what_waited(failure):
         skipped={"opsconsole_agent.x": "opsconsole_host.a"},
         diagnostics=[failure],
     )
-    text = terminal.render_apply(applied, {"ids": StateOutput(["a"], "")})
+    text = plan_text.render_apply(applied, {"ids": StateOutput(["a"], "")})
     assert "2 changes failed:\n  ✗ opsconsole_host.a\n  ✗ opsconsole_host.b" in text
     assert "opsconsole_agent.x (waited for opsconsole_host.a)" in text
     assert "Apply incomplete. Resources: 1 added" in text

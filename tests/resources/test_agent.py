@@ -83,7 +83,7 @@ def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through
     assert attribute_at(engine.folder, error) == "host_id"
     engine.write(declared())
 
-    # Core keeps a provider's warnings on it to itself until it is applied.
+    # Terraform keeps a provider's warnings on it to itself until it is applied.
     run = engine.apply(f"-replace={ADDRESS}")
     assert run.warned(f'The agent "keeper" ({first}) leaves management')
     second = held(engine)[ADDRESS]["id"]
@@ -112,10 +112,8 @@ def test_a_host_that_is_replaced_takes_its_agent_along(applied, console):
     old = held(engine)
 
     plan = engine.plan(program=after)
-    assert plan.actions == {
-        "opsconsole_host.web": ["delete", "create"],
-        ADDRESS: ["delete", "create"],
-    }
+    replaced = ["delete", "create"]
+    assert plan.actions == {"opsconsole_host.web": replaced, ADDRESS: replaced}
     host_id = old["opsconsole_host.web"]["id"]
     summary = f'Replacing the host "web" ({host_id}) archives every agent of it, unmanaged ones too'
     [told] = plan.run.warned(summary)
@@ -230,9 +228,8 @@ async def test_prevent_refuses_a_replacement_that_no_plan_showed(agent_values, s
     assert fresh.diagnostics == ()
     for host_id in (config["host_id"], "hst_2"):
         after = config | {"host_id": host_id}
-        goes = PlanChange(
-            prior.state, after, prior.private, RemovalReason.WITH_OWNER, owner_first=True
-        )
+        why = RemovalReason.WITH_OWNER
+        goes = PlanChange(prior.state, after, prior.private, why, owner_is_deleted_first=True)
         assert (await lifecycle.plan([goes]))[0].replace == ("host_id",)
 
     # It holds for the change that drops it.
@@ -247,12 +244,8 @@ async def test_prevent_refuses_a_replacement_that_no_plan_showed(agent_values, s
 async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_created_one(
     console, steps_of, agent_values, shown
 ):
-    sent = {
-        "name": "a",
-        "host_id": agent_values["host_id"],
-        "specialty_id": "spc_linux",
-        "org_id": "org_main",
-    }
+    sent = {"host_id": agent_values["host_id"], "specialty_id": "spc_linux"}
+    sent |= {"name": "a", "org_id": "org_main"}
     answer = {"id": "agt_x", **sent, shown: "another"}
     console.fault(operation="agent_create", text=json.dumps(answer))
     assert (await steps_of("agent").create(**sent)).unsettled
@@ -292,10 +285,8 @@ async def test_an_agent_whose_name_is_stored_otherwise_is_the_created_one_and_an
 
 def test_the_full_set_of_plugins(applied, console):
     """Null leaves plugins alone; a set keeps them; an attachment beside it is told."""
-    attached = {
-        name: {"agent_id": f"${{{ADDRESS}.id}}", "plugin_id": name}
-        for name in ("plg_disk", "plg_logs")
-    }
+    of_it, names = {"agent_id": f"${{{ADDRESS}.id}}"}, ("plg_disk", "plg_logs")
+    attached = {name: of_it | {"plugin_id": name} for name in names}
     engine = applied(declared(), console)
     agent_id = held(engine)[ADDRESS]["id"]
     console.create("attachments", agent_id=agent_id, plugin_id="plg_backup")

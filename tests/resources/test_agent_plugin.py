@@ -295,11 +295,8 @@ async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
     assert in_part.state["plugin_ids"] == ["plg_disk"]
     assert in_part.begun
     assert (not_begun.state, not_begun.begun) == (unseen.prior, False)
-    assert (unread.state, unread.status, unread.begun) == (
-        created.state,
-        ReadStatus.UNCHECKED,
-        False,
-    )
+    assert (unread.state, unread.begun) == (created.state, False)
+    assert unread.status is ReadStatus.UNCHECKED
     # It was attached, and is not read any more.
     attached = await attaching
     assert (attached.state["id"], attached.diagnostics) == (f"{other}/plg_disk", ())
@@ -342,16 +339,13 @@ def test_an_attachment_that_gets_another_address_stays_attached(applied, console
     """An index or a name may change without a moved block, and a detach may be slow."""
 
     def attached(*plugins: str, name: str = "p") -> dict[str, Any]:
-        return host_with_agent() | {
-            "opsconsole_agent_plugin": {
-                name: {
-                    "count": len(plugins),
-                    "agent_id": "${opsconsole_agent.a.id}",
-                    "plugin_id": f"${{{json.dumps(plugins)}[count.index]}}",
-                    "lifecycle": {"create_before_destroy": first == "created"},
-                }
-            }
+        declared = {
+            "count": len(plugins),
+            "agent_id": "${opsconsole_agent.a.id}",
+            "plugin_id": f"${{{json.dumps(plugins)}[count.index]}}",
+            "lifecycle": {"create_before_destroy": first == "created"},
         }
+        return host_with_agent() | {"opsconsole_agent_plugin": {name: declared}}
 
     engine = applied({"resource": attached("plg_disk", "plg_logs", "plg_backup")}, console)
     console.fault(operation="plugin_detach", path="plg_(logs|backup)", delay=0.3, times=None)
@@ -365,18 +359,13 @@ def test_an_attachment_that_gets_another_address_stays_attached(applied, console
         engine.apply(program={"resource": changed})
         if isinstance(engine, Standin) and first == "destroyed":
             # A run that is killed in between leaves no id at two addresses.
-            sent = console.requests()
-            detached = {
-                item["path"].rpartition("/")[2]: item["ended"]
-                for item in sent
-                if item["operation"] == "plugin_detach"
-            }
-            attached_at = {
-                item["body"]["plugin_id"]: item["started"]
-                for item in sent
-                if item["operation"] == "plugin_attach"
-            }
-            assert all(detached[plugin] <= at for plugin, at in attached_at.items())
+            ended, begun = dict[str, float](), dict[str, float]()
+            for item in console.requests():
+                if item["operation"] == "plugin_detach":
+                    ended[item["path"].rpartition("/")[2]] = item["ended"]
+                elif item["operation"] == "plugin_attach":
+                    begun[item["body"]["plugin_id"]] = item["started"]
+            assert all(ended[plugin] <= at for plugin, at in begun.items())
         assert engine.plan_run(expect={0}).errors == []
         [declared] = changed["opsconsole_agent_plugin"].values()
         assert len(console.rows("attachments")) == declared["count"]
@@ -489,9 +478,7 @@ def test_a_plugin_that_its_agent_declares_outlives_its_attachment(native):
     result = native.apply(host_with_agent(plugin_ids=["plg_disk", "plg_logs"]), "-force")
 
     assert "The plugin plg_disk stays attached" in result.text
-    assert {row["plugin_id"] for row in native.console.rows("attachments")} == {
-        "plg_disk",
-        "plg_logs",
-    }
+    attached = {row["plugin_id"] for row in native.console.rows("attachments")}
+    assert attached == {"plg_disk", "plg_logs"}
     assert native.actions() == {}
     assert native.console.request_counts().get("plugin_detach", 0) == 0

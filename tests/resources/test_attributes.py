@@ -14,8 +14,9 @@ from opsconsole.definition import Attribute, ChangeRule, Kind
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
 from opsconsole.errors import UnexpectedAnswer
-from opsconsole.lifecycle.answers import PrivateState, merge_answer, values_shown
+from opsconsole.lifecycle.answers import merge_answer, values_shown
 from opsconsole.lifecycle.interface import ReadStatus
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.resources import HOST, RESOURCES
 from text_groups import read_rows
 
@@ -84,12 +85,9 @@ def test_each_bound_is_checked_before_any_call(project):
 @ON_TERRAFORM
 def test_a_null_that_turns_out_late_is_refused(project, console):
     null = '${opsconsole_host.first.id == "" ? "x" : null}'
+    beside = {"name": "beside", "knowledge": "${opsconsole_host.first.id}"}
     declared = program(
-        host={
-            "first": {"name": "first"},
-            "none": {"name": null},
-            "beside": {"name": "beside", "knowledge": "${opsconsole_host.first.id}"},
-        },
+        host={"first": {"name": "first"}, "none": {"name": null}, "beside": beside},
         agent_plugin={"none": {"agent_id": "x", "plugin_id": null}},
     )
     told = project(declared, console).apply(expect={1}).errors
@@ -120,26 +118,17 @@ def all_late(variant: int) -> dict[str, Any]:
         "plugins": ["plg_logs"] if variant else [],
         "wide": True,
     }
+    named = {"key": "database", "name": late("title")}
+    both = {"specialty_id": "${opsconsole_specialty.late.id}", "plugin_ids": late("plugins")}
+    open_agent = agent_on("late", "open", specialty_id="spc_windows")
+    attached = {"agent_id": "${opsconsole_agent.open.id}", "plugin_id": "plg_disk"}
+    row = {"id": "blk_format", "pattern": late("pattern"), "org_id": late("scope")}
     declared = program(
         host={"late": host},
-        specialty={
-            "late": {"key": late("key")},
-            "named": {"key": "database", "name": late("title")},
-        },
-        agent={
-            "late": agent_on(
-                "late",
-                "late",
-                specialty_id="${opsconsole_specialty.late.id}",
-                plugin_ids=late("plugins"),
-            ),
-            "open": agent_on("late", "open", specialty_id="spc_windows"),
-        },
-        agent_plugin={"late": {"agent_id": "${opsconsole_agent.open.id}", "plugin_id": "plg_disk"}},
-        blacklisted_command={
-            "late": {"id": "blk_format", "pattern": late("pattern"), "org_id": late("scope")},
-            "wide": {"id": "blk_wipe", "tenant_wide": late("wide")},
-        },
+        specialty={"late": {"key": late("key")}, "named": named},
+        agent={"late": agent_on("late", "late", **both), "open": open_agent},
+        agent_plugin={"late": attached},
+        blacklisted_command={"late": row, "wide": {"id": "blk_wipe", "tenant_wide": late("wide")}},
     )
     declared["resource"]["terraform_data"] = {"late": {"input": inputs}, "once": {"input": once}}
     return declared
@@ -373,7 +362,7 @@ def test_private_state_survives_its_encoding(observed, kept, declared):
 
 def test_every_name_has_a_bit_and_any_other_is_written_in_full_beside_them():
     spelled = json.loads(PrivateState(frozenset(NAMES)).encode())["observed"].split()[1:]
-    assert spelled == [], "append these names to _NAMES_BY_BIT in lifecycle/answers.py"
+    assert spelled == [], "append these names to _NAMES_BY_BIT in lifecycle/private_state.py"
     memory = PrivateState(frozenset({"id", "a_name_of_tomorrow"}))
     assert json.loads(memory.encode()) == {"observed": "1 a_name_of_tomorrow"}
     assert PrivateState.decode(memory.encode()) == memory

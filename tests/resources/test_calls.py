@@ -14,29 +14,28 @@ PAGES = {"default": 1, "paged": 3}
 
 KEYS = ("linux-server", "database", "network")
 ENTRY_IDS = ("blk_format", "blk_wipe")
+REFRESH = {"host_update": HOSTS, "plugin_list": AGENTS, "blacklist_get": ENTRIES}
+"""What a refresh sends, besides the search of specialties."""
 
 
 def estate(plugins: tuple[str, ...] = PLUGINS) -> dict[str, Any]:
-    return program(
+    agents = [f"a{n}" for n in range(AGENTS)]
+    ids = {name: {"agent_id": f"${{opsconsole_agent.{name}.id}}"} for name in agents}
+    of = {name: f"h{n % HOSTS}" for n, name in enumerate(agents)}
+    declared = program(
         host={f"h{n}": {"name": f"h{n}"} for n in range(HOSTS)},
-        agent={
-            f"a{n}": agent_on(f"h{n % HOSTS}", f"a{n}", specialty_id="spc_container")
-            for n in range(AGENTS)
-        },
+        agent={name: agent_on(of[name], name, specialty_id="spc_container") for name in agents},
         agent_plugin={
-            f"p{n}_{plugin}": {"agent_id": f"${{opsconsole_agent.a{n}.id}}", "plugin_id": plugin}
-            for n in range(AGENTS)
+            f"{name}_{plugin}": ids[name] | {"plugin_id": plugin}
+            for name in agents
             for plugin in plugins
         },
         specialty={key: {"key": key, "deletion_policy": "delete"} for key in KEYS},
         blacklisted_command={row: {"id": row} for row in ENTRY_IDS},
-    ) | {
-        "data": {
-            "opsconsole_specialties": {"all": {}},
-            "opsconsole_specialty": {"one": {"name": "Database"}},
-            "opsconsole_agent_plugins": {"a0": {"agent_id": "${opsconsole_agent.a0.id}"}},
-        }
-    }
+    )
+    named = {"opsconsole_specialty": {"one": {"name": "Database"}}}
+    data = {"opsconsole_specialties": {"all": {}}, "opsconsole_agent_plugins": {"a0": ids["a0"]}}
+    return declared | {"data": data | named}
 
 
 @ON_TERRAFORM
@@ -44,12 +43,7 @@ def estate(plugins: tuple[str, ...] = PLUGINS) -> dict[str, Any]:
 def test_refresh_and_destroy_cost_what_they_must(profile, applied, console):
     engine = applied(estate(), console)
 
-    refresh = {
-        "host_update": HOSTS,
-        "plugin_list": AGENTS,
-        "specialty_search": PAGES[profile],
-        "blacklist_get": ENTRIES,
-    }
+    refresh = REFRESH | {"specialty_search": PAGES[profile]}
     for words in ((), ("-refresh-only",)):
         console.reset_log()
         engine.plan_run(*words, expect={0})
@@ -73,12 +67,7 @@ def test_attachments_cost_no_reads_and_a_gone_host_none_for_its_agents(applied, 
     console.reset_log()
     plan = engine.plan("-refresh-only")
 
-    refresh = {
-        "host_update": HOSTS,
-        "plugin_list": AGENTS - 2,
-        "specialty_search": 1,
-        "blacklist_get": ENTRIES,
-    }
+    refresh = REFRESH | {"specialty_search": 1, "plugin_list": AGENTS - 2}
     assert console.request_counts() == refresh
     assert len(plan.drift) == 1 + 2 + 2 * len(many)
     console.reset_log()

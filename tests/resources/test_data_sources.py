@@ -13,33 +13,23 @@ def test_data_sources(applied, console):
     agent = console.create("agents", name="a", status="idle", specialty_id="spc_linux")
     console.create("attachments", agent_id=agent["id"], plugin_id="plg_logs")
     outputs = {
-        "ids": "${[for way in ['id', 'key', 'name'] : data.opsconsole_specialty.by[way].id]}",
-        "prompt": '${data.opsconsole_specialty.by["key"].prompt}',
-        "keys": "${data.opsconsole_specialties.all.specialties[*].key}",
-        "plugins": "${[for p in data.opsconsole_agent_plugins.a.plugins : [p.id, p.enabled]]}",
-        "complete": "${data.opsconsole_agent_plugins.a.complete}",
-        "entry": "${data.opsconsole_blacklisted_command.wipe}",
+        "ids": '[for way in ["id", "key", "name"] : data.opsconsole_specialty.by[way].id]',
+        "prompt": 'data.opsconsole_specialty.by["key"].prompt',
+        "keys": "data.opsconsole_specialties.all.specialties[*].key",
+        "plugins": "[for p in data.opsconsole_agent_plugins.a.plugins : [p.id, p.enabled]]",
+        "complete": "data.opsconsole_agent_plugins.a.complete",
+        "entry": "data.opsconsole_blacklisted_command.wipe",
     }
-    outputs["ids"] = outputs["ids"].replace("'", '"')
-    declared = {
-        "data": {
-            "opsconsole_specialty": {
-                "by": {
-                    "for_each": {"id": "spc_linux", "key": "database", "name": "Network"},
-                    "id": '${each.key == "id" ? each.value : null}',
-                    "key": '${each.key == "key" ? each.value : null}',
-                    "name": '${each.key == "name" ? each.value : null}',
-                }
-            },
-            "opsconsole_specialties": {"all": {}},
-            "opsconsole_agent_plugins": {"a": {"agent_id": agent["id"]}},
-            "opsconsole_blacklisted_command": {"wipe": {"id": "blk_wipe"}},
-        },
-        "output": {name: {"value": expression} for name, expression in outputs.items()},
+    ways = {"id": "spc_linux", "key": "database", "name": "Network"}
+    by_way = {way: f'${{each.key == "{way}" ? each.value : null}}' for way in ways}
+    data = {
+        "opsconsole_specialty": {"by": {"for_each": ways, **by_way}},
+        "opsconsole_specialties": {"all": {}},
+        "opsconsole_agent_plugins": {"a": {"agent_id": agent["id"]}},
+        "opsconsole_blacklisted_command": {"wipe": {"id": "blk_wipe"}},
     }
-    engine = applied(declared, console)
-
-    found = engine.outputs()
+    output = {name: {"value": f"${{{expression}}}"} for name, expression in outputs.items()}
+    found = applied({"data": data, "output": output}, console).outputs()
     assert found["ids"] == ["spc_linux", "spc_database", "spc_network"]
     assert found["prompt"] == "Watch databases and their backups."
     assert found["keys"] == [
@@ -94,6 +84,7 @@ VALUES = {
     "row.id if row.org_id == null]",
     "count": "data.opsconsole_blacklisted_commands.all.total_count",
 }
+
 OUTPUT = {name: {"value": f"${{{expression}}}"} for name, expression in VALUES.items()}
 
 EXPECTED = {
@@ -110,15 +101,9 @@ EXPECTED = {
 def create_others(console: Emulator) -> None:
     """Put a host and an agent of somebody else on the console."""
     console.create("hosts", id="hst_jump", name="their-jump", is_jump_host=True)
-    credential = {"credential_id": "crd_1", "credential_role": "login"}
-    console.create(
-        "agents",
-        id="agt_ops",
-        name="their-agent",
-        status="idle",
-        host_id="hst_jump",
-        credential_config=[credential],
-    )
+    credentials = [{"credential_id": "crd_1", "credential_role": "login"}]
+    agent = {"id": "agt_ops", "name": "their-agent", "status": "idle", "host_id": "hst_jump"}
+    console.create("agents", **agent, credential_config=credentials)
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
@@ -169,3 +154,25 @@ async def test_a_match_in_the_shown_part_counts_where_it_is_the_only_one(one_run
     whole = await one_run().read_data("opsconsole_specialties", {})
     assert (whole.state["complete"], whole.failed) == (False, False)
     assert whole.diagnostics[0].detail.startswith("The list of specialties may not be whole: ")
+
+
+@pytest.mark.parametrize("profile", ["blind"], indirect=True)
+async def test_a_host_that_cannot_be_read_says_why(one_run, console):
+    async def read(**settings: str) -> list[str]:
+        provider = one_run(**settings)
+        outcomes = [await provider.read_data("opsconsole_host", {"id": name}) for name in "ab"]
+        return [item.summary + item.text for outcome in outcomes for item in outcome.diagnostics]
+
+    console.create("hosts", id="a", name="a")
+    console.create("hosts", id="b", name="b")
+    own, general = await read()
+    assert "Cannot read opsconsole_host" in own
+    assert "(status 400, code VALIDATION_FAILED, request id req_" in own
+    # Two hosts refused: no third is asked.
+    assert "the console refuses an empty update, by which hosts are read" in general
+    assert "name it in extra_endpoints as host_get" in general
+    console.reset_log()
+    for told in await read(host_read="none"):
+        assert 'the setting host_read is "none", and extra_endpoints names no GET' in told
+        assert 'host_read = "empty_update" reads one by an update without a field.' in told
+    assert console.request_counts() == {}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from declarations import attribute_at, held, program
+from declarations import agent_on, attribute_at, held, host_with_agent, program
 from engines import ON_TERRAFORM, Run, Terraform
 from lifecycle_steps import errors, warnings
 from opsconsole.emulator import Emulator
@@ -13,16 +13,10 @@ from opsconsole.lifecycle.interface import NOT_PERMITTED, ReadRequest, ReadStatu
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources.host.lifecycle import HostLifecycle
 
+BOTH = [{"field": it.upper(), "message": f"the {it} is wrong"} for it in ("first", "second")]
 REFUSALS: dict[str, dict[str, Any]] = {
     "one": {"status": 400, "code": "VALIDATION_FAILED", "field": "FIRST"},
-    "many": {
-        "status": 400,
-        "code": "VALIDATION_FAILED",
-        "errors": [
-            {"field": "FIRST", "message": "the first is wrong"},
-            {"field": "SECOND", "message": "the second is wrong"},
-        ],
-    },
+    "many": {"status": 400, "code": "VALIDATION_FAILED", "errors": BOTH},
     "bad": {"status": 400, "code": "BAD_REQUEST"},
     "forbidden": {"status": 403, "code": "FORBIDDEN"},
     "denied": {"status": 403, "code": "ORG_ACCESS_DENIED"},
@@ -86,8 +80,7 @@ def hosts(version: str) -> dict[str, Any]:
 
 
 def test_refused_writes_are_errors_at_their_attributes(applied, console):
-    base = {"name": "base", "main_engine": "engine-a", "specialty_id": "spc_linux"}
-    agent = base | {"host_id": "${opsconsole_host.base.id}"}
+    agent = agent_on("base", "base")
     console.create_many("blacklists", [{"id": f"row_{n}", "pattern": "old"} for n in REFUSALS])
     console.create_many("plugins", [{"id": f"plg_{n}", "name": n} for n in REFUSALS])
     engine = applied(program(host=hosts("1"), agent={"base": agent}), console)
@@ -100,23 +93,14 @@ def test_refused_writes_are_errors_at_their_attributes(applied, console):
         path = f"/blacklists/row_{name}$"
         refuse(console, "blacklisted_command", name, method="POST", path=path)
         refuse(console, "agent_plugin", name, method="POST", path="/plugins$", holds=f"plg_{name}")
+    row = {"pattern": "new", "description": "why", "org_id": "org_main"}
+    attached = {"agent_id": "${opsconsole_agent.base.id}"}
     engine.write(
         program(
             host=hosts("2"),
             agent={"base": agent, **{name: agent | {"name": name} for name in REFUSALS}},
-            agent_plugin={
-                name: {"agent_id": "${opsconsole_agent.base.id}", "plugin_id": f"plg_{name}"}
-                for name in REFUSALS
-            },
-            blacklisted_command={
-                name: {
-                    "id": f"row_{name}",
-                    "pattern": "new",
-                    "description": "why",
-                    "org_id": "org_main",
-                }
-                for name in REFUSALS
-            },
+            agent_plugin={n: attached | {"plugin_id": f"plg_{n}"} for n in REFUSALS},
+            blacklisted_command={n: row | {"id": f"row_{n}"} for n in REFUSALS},
         )
     )
     run = engine.apply(expect={1})
@@ -141,16 +125,13 @@ def test_refused_imports_are_errors_at_their_attributes(project, console):
 
 
 def test_refused_reads_are_errors_or_unchecked(applied, console):
-    base = {"main_engine": "engine-a", "specialty_id": "spc_linux"}
-    engine = applied(
-        program(
-            host={"base": {"name": "base"}},
-            agent={"base": base | {"name": "a", "host_id": "${opsconsole_host.base.id}"}},
-            specialty={"base": {"key": "database"}},
-            blacklisted_command={"base": {"id": "blk_format"}},
-        ),
-        console,
+    declared = program(
+        host={"base": {"name": "base"}},
+        agent={"base": agent_on("base", "a")},
+        specialty={"base": {"key": "database"}},
+        blacklisted_command={"base": {"id": "blk_format"}},
     )
+    engine = applied(declared, console)
     host_id = held(engine)["opsconsole_host.base"]["id"]
     console.fault(path="/plugins$|/search$|/blacklists/", status=403, code="FORBIDDEN", times=None)
     console.fault(path=f"/hosts/{host_id}$", status=403, code="FORBIDDEN", times=None)
@@ -300,21 +281,16 @@ async def test_a_404_for_the_deletion_of_what_is_still_shown_is_explained(
 
 
 def test_an_error_that_names_an_object_in_state_says_its_address(native):
-    host = {"name": "web"}
-    ids = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
-    resources = {
-        "opsconsole_host": {"web": host},
-        "opsconsole_specialty": {"linux": {"key": "linux-server"}},
-        "opsconsole_agent": {"ops": {"name": "ops", **ids}},
-    }
-    native.apply(resources)
-    agent_id = native.attributes("opsconsole_agent.ops")["id"]
+    resources = host_with_agent(name="ops")
+    host = resources["opsconsole_host"]["web"]
+    native.apply(resources | {"opsconsole_specialty": {"linux": {"key": "linux-server"}}})
+    agent_id = native.id_of("opsconsole_agent.a")
     entries = [{"field": field, "message": f"{field} is held"} for field in ("name", "tags")]
     busy = {"status": 409, "code": "BUSY", "details": {"blocked_by": agent_id}, "errors": entries}
     native.console.fault(operation="host_update", holds="knowledge", **busy)
     host["knowledge"] = "new"
     told = " ".join(native.apply(resources, expect=1).text.replace("│", " ").split())
-    assert "opsconsole_agent.ops" in told
+    assert "opsconsole_agent.a" in told
     assert f'"ops" ({agent_id})' in told and "tags is held" in told
 
 

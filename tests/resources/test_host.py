@@ -6,25 +6,20 @@ from typing import Any
 
 import pytest
 
-from declarations import held, hosts, program
+from declarations import agent_on, held, hosts, program
 from engines import ON_TERRAFORM
 from lifecycle_steps import errors, warnings
 from opsconsole.emulator import Profile
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome
-from opsconsole.resources.host.deletions import HostDeletions
+from opsconsole.resources.host.known import HostDeletions
 from opsconsole.values import UNKNOWN
 
 
 def test_a_host_that_is_there_fails_or_is_adopted(project, console):
     there = console.create("hosts", name="there", tags=["env:old"], external_id="ext-1")
     other = console.create("hosts", name="other", external_id="ext-2")
-    declared = program(
-        host={
-            "there": {"name": "there", "tags": ["env:new"], "external_id": "ext-1"},
-            "other": {"name": "other", "external_id": "ext-9"},
-            "new": {"name": "new"},
-        }
-    )
+    there_too = {"tags": ["env:new"], "external_id": "ext-1"}
+    declared = {"resource": hosts(there=there_too, other={"external_id": "ext-9"}, new={})}
     engine = project(declared, console)
     run = engine.apply(expect={1})
     told = {error["address"]: error["detail"] for error in run.errors}
@@ -102,20 +97,10 @@ def test_an_abandoned_host_stays_on_the_console(applied, console):
 
 
 def chain() -> dict[str, Any]:
-    return program(
-        host={
-            "gate": {"name": "gate", "is_jump_host": True},
-            "inner": {
-                "name": "inner",
-                "is_jump_host": True,
-                "jump_host_ids": ["${opsconsole_host.gate.id}"],
-            },
-            "web": {
-                "name": "web",
-                "jump_host_ids": ["${opsconsole_host.inner.id}", "${opsconsole_host.gate.id}"],
-            },
-        }
-    )
+    gate, inner = ("${opsconsole_host.gate.id}", "${opsconsole_host.inner.id}")
+    both = {"gate": {}, "inner": {"jump_host_ids": [gate]}}
+    jumps = {name: {"is_jump_host": True, **more} for name, more in both.items()}
+    return {"resource": hosts(**jumps, web={"jump_host_ids": [inner, gate]})}
 
 
 @pytest.mark.parametrize("profile", ["strict", "rerouting"], indirect=True)
@@ -134,11 +119,8 @@ def test_jump_hosts_keep_their_order_and_are_deleted_last(applied, console):
     assert console.row("hosts", ids["web"])["jump_host_ids"] == [ids["gate"], ids["inner"]]
 
     engine.destroy()
-    order = [
-        item["path"].rpartition("/")[2]
-        for item in console.requests()
-        if item["operation"] == "host_delete"
-    ]
+    sent = [item["path"] for item in console.requests() if item["operation"] == "host_delete"]
+    order = [path.rpartition("/")[2] for path in sent]
     assert order == [ids["web"], ids["inner"], ids["gate"]]
 
 
@@ -182,11 +164,7 @@ def test_an_empty_array_may_be_shown_as_unset(applied, console):
     host: dict[str, Any] = {"name": "web", "tags": ["env:prod"], "jump_host_ids": ["hst_gate"]}
     engine = applied(program(host={"web": host}), console)
     host |= {"tags": [], "jump_host_ids": []}
-    agent: dict[str, Any] = {
-        "host_id": "${opsconsole_host.web.id}",
-        "specialty_id": "spc_linux",
-        "name": "a",
-    }
+    agent = agent_on("web", "a")
     attached = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
     declared = program(host={"web": host}, agent={"a": agent}, agent_plugin={"disk": attached})
     for arrays in ({}, {"credential_config": [], "accessible_credential_ids": []}):
@@ -537,6 +515,6 @@ async def test_a_create_waits_for_the_deletion_of_its_name(steps_of, one_run, mo
     hosts = steps_of("host")
     old = await hosts.create(name="web")
     hosts.provider = one_run()
-    monkeypatch.setattr("opsconsole.resources.host.deletions._PATIENCE", 3)
+    monkeypatch.setattr("opsconsole.resources.host.known._PATIENCE", 3)
     new, gone = await asyncio.gather(hosts.create(name="web"), hosts.delete(old))
     assert (gone.state, errors(new), new.state["id"] == old.state["id"]) == (None, [], False)

@@ -14,21 +14,10 @@ WRITES = ("host_import", "host_delete", "agent_create", "agent_update", "plugin_
 @pytest.fixture
 def rows(console: Emulator) -> dict[str, Any]:
     """A host, its agent and a plugin of it, as someone made them in the console."""
-    host = console.create(
-        "hosts",
-        name="web",
-        tags=["env:live", "a:b"],
-        target_port=22,
-        additional_names=["web.example.com"],
-    )
-    agent = console.create(
-        "agents",
-        name="keeper",
-        status="idle",
-        host_id=host["id"],
-        specialty_id="spc_linux",
-        main_engine="engine-a",
-    )
+    lists = {"tags": ["env:live", "a:b"], "additional_names": ["web.example.com"]}
+    host = console.create("hosts", name="web", target_port=22, **lists)
+    of_it = {"host_id": host["id"], "specialty_id": "spc_linux", "main_engine": "engine-a"}
+    agent = console.create("agents", name="keeper", status="idle", **of_it)
     attached = console.create("attachments", agent_id=agent["id"], plugin_id="plg_disk")
     return {"host": host, "agent": agent, "attachment": attached}
 
@@ -60,11 +49,9 @@ def declared() -> dict[str, Any]:
 
 def no_writes(console: Emulator) -> None:
     """Check that the console was asked and nothing was changed on it."""
-    assert not [
-        item["operation"]
-        for item in console.requests()
-        if item["operation"] in WRITES or (item["operation"].endswith("_update") and item["body"])
-    ]
+    for item in console.requests():
+        name = item["operation"]
+        assert name not in WRITES and not (name.endswith("_update") and item["body"])
 
 
 def test_import_command_round_trip(project, console, rows):
@@ -109,42 +96,33 @@ def test_import_blocks_that_generate_configuration(project, console, rows):
     assert kept["opsconsole_blacklisted_command.format"]["pattern"] == "mkfs*"
 
 
-MISSING: dict[str, tuple[str, dict[str, Any], str]] = {
-    "opsconsole_host.x": ("hst_none", {"name": "a"}, "There is no host hst_none"),
-    "opsconsole_host.blank": (" ", {"name": "a"}, "The import id is emptyUse hst_…."),
-    "opsconsole_agent.x": (
-        "agt_none",
-        {"host_id": "hst_1", "specialty_id": "spc_linux"},
-        "There is no agent agt_none",
-    ),
-    "opsconsole_agent_plugin.x": (
-        "agt_none/plg_disk",
-        {"agent_id": "agt_none", "plugin_id": "plg_disk"},
-        "There is no plugin attachment agt_none/plg_disk",
-    ),
-    "opsconsole_agent_plugin.unnamed": (
-        "agt_none",
-        {"agent_id": "agt_none", "plugin_id": "plg_disk"},
-        "AGENT_ID/PLUGIN_ID",
-    ),
-    "opsconsole_specialty.x": ("spc_none", {"key": "no"}, "There is no specialty"),
-    "opsconsole_specialty.by_key": ("key=none", {"key": "no"}, "no specialty with the key 'none'"),
-    "opsconsole_blacklisted_command.x": (
-        "blk_none",
-        {"id": "blk_none", "pattern": "x"},
-        "There is no blacklisted command blk_none",
-    ),
+CONFIGS = {
+    "opsconsole_host": {"name": "a"},
+    "opsconsole_agent": {"host_id": "hst_1", "specialty_id": "spc_linux"},
+    "opsconsole_agent_plugin": {"agent_id": "agt_none", "plugin_id": "plg_disk"},
+    "opsconsole_specialty": {"key": "no"},
+    "opsconsole_blacklisted_command": {"id": "blk_none", "pattern": "x"},
+}
+MISSING: dict[str, tuple[str, str]] = {
+    "opsconsole_host.x": ("hst_none", "There is no host hst_none"),
+    "opsconsole_host.blank": (" ", "The import id is emptyUse hst_…."),
+    "opsconsole_agent.x": ("agt_none", "There is no agent agt_none"),
+    "opsconsole_agent_plugin.x": ("agt_none/plg_disk", "no plugin attachment agt_none/plg_disk"),
+    "opsconsole_agent_plugin.unnamed": ("agt_none", "AGENT_ID/PLUGIN_ID"),
+    "opsconsole_specialty.x": ("spc_none", "There is no specialty"),
+    "opsconsole_specialty.by_key": ("key=none", "no specialty with the key 'none'"),
+    "opsconsole_blacklisted_command.x": ("blk_none", "There is no blacklisted command blk_none"),
 }
 
 
 @pytest.mark.parametrize("words", [(), ("-refresh=false",)])
 @pytest.mark.parametrize("address", MISSING)
 def test_import_of_a_missing_object_is_refused(project, console, address, words):
-    identity, config, said = MISSING[address]
+    identity, said = MISSING[address]
     type_name, name = address.split(".")
     block = {"to": address, "id": identity}
     resources = {"opsconsole_host": {"more": {"name": "more"}}}
-    resources |= {type_name: {name: config, **resources.get(type_name, {})}}
+    resources |= {type_name: {name: CONFIGS[type_name], **resources.get(type_name, {})}}
     engine = project({"import": [block], "resource": resources}, console)
     run = engine.apply(*words, expect={1})
     if isinstance(engine, Standin) and name == "x":

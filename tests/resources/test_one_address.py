@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from declarations import hosts
+
 HOST = "opsconsole_host"
 
 
@@ -105,17 +107,11 @@ def test_what_is_forgotten_may_be_imported_again(native):
 
 
 def test_a_specialty_whose_key_is_known_late_and_that_another_address_holds(native):
-    result = native.apply(
-        {
-            HOST: {"a": {"name": "a"}},
-            "opsconsole_specialty": {
-                "a": {"key": "linux-server"},
-                "b": {"key": "${data.opsconsole_specialty.late.key}"},
-            },
-        },
-        expect=1,
-        data={"opsconsole_specialty": {"late": {"id": "spc_linux", "depends_on": [f"{HOST}.a"]}}},
-    )
+    keys = {"a": "linux-server", "b": "${data.opsconsole_specialty.late.key}"}
+    specialties = {"opsconsole_specialty": {name: {"key": key} for name, key in keys.items()}}
+    late = {"late": {"id": "spc_linux", "depends_on": [f"{HOST}.a"]}}
+    declared, data = hosts("a") | specialties, {"opsconsole_specialty": late}
+    result = native.apply(declared, expect=1, data=data)
     held = "opsconsole_specialty.a" in native.addresses()
     first, second = ("a", "b") if held else ("b", "a")
     assert f"opsconsole_specialty.{first} holds the specialty spc_linux already" in result.text

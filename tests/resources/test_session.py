@@ -10,7 +10,7 @@ import pytest
 from opsconsole.errors import AnswerLost
 from opsconsole.lifecycle import session
 from opsconsole.lifecycle.writes import may_still_arrive
-from opsconsole.resources.host import deletions
+from opsconsole.resources.host.known import HostDeletions
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.settings import Settings
 from virtual_time import VirtualLoop
@@ -98,7 +98,7 @@ def test_a_host_is_waited_for_three_quiet_seconds(console, begins, seconds):
 
     async def wait(times: int) -> list[bool]:
         provider = ConfiguredProvider(Settings.from_values(console.provider_settings, {}))
-        hosts = provider.session.singleton(deletions.HostDeletions)
+        hosts = provider.session.singleton(HostDeletions)
         loop.call_later(begins, setattr, provider.session, "deletes_begun", 1)
         # The end of another deletion, or of one that was known before, wakes nobody.
         hosts.end("hst_0")

@@ -21,14 +21,11 @@ ADDRESS = "opsconsole_specialty.linux"
 
 def declared(hosts: int = 2, **facts: Any) -> dict[str, Any]:
     """Declare hosts with an agent each, and their specialty, without host → specialty."""
-    return program(
-        specialty={"linux": {"key": "linux-server", "deletion_policy": "delete"} | facts},
-        host={f"h{n}": {"name": f"h{n}"} for n in range(hosts)},
-        agent={
-            f"a{n}": agent_on(f"h{n}", f"a{n}", specialty_id=f"${{{ADDRESS}.id}}")
-            for n in range(hosts)
-        },
-    )
+    linux = {"key": "linux-server", "deletion_policy": "delete"} | facts
+    of_it = {"specialty_id": f"${{{ADDRESS}.id}}"}
+    agents = {f"a{n}": agent_on(f"h{n}", f"a{n}", **of_it) for n in range(hosts)}
+    machines = {f"h{n}": {"name": f"h{n}"} for n in range(hosts)}
+    return program(specialty={"linux": linux}, host=machines, agent=agents)
 
 
 def deletes(console: Emulator) -> list[tuple[str, int]]:
@@ -87,17 +84,9 @@ def test_adopted_specialty_stays_on_the_console_unless_its_deletion_is_declared(
 
 def test_specialty_that_cannot_be_adopted_is_refused(project, console):
     console.create("specialties", id="spc_twice", key="linux-server")
-    engine = project(
-        program(
-            specialty={
-                "twice": {"key": "linux-server"},
-                "none": {"key": "no-such"},
-                "renamed": {"key": "database", "name": "Databases"},
-                "fine": {"id": "spc_linux"},
-            }
-        ),
-        console,
-    )
+    keys = {"twice": {"key": "linux-server"}, "none": {"key": "no-such"}}
+    others = {"renamed": {"key": "database", "name": "Databases"}, "fine": {"id": "spc_linux"}}
+    engine = project(program(specialty=keys | others), console)
     run = engine.plan_run(expect={1})
     told = {error["address"].rpartition(".")[2]: error for error in run.errors}
     assert set(told) == {"twice", "none", "renamed"}

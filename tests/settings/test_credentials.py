@@ -23,19 +23,20 @@ PROGRAM = program(
     agent={"a": agent_on("web", "a")},
 )
 
-EPHEMERAL = {"variable": {"secret": {"type": "string", "ephemeral": True, "sensitive": True}}}
+
+def by_variable(setting: str) -> dict[str, Any]:
+    """Return what a program adds so that a credential comes in by an ephemeral variable."""
+    secret = {"type": "string", "ephemeral": True, "sensitive": True}
+    given = {"opsconsole": {setting: "${var.secret}"}}
+    return {"variable": {"secret": secret}, "provider": given}
 
 
 UNSET = {"OPSCONSOLE_API_KEY": ""}
 WAYS: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
     "environment": ({}, {"OPSCONSOLE_API_KEY": SECRET}, SECRET),
-    "ephemeral-key": (
-        EPHEMERAL | {"provider": {"opsconsole": {"api_key": "${var.secret}"}}},
-        UNSET | {"TF_VAR_secret": SECRET},
-        SECRET,
-    ),
+    "ephemeral-key": (by_variable("api_key"), UNSET | {"TF_VAR_secret": SECRET}, SECRET),
     "ephemeral-cookie": (
-        EPHEMERAL | {"provider": {"opsconsole": {"session_cookie": "${var.secret}"}}},
+        by_variable("session_cookie"),
         UNSET | {"TF_VAR_secret": f"console_session={COOKIE}"},
         COOKIE,
     ),

@@ -107,7 +107,7 @@ async def test_deletions_beyond_the_setting_are_refused_when_planned_and_when_ma
     assert [plan.failed for plan in plans] == [False, False, True]
     [told] = plans[2].diagnostics
     names = [f'host "{each.state["name"]}" ({each.state["id"]})' for each in made]
-    assert told.detail.startswith(f"Hosts and specialties: {', '.join(names)}. If")
+    assert told.detail.startswith(f"They are: {', '.join(names)}. If")
     wanted = refuse_too_many(names, 1)
     assert replace(told, detail=wanted.detail) == wanted
     assert ended == [Outcome(None), Outcome(*requests[1][:2], (wanted,))]

@@ -16,19 +16,12 @@ def attachment(agent: str) -> dict[str, Any]:
     return {"agent_id": f"${{opsconsole_agent.{agent}.id}}", "plugin_id": "plg_disk"}
 
 
-REMAKEABLE = {
-    "host": {"gone": {"name": "gone"}, "stays": {"name": "stays"}},
-    "agent": {
-        "of_gone": agent_on("gone", "of-gone"),
-        "gone": agent_on("stays", "gone"),
-        "stays": agent_on("stays", "stays"),
-    },
-    "agent_plugin": {
-        "of_gone_host": attachment("of_gone"),
-        "of_gone": attachment("gone"),
-        "gone": attachment("stays"),
-    },
-}
+HOSTS = {name: {"name": name} for name in ("gone", "stays")}
+AGENTS = {name: agent_on("stays", name) for name in ("gone", "stays")}
+AGENTS["of_gone"] = agent_on("gone", "of-gone")
+ON = {"of_gone_host": "of_gone", "of_gone": "gone", "gone": "stays"}
+ATTACHMENTS = {name: attachment(agent) for name, agent in ON.items()}
+REMAKEABLE = {"host": HOSTS, "agent": AGENTS, "agent_plugin": ATTACHMENTS}
 ADOPTED = {
     "specialty": {"gone": {"key": "database"}},
     "blacklisted_command": {"gone": {"id": "blk_format"}},

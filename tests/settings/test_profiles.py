@@ -35,34 +35,25 @@ def fleet(console: Emulator) -> dict[str, Any]:
     }
     whole_agent = {a.name: value(a, 0) for a in AGENT.settable if a.name not in SELECTED}
     bound = {"host_id": "${opsconsole_host.whole.id}", **LINUX}
+    of_bare = {"agent_id": "${opsconsole_agent.bare.id}"}
+    later = {"depends_on": ["opsconsole_specialty.linux"]}
+    linux = {"key": "linux-server", "deletion_policy": "delete"}
+    row = {"id": "blk_format", "pattern": "mkfs.*", "description": "no formatting"}
     declared = program(
-        specialty={
-            "linux": {"key": "linux-server", "deletion_policy": "delete"},
-            "database": {"key": "database"},
-        },
-        host={
-            **gates(depends_on=["opsconsole_specialty.linux"]),
-            "bare": {"name": "bare", "depends_on": ["opsconsole_specialty.linux"]},
-            "whole": whole_host | {"name": "whole", "depends_on": ["opsconsole_specialty.linux"]},
-        },
+        specialty={"linux": linux, "database": {"key": "database"}},
+        host=gates(**later)
+        | {"bare": {"name": "bare", **later}, "whole": whole_host | {"name": "whole", **later}},
         agent={"whole": whole_agent | bound, "bare": agent_on("bare", "bare", **LINUX)},
-        agent_plugin={
-            name: {"agent_id": "${opsconsole_agent.bare.id}", "plugin_id": name}
-            for name in ("plg_disk", "plg_metrics")
-        },
-        blacklisted_command={
-            "format": {"id": "blk_format", "pattern": "mkfs.*", "description": "no formatting"},
-            "wipe": {"id": "blk_wipe", "tenant_wide": True},
-        },
+        agent_plugin={it: {**of_bare, "plugin_id": it} for it in ("plg_disk", "plg_metrics")},
+        blacklisted_command={"format": row, "wipe": {"id": "blk_wipe", "tenant_wide": True}},
     )
-    return declared | {
-        "data": {
-            "opsconsole_specialty": {"one": {"key": "container-runtime"}},
-            "opsconsole_specialties": {"all": {}},
-            "opsconsole_agent_plugins": {"bare": {"agent_id": "${opsconsole_agent.bare.id}"}},
-            "opsconsole_blacklisted_command": {"shutdown": {"id": "blk_shutdown"}},
-        }
+    data = {
+        "opsconsole_specialty": {"one": {"key": "container-runtime"}},
+        "opsconsole_specialties": {"all": {}},
+        "opsconsole_agent_plugins": {"bare": of_bare},
+        "opsconsole_blacklisted_command": {"shutdown": {"id": "blk_shutdown"}},
     }
+    return declared | {"data": data}
 
 
 @pytest.mark.parametrize("profile", CHOSEN, indirect=True)

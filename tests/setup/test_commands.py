@@ -3,13 +3,11 @@
 import re
 import shutil
 from functools import partial
-from pathlib import Path
 
 import pytest
 
-from engines import run_program
+from engines import ROOT, run_program
 
-ROOT = Path(__file__).resolve().parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
 
 

@@ -7,14 +7,14 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
-from pathlib import Path
 from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).resolve().parents[2]
+from engines import ROOT
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 SHIPPED = [
     *PROJECT["project"]["dependencies"],

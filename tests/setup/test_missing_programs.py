@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from engines import Run, run_program
+from engines import ROOT, Run, run_program
 
-ROOT = Path(__file__).resolve().parents[2]
 PROBE = """\
 import pytest
 

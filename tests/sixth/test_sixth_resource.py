@@ -14,12 +14,12 @@ import pytest
 from scripts.generate.constructs import construct_files
 from scripts.generate.reference import reference_files
 
+from engines import ROOT
 from opsconsole.definition import Way
 from opsconsole.drift import unmanaged_kinds
 from opsconsole.resources import RESOURCES
 from sixth_resource import SCHEDULE, Schedules, registered
 
-ROOT = Path(__file__).resolve().parents[2]
 HOST = "${opsconsole_host.web.id}"
 ADDRESS = "opsconsole_schedule.nightly"
 

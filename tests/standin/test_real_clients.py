@@ -10,12 +10,13 @@ import pytest
 from scripts.cdktn_twin import rename
 
 from consoles import CONSOLES
+from engines import ROOT
 from opsconsole.emulator import serve
 from patience import until
 from sampling import EVERYTHING
 from terminals import Session
 
-APP = Path(__file__).resolve().parents[2] / "examples" / "fleet" / "main.py"
+APP = ROOT / "examples" / "fleet" / "main.py"
 TWO_STACKS = Path(__file__).parents[1] / "support" / "two_stacks.py"
 BOTH = ("ground", "above")
 DOWN, ENTER = "\x1b[B", "\r"

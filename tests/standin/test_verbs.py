@@ -6,15 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from declarations import agent_on
+from declarations import agent_on, hosts
 
+AGENT = agent_on("web", "a", specialty_id="${data.opsconsole_specialty.linux.id}")
 PROGRAM = {
-    "resource": {
-        "opsconsole_host": {"web": {"name": "web"}, "db": {"name": "db"}},
-        "opsconsole_agent": {
-            "a": agent_on("web", "a", specialty_id="${data.opsconsole_specialty.linux.id}")
-        },
-    },
+    "resource": {**hosts(web={}, db={}), "opsconsole_agent": {"a": AGENT}},
     "data": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}},
     "output": {"web": {"value": "${opsconsole_host.web.id}"}},
 }
@@ -27,10 +23,8 @@ def test_the_version_is_told_as_terraform_tells_it(standin):
     told = json.loads(engine.run("version", "-json").out)
     assert told["terraform_version"].startswith("1.")
     assert told["provider_selections"] == {"registry.terraform.io/opsconsole/opsconsole": "0.1.0"}
-    other = {"opsconsole": {"source": "xopsconsole/opsconsole"}}
-    (engine.folder / "main.tf.json").write_text(
-        json.dumps({"terraform": {"required_providers": other}})
-    )
+    other = {"required_providers": {"opsconsole": {"source": "xopsconsole/opsconsole"}}}
+    engine.write({"terraform": other})
     assert json.loads(engine.run("version", "-json").out)["provider_selections"] == {}
 
 
@@ -47,24 +41,18 @@ def test_the_version_imports_nothing_heavy(standin, standin_binary):
 
 def test_nothing_but_errors_goes_to_stderr(standin, console_of):
     engine = standin(PROGRAM, console_of("strict"))
-    said = [
-        engine.init(),
-        engine.run("validate"),
-        engine.run("plan", "-out=p", "-input=false"),
-        engine.run("show", "p"),
-        engine.run("apply", "p"),
-        engine.run("refresh"),
-        engine.run("output"),
-        engine.run("output", "-json"),
-        engine.run("state", "list"),
-        engine.run("state", "show", "opsconsole_host.web"),
-        engine.run("providers", "lock", "-platform=linux_amd64"),
-        engine.run("get"),
-        engine.run("graph"),
-        engine.run("destroy", "-auto-approve"),
-    ]
-    assert [run.command for run in said if run.err] == []
-    assert "Saved the plan to: p" in said[2].out
+    assert engine.init().err == ""
+    planned = engine.run("plan", "-out=p", "-input=false")
+    assert planned.err == "" and "Saved the plan to: p" in planned.out
+    verbs = ("validate", "show p", "apply p", "refresh", "output", "output -json", "state list")
+    more = (
+        "state show opsconsole_host.web",
+        "providers lock -platform=linux_amd64",
+        "get",
+        "graph",
+    )
+    for words in (*verbs, *more, "destroy -auto-approve"):
+        assert engine.run(*words.split()).err == "", words
 
 
 def test_a_plan_as_json_is_a_stream_of_messages(standin, console_of):

@@ -147,32 +147,35 @@ def moved_on(story: Story, edit: Callable[[State], None]) -> bytes:
     return state.to_bytes()
 
 
-EDITS: dict[str, tuple[Callable[[State, Host], None], dict[str, str]]] = {
-    "removed the updated one": (lambda state, host: state.remove(A), {C: "host-3"}),
-    "removed the removed one": (lambda state, host: state.remove(B), {A: "new", C: "host-3"}),
-    "refreshed the updated one": (
-        lambda state, host: state.put(A, host(1, name="seen")),
-        {A: "seen", C: "host-3"},
-    ),
-    "refreshed the removed one": (lambda state, host: state.put(B, host(2, name="seen")), DONE),
-    "made the removed one anew": (
-        lambda state, host: state.put(B, host(9)),
-        {A: "new", B: "host-9", C: "host-3"},
-    ),
-    "has the created one already": (
-        lambda state, host: state.put(C, host(3, name="imported")),
-        {A: "new", C: "imported"},
-    ),
-    "replaced the updated one": (
-        lambda state, host: state.put(A, host(8)),
-        {A: "host-8", C: "host-3"},
-    ),
-    "made another one there": (
-        lambda state, host: state.put(C, host(7)),
-        {A: "new", C: "host-7", ASIDE: "host-3"},
-    ),
+Edit = Callable[[State, Host], object]
+
+
+def puts(address: str, number: int, **attributes: object) -> Edit:
+    """Return the edit that puts a host of this number at an address."""
+    return lambda state, host: state.put(address, host(number, **attributes))
+
+
+def removes(address: str) -> Edit:
+    """Return the edit that removes an address."""
+    return lambda state, host: state.remove(address)
+
+
+def both(first: Edit, second: Edit) -> Edit:
+    """Return the edit that makes two edits."""
+    return lambda state, host: (first(state, host), second(state, host))
+
+
+EDITS: dict[str, tuple[Edit, dict[str, str]]] = {
+    "removed the updated one": (removes(A), {C: "host-3"}),
+    "removed the removed one": (removes(B), {A: "new", C: "host-3"}),
+    "refreshed the updated one": (puts(A, 1, name="seen"), {A: "seen", C: "host-3"}),
+    "refreshed the removed one": (puts(B, 2, name="seen"), DONE),
+    "made the removed one anew": (puts(B, 9), {A: "new", B: "host-9", C: "host-3"}),
+    "has the created one already": (puts(C, 3, name="imported"), {A: "new", C: "imported"}),
+    "replaced the updated one": (puts(A, 8), {A: "host-8", C: "host-3"}),
+    "made another one there": (puts(C, 7), {A: "new", C: "host-7", ASIDE: "host-3"}),
     "has the created one elsewhere": (
-        lambda state, host: (state.put(C, host(7)), state.put(D, host(3))),
+        both(puts(C, 7), puts(D, 3)),
         {A: "new", C: "host-7", D: "host-3"},
     ),
 }
@@ -190,13 +193,7 @@ def test_a_state_that_another_engine_wrote_loses_and_doubles_nothing(story, host
     assert (names_in(again.state), list(again.warnings)) == (expected, [])
 
 
-@pytest.mark.parametrize(
-    "edit",
-    [
-        lambda state, host: state.remove(A),
-        lambda state, host: state.put(A, host(1, name="seen")),
-    ],
-)
+@pytest.mark.parametrize("edit", [removes(A), puts(A, 1, name="seen")])
 def test_a_replacement_is_not_forgotten(story, host, edit):
     data = moved_on(story, lambda state: edit(state, host))
     story.state.put(A, host(5))
@@ -210,53 +207,46 @@ GONE = "not in the state: if the console has it, delete it there or import it"
 
 
 def warn(address: str, now: str, made: str, becomes: str) -> str:
-    return (
-        f"{address} is {now} in the state, and a run that crashed made it {made}. "
-        f"{made} is {becomes}."
-    )
+    crashed = f"{address} is {now} in the state, and a run that crashed made it {made}."
+    return f"{crashed} {made} is {becomes}."
 
 
-CLASHES: dict[
-    str,
-    tuple[
-        Callable[[Story], object], Callable[[State, Host], object], dict[str, str], tuple[str, ...]
-    ],
-] = {
+CLASHES: dict[str, tuple[Callable[[Story], object], Edit, dict[str, str], list[str]]] = {
     "created": (
         lambda story: story.change(),
-        lambda state, host: (state.put(C, host(7)), state.put(C, host(9), "a4ae9fb3")),
+        both(puts(C, 7), lambda state, host: state.put(C, host(9), "a4ae9fb3")),
         {A: "new", C: "host-7", f"{C} (deposed 1e2d23e9)": "host-3", ASIDE: "host-9"},
-        (warn(C, "hst_0007", "hst_0003", KEPT),),
+        [warn(C, "hst_0007", "hst_0003", KEPT)],
     ),
     "created under another provider configuration": (
         lambda story: story.change(),
         lambda state, host: state.put(C, host(7)._replace(provider=OTHER)),
         {A: "new", C: "host-7"},
-        (warn(C, "hst_0007", "hst_0003", GONE),),
+        [warn(C, "hst_0007", "hst_0003", GONE)],
     ),
     "imported": (
         lambda story: story.state.put(C, story.host(3)),
-        lambda state, host: state.put(C, host(7)),
+        puts(C, 7),
         {A: "host-1", B: "host-2", C: "host-7"},
-        (warn(C, "hst_0007", "hst_0003", GONE),),
+        [warn(C, "hst_0007", "hst_0003", GONE)],
     ),
     "moved": (
         lambda story: story.state.move(A, D),
-        lambda state, host: state.put(D, host(8)),
+        puts(D, 8),
         {A: "host-1", B: "host-2", D: "host-8"},
-        (),
+        [],
     ),
     "moved, and removed since": (
         lambda story: story.state.move(A, D),
-        lambda state, host: (state.remove(A), state.put(D, host(8))),
+        both(removes(A), puts(D, 8)),
         {B: "host-2", D: "host-8"},
-        (warn(D, "hst_0008", "hst_0001", GONE),),
+        [warn(D, "hst_0008", "hst_0001", GONE)],
     ),
     "read by a data source": (
         lambda story: story.state.put(DATA, story.host(1)),
-        lambda state, host: state.put(DATA, host(2)),
+        puts(DATA, 2),
         {A: "host-1", B: "host-2", DATA: "host-2"},
-        (),
+        [],
     ),
 }
 
@@ -268,7 +258,7 @@ def test_only_what_the_run_created_becomes_a_deposed_object(story, host, clash):
     act(story)
     story.records.append(Changes(tuple(story.pending)))
     found = fold_journals(story.records, [], data, b"", "s")
-    assert (names_in(found.state), tuple(found.warnings)) == (expected, warnings)
+    assert (names_in(found.state), list(found.warnings)) == (expected, warnings)
 
 
 def test_two_journals_are_one_where_a_run_wrote_both(story, host):

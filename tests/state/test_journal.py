@@ -31,15 +31,8 @@ from opsconsole.state.journal import (
 from opsconsole.state.objects import StateChange
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
-CHANGES = st.builds(
-    StateChange,
-    st.sampled_from(["instance", "output"]),
-    TEXT,
-    st.none() | TEXT,
-    TEXT,
-    TEXT,
-    st.none() | TEXT,
-)
+KIND, PERHAPS = st.sampled_from(["instance", "output"]), st.none() | TEXT
+CHANGES = st.builds(StateChange, KIND, TEXT, PERHAPS, TEXT, TEXT, PERHAPS)
 RECORDS: st.SearchStrategy[Record] = st.one_of(
     st.builds(Base, TEXT, TEXT, st.integers(0, 2**60), TEXT, st.booleans()),
     st.builds(Intent, TEXT, TEXT, TEXT, st.dictionaries(TEXT, TEXT), TEXT),
@@ -164,13 +157,13 @@ def test_a_restart_under_way_is_no_lost_name(tmp_path, monkeypatch):
     restart = threading.Thread(target=journal.restart, args=(BASE, 1))
     restart.start()
     renamed.wait()
-    journal.check_name()
+    journal.check_same_file()
     checked.set()
     restart.join()
-    journal.check_name()
+    journal.check_same_file()
     (tmp_path / "j").unlink()
     with pytest.raises(UserError, match="removed"):
-        journal.check_name()
+        journal.check_same_file()
 
 
 async def test_callers_share_one_write(tmp_path, monkeypatch):

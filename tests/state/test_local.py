@@ -19,6 +19,7 @@ import pytest
 
 from loopback import CLOSED_ADDRESS
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import cli_of, journal_of, unfolded_journals
 from opsconsole.state import ConfiguredBackend, files
 from opsconsole.state.backend import LocalBackend, RunOptions
 from opsconsole.state.files import rescue
@@ -35,8 +36,6 @@ from opsconsole.state.opening import (
 )
 from opsconsole.state.place import LastPlace, local_path, workspace_of
 from opsconsole.state.session import StateSession
-from opsconsole.terraform_binary import cli_of
-from opsconsole.working_directory import journal_of, unfolded_journals
 from shared_place import InMemory, Place
 
 Host = Callable[..., InstanceObject]
@@ -504,7 +503,8 @@ def test_a_remote_state_is_reached_without_terraform(tmp_path, monkeypatch):
     block = {"address": "http://127.0.0.1:9/state", "retry_max": 0}
     journals = tmp_path / "journals"
     configured = ConfiguredBackend("http", block)
-    found = backend_for(configured, RunOptions(tmp_path, "plan", journals=journals), given={})
+    options = RunOptions(tmp_path, "plan", journal_folder=journals)
+    found = backend_for(configured, options, given={})
     assert (found.name, found.journal.parent) == (block["address"], journals)
     with pytest.raises(UserError, match=f"^Cannot reach the state {block['address']}: "):
         read_foreign(tmp_path, "http", block, "default")

@@ -8,15 +8,14 @@ import re
 import socket
 from collections.abc import Callable
 from subprocess import Popen
-from types import SimpleNamespace
 
 import pytest
 
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import journal_of
 from opsconsole.state import lock
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.lock import LockInfo, info_file
-from opsconsole.working_directory import journal_of
 from patience import PATIENCE
 from virtual_time import Clock
 
@@ -54,11 +53,11 @@ def excluded(python: Callable[..., Popen[str]]) -> bool:
 def test_two_sessions_exclude_each_other_and_name_the_holder(
     session, state_path, monkeypatch, open_files
 ):
-    with session(operation="destroy"):
+    with session(command="destroy"):
         with pytest.raises(
             UserError, match=r"locked by .+@.+, opsconsole destroy, since 20[\dT:-]+Z \(ID "
         ):
-            session(operation="plan")
+            session(command="plan")
         assert session(lock=False).state.empty
         note = info_file(state_path)
         assert note.name == ".terraform.tfstate.lock.info"
@@ -71,7 +70,7 @@ def test_two_sessions_exclude_each_other_and_name_the_holder(
     assert re.fullmatch(r"20[\dT:-]+\.\d{6}Z", found["Created"])
     assert not note.exists()
     monkeypatch.setattr(getpass, "getuser", {}.popitem)  # as for a user without a name
-    with session(operation="plan"):
+    with session(command="plan"):
         assert json.loads(note.read_bytes())["Who"] == f"{os.getuid()}@{socket.gethostname()}"
     assert open_files() == []
 
@@ -146,14 +145,8 @@ def test_waiting_ends_with_the_time(session, python, monkeypatch, has_locks_of_d
     told: list[LockInfo] = []
     slept: list[float] = []
     clock = Clock()
-    monkeypatch.setattr(
-        lock,
-        "time",
-        SimpleNamespace(
-            monotonic=lambda: clock.now,
-            sleep=lambda seconds: slept.append(seconds) or clock.advance(seconds),
-        ),
-    )
+    clock.sleep = lambda seconds: slept.append(seconds) or clock.advance(seconds)
+    monkeypatch.setattr(lock, "time", clock)
     with pytest.raises(
         UserError, match=r"locked by a process that left no note of itself\..*--lock-timeout"
     ):

@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 from opsconsole.errors import UserError
 from opsconsole.state import objects
 from opsconsole.state.address import Address
-from opsconsole.state.document import compact, escape_as_go, lay_out
 from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, StateChange, StateOutput
+from opsconsole.state.objects import (
+    InstanceObject,
+    StateChange,
+    StateOutput,
+    compact,
+    escape_as_go,
+    lay_out,
+)
 
 WEB = "opsconsole_host.web"
 
@@ -117,16 +123,8 @@ def test_new_state_is_written_as_terraform_writes_it(host):
 
 
 def test_resources_and_instances_are_sorted_as_core_sorts_them(host):
-    addresses = [
-        "data.a.z",
-        "b.a",
-        "b.b",
-        "b.b[2]",
-        "b.b[10]",
-        'b.b["a"]',
-        "module.a.data.a.a",
-        "module.a.a.a",
-    ]
+    instances = ["b.b", "b.b[2]", "b.b[10]", 'b.b["a"]']
+    addresses = ["data.a.z", "b.a", *instances, "module.a.data.a.a", "module.a.a.a"]
     state = State.new()
     for address in reversed(addresses):
         state.put(address, host(1))
@@ -203,9 +201,9 @@ def test_deposed_objects_stand_behind_the_current_one(host):
 
 def test_move_keeps_everything_but_the_address():
     state = State.parse(go_text(FOREIGN))
-    before = json.loads(state.image("random_pet.p[0]") or "")
+    before = json.loads(state.object_json("random_pet.p[0]") or "")
     state.move("random_pet.p[0]", 'module.m.random_pet.q["k"]')
-    after = json.loads(state.image('module.m.random_pet.q["k"]') or "")
+    after = json.loads(state.object_json('module.m.random_pet.q["k"]') or "")
     assert list(state.addresses()) == [Address.parse('module.m.random_pet.q["k"]')]
     assert after == {**before, "index_key": "k"}
     with pytest.raises(UserError, match="not in the state"):
@@ -388,7 +386,7 @@ def test_attributes_nested_too_deeply_to_be_written_are_one_clear_error(host):
 
 
 def test_a_change_whose_image_is_not_json_is_refused():
-    with pytest.raises(UserError, match=r"its image of opsconsole_host\.a is not JSON\.$"):
+    with pytest.raises(UserError, match=r"holds of opsconsole_host\.a is not JSON\.$"):
         State.new().apply(StateChange("instance", "opsconsole_host.a", "{"))
     with pytest.raises(UserError, match=r"^The state holds an object that is not JSON: "):
         objects.object_id("{")

@@ -4,13 +4,14 @@ import asyncio
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import journal_of
 from opsconsole.state import session as session_module
 from opsconsole.state.backend import RunOptions
 from opsconsole.state.backends.base import LockLost
@@ -19,8 +20,8 @@ from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
 from opsconsole.state.opening import open_state
 from opsconsole.state.session import Cadence, StateSession
-from opsconsole.working_directory import journal_of
 from shared_place import InMemory, Place, ids_of
+from virtual_time import Clock
 
 WEB = "opsconsole_host.web"
 
@@ -150,18 +151,8 @@ def test_bad_state_is_refused_and_unlocked(session, state_path, content, monkeyp
         monkeypatch.setattr(os, "pread", fail)
 
 
-class Clock:
-    """A clock that the test moves; every write takes time in proportion to the state."""
-
-    def __init__(self) -> None:
-        self.time = 0.0
-
-    def monotonic(self) -> float:
-        return self.time
-
-
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
     monkeypatch.setattr(session_module, "time", found)
     return found
@@ -197,14 +188,14 @@ async def test_what_a_shared_place_stores_before_calls_and_when(
     def store(name: str) -> None:
         if name in ("write", "store"):
             asked.append(name)
-            clock.time += 0.5
+            clock.now += 0.5
 
-    clock.time, place = 100.0, Place(point=store)
+    clock.now, place = 100.0, Place(point=store)
     opened = open_state(InMemory(place, RunOptions(tmp_path), embeds_journal=embeds_journal))
     calls = [opened.intend(WEB, "POST /api/v1/agents", {}) for _ in range(4)]
     assert not (opened.folded_count or opened.has_unwritten_changes or opened.calls_at_once)
     assert not opened.has_done_nothing
-    clock.time += 2
+    clock.now += 2
     await opened.flush()
     asked.append("|")
     opened.state.put(WEB, host(1))
@@ -216,9 +207,9 @@ async def test_what_a_shared_place_stores_before_calls_and_when(
     # Four calls in three seconds, where a write takes half a second.
     assert opened.calls_at_once == 2 * embeds_journal
     opened.state.put(WEB, host(2))
-    clock.time += 3
+    clock.now += 3
     assert not opened.is_due()
-    clock.time += 1
+    clock.now += 1
     assert opened.is_due()
     await opened.checkpoint()
     # Writes take half of the time at most, however many changes there are.
@@ -227,7 +218,7 @@ async def test_what_a_shared_place_stores_before_calls_and_when(
     opened.record()
     for is_due in (False, True):
         assert opened.is_due() is is_due
-        clock.time += 3
+        clock.now += 3
     for _ in range(2):
         await opened.checkpoint()
     assert not opened.has_unwritten_changes

@@ -83,7 +83,7 @@ def test_taint_deposed_and_moved_objects_are_terraforms_own(terraform, session):
 @pytest.mark.parametrize("command", ["plan", "apply -auto-approve"])
 def test_terraform_is_refused_while_we_hold_the_lock(terraform, session, command):
     terraform.declare(resource=DATA)
-    with session(operation="apply"):
+    with session(command="apply"):
         said = terraform.run(*command.split(), expect=[1]).text
     assert "Error acquiring the state lock" in said
     assert "opsconsole apply" in said

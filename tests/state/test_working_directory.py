@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.working_directory import JOURNAL_SUFFIX, journal_of, unfolded_journals
+from opsconsole.local_terraform import JOURNAL_SUFFIX, journal_of, unfolded_journals
 
 
 @pytest.fixture(autouse=True)

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from engines import ROOT
 from loopback import connect_proxy, kept_port, serve_state, write_certificate
 from opsconsole.state import DEFAULT_WORKSPACE, ConfiguredBackend, Locking, RunOptions
 from opsconsole.state.backends.base import SharedBackend
@@ -214,7 +215,7 @@ def azurerm_places() -> Iterator[Make]:
     """Make keys in a container of azurite, which a proxy shows under Azure's own name."""
     from azure.storage.blob import BlobLeaseClient, BlobServiceClient
 
-    program = Path(__file__).parents[2] / "node_modules/.bin/azurite-blob"
+    program = ROOT / "node_modules/.bin/azurite-blob"
     if not program.exists():
         pytest.skip("azurite is not installed (`make setup` does it with npm)")
     account, secret = "statesaccount", base64.b64encode(b"k" * 64).decode()

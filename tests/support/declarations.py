@@ -93,8 +93,9 @@ def host_with_agent(**fields: Any) -> dict[str, Any]:
     }
 
 
-def hosts(**declared: dict[str, Any]) -> dict[str, Any]:
-    """Declare hosts, each with the name of its resource."""
+def hosts(*names: str, **declared: dict[str, Any]) -> dict[str, Any]:
+    """Declare hosts, each with the name of its resource; some have nothing else."""
+    declared = {name: {} for name in names} | declared
     return {"opsconsole_host": {name: {"name": name, **body} for name, body in declared.items()}}
 
 

@@ -24,6 +24,9 @@ from opsconsole.cli.main import main as opsconsole
 from opsconsole.emulator import Emulator
 from opsconsole.standin.main import main as standin
 
+ROOT = Path(__file__).resolve().parents[2]
+"""The checkout."""
+
 SUCCESS = frozenset({0})
 PLANNED = frozenset({0, 2})
 """Exit codes of `plan -detailed-exitcode`: no changes, changes."""
@@ -129,6 +132,12 @@ def planned_actions(changes: list[dict[str, Any]]) -> dict[str, list[str]]:
     return {address: actions for address, actions in found.items() if actions != ["no-op"]}
 
 
+def start_process(*words: str | Path, **options: Any) -> subprocess.Popen[str]:
+    """Start a program whose output is read as text; `options` are those of Popen."""
+    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True}
+    return subprocess.Popen(words, **pipes | {"stderr": subprocess.PIPE} | options)
+
+
 class Engine:
     """A program that runs in one folder with one environment."""
 
@@ -139,15 +148,8 @@ class Engine:
 
     def start(self, *words: str, **variables: str) -> subprocess.Popen[str]:
         """Start the program and do not wait, for tests that interrupt or kill it."""
-        return subprocess.Popen(
-            [str(self.program), *words],
-            cwd=self.folder,
-            env={**self.environment, **variables},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        environment = self.environment | variables
+        return start_process(self.program, *words, cwd=self.folder, env=environment)
 
     def run(self, *words: str, expect: Expected = SUCCESS, **variables: str) -> Run:
         """Run the program to its end.

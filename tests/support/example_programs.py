@@ -7,7 +7,8 @@ from pathlib import Path
 import cdktf
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from engines import ROOT
+
 EXAMPLES = ROOT / "examples"
 
 

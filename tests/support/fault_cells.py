@@ -15,7 +15,7 @@ from engines import run_command
 from fault_scenes import ADOPTED, KEY, SCENES, Declared, Scene, Target
 from opsconsole.emulator import Emulator, serve
 from opsconsole.emulator.faults import FAULT_KINDS
-from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.lifecycle.private_state import is_sentinel
 from patience import until
 
 _STATE = "terraform.tfstate"

@@ -14,31 +14,25 @@ KEY = "svc_ak_of-the-fault-matrix"
 ADOPTED = "opsconsole_blacklisted_command.b"
 """It declares an entry that the console has already, which a run warns of when it adopts it."""
 
+
+def _agent(name: str, host: str) -> dict[str, Any]:
+    of = {"host_id": f"opsconsole_host.{host}.id", "specialty_id": "opsconsole_specialty.s.id"}
+    references = {name: f"${{{reference}}}" for name, reference in of.items()}
+    return {"name": name, "main_engine": "engine-a", **references}
+
+
 _FIRST: Declared = {
     "opsconsole_specialty.s": {"key": "linux-server", "deletion_policy": "delete"},
     ADOPTED: {"id": "blk_format", "pattern": "dd if=*"},
     "opsconsole_host.a": {"name": "a"},
     "opsconsole_host.b": {"name": "b"},
-    "opsconsole_agent.x": {
-        "name": "x",
-        "main_engine": "engine-a",
-        "host_id": "${opsconsole_host.a.id}",
-        "specialty_id": "${opsconsole_specialty.s.id}",
-    },
-    "opsconsole_agent.y": {
-        "name": "y",
-        "main_engine": "engine-a",
-        "host_id": "${opsconsole_host.b.id}",
-        "specialty_id": "${opsconsole_specialty.s.id}",
-    },
+    "opsconsole_agent.x": _agent("x", "a"),
+    "opsconsole_agent.y": _agent("y", "b"),
     "opsconsole_agent_plugin.p": {"agent_id": "${opsconsole_agent.x.id}", "plugin_id": "plg_disk"},
 }
+_MADE = {"key": "made-here", "name": "Made here", "deletion_policy": "delete"}
 _EXTRAS: Declared = {
-    "opsconsole_specialty.new": {
-        "key": "made-here",
-        "name": "Made here",
-        "deletion_policy": "delete",
-    },
+    "opsconsole_specialty.new": _MADE,
     "opsconsole_blacklisted_command.new": {"pattern": "made here", "org_id": "org_main"},
 }
 
@@ -64,24 +58,18 @@ class Scene:
     profile: str = "default"
 
 
-_EXTENDED = {**_FIRST, **_EXTRAS}
 _PLUGIN = "opsconsole_agent_plugin.p"
+_LATER = _without(_changed(_FIRST, host__a={"knowledge": "changed"}), _PLUGIN)
+_EXTENDED = {**_FIRST, **_EXTRAS}
+_EDITS = {"agent__x": {"main_engine": "engine-b"}, "specialty__new": {"name": "Changed"}}
+_EXTENDED_LATER = _without(_changed(_EXTENDED, **_EDITS), "opsconsole_agent.y")
 
 SCENES: dict[str, Scene] = {
     "create": Scene(None, _FIRST),
-    "change": Scene(_FIRST, _without(_changed(_FIRST, host__a={"knowledge": "changed"}), _PLUGIN)),
+    "change": Scene(_FIRST, _LATER),
     "destroy": Scene(_FIRST, _FIRST, destroy=True),
     "extended_create": Scene(None, _EXTENDED, profile="extended"),
-    "extended_change": Scene(
-        _EXTENDED,
-        _without(
-            _changed(
-                _EXTENDED, agent__x={"main_engine": "engine-b"}, specialty__new={"name": "Changed"}
-            ),
-            "opsconsole_agent.y",
-        ),
-        profile="extended",
-    ),
+    "extended_change": Scene(_EXTENDED, _EXTENDED_LATER, profile="extended"),
     "extended_destroy": Scene(_EXTENDED, _EXTENDED, destroy=True, profile="extended"),
 }
 

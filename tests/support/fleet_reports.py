@@ -21,6 +21,7 @@ PLUGINS = (("plg_disk", "Disk usage"), ("plg_logs", "Log reader"), ("plg_metrics
 ROLES = ("web", "app", "db", "cache", "queue")
 SITES = ("ams", "fra", "nyc", "sgp")
 PER_JUMP_HOST = 25
+BY_SSH = {"target_type": "ssh", "target_port": 22}
 STARTED = "2026-01-05T08:00:00.000000Z"
 SHARED = {"tenant_id": "ten_1", "org_id": "org_main", "created_at": STARTED, "updated_at": STARTED}
 
@@ -43,7 +44,7 @@ def unchanged(
         after=values,
         config=values,
         construct_path=path,
-        provider="opsconsole",
+        provider_key="opsconsole",
         depends_on=depends_on,
     )
 
@@ -55,53 +56,37 @@ def values_of(item: Change) -> Mapping[str, Any]:
 
 def jump_host(number: int) -> Change:
     site = SITES[number % len(SITES)]
-    return unchanged(
-        f"opsconsole_host.jump_{number}",
-        HOST,
-        f"fleet/jump/{number}",
-        id=f"hst_jump{number}",
-        name=f"jump-{site}-{number}",
-        public_ip=f"203.0.113.{number % 250 + 1}",
-        target_type="ssh",
-        target_port=22,
-        is_jump_host=True,
-        tags=["role:jump", f"site:{site}"],
-        eligible_subnets=[f"10.{number % 250}.0.0/16"],
-    )
+    named = {"id": f"hst_jump{number}", "name": f"jump-{site}-{number}", "is_jump_host": True}
+    own = named | BY_SSH | {"tags": ["role:jump", f"site:{site}"]}
+    own["public_ip"] = f"203.0.113.{number % 250 + 1}"
+    own["eligible_subnets"] = [f"10.{number % 250}.0.0/16"]
+    return unchanged(f"opsconsole_host.jump_{number}", HOST, f"fleet/jump/{number}", **own)
 
 
 def host(number: int) -> Change:
     jump = number // PER_JUMP_HOST
     site = SITES[jump % len(SITES)]
     role = ROLES[number % len(ROLES)]
+    knowledge = f"Runs {role}.\nRestart with systemctl restart {role}.\nOwner: platform."
+    own = {"id": f"hst_{number:05}", "name": f"{role}-{site}-{number:04}", "knowledge": knowledge}
+    own |= {"jump_host_ids": [f"hst_jump{jump}"], "skip_tls_verify": False, "is_jump_host": False}
+    address, path = f'opsconsole_host.{role}["{number}"]', f"fleet/{site}/{role}/{number}/host"
     return unchanged(
-        f'opsconsole_host.{role}["{number}"]',
+        address,
         HOST,
-        f"fleet/{site}/{role}/{number}/host",
+        path,
         (f"opsconsole_host.jump_{jump}",),
-        id=f"hst_{number:05}",
-        name=f"{role}-{site}-{number:04}",
         private_ip=f"10.{jump % 250}.{number % 200}.{number % 250 + 1}",
         ip_connect_mode="private",
-        target_type="ssh",
-        target_port=22,
-        skip_tls_verify=False,
-        is_jump_host=False,
-        jump_host_ids=[f"hst_jump{jump}"],
         tags=["env:prod", f"role:{role}", f"site:{site}"],
-        knowledge=f"Runs {role}.\nRestart with systemctl restart {role}.\nOwner: platform.",
+        **own | BY_SSH,
     )
 
 
 def agent(number: int, owner: Change) -> Change:
     name = values_of(owner)["name"]
     specialty = SPECIALTIES[2] if "db" in name else SPECIALTIES[number % 2]
-    credential = {
-        "credential_id": "crd_1",
-        "credential_role": "login",
-        "order": 1,
-        "is_required": True,
-    }
+    credential = {"credential_id": "crd_1", "credential_role": "login", "order": 1}
     return unchanged(
         f'opsconsole_agent.ops["{number}"]',
         AGENT,
@@ -114,7 +99,7 @@ def agent(number: int, owner: Change) -> Change:
         main_engine="standard",
         status="idle",
         remote_execution=True,
-        credential_config=[credential],
+        credential_config=[credential | {"is_required": True}],
     )
 
 
@@ -321,22 +306,16 @@ def finding(item: Change, bucket: Bucket = Bucket.IN_SYNC, **facts: Any) -> Find
 
 def changed_findings(parts: Parts) -> list[Finding]:
     """Hosts that changed: the last of them accepted, and one of them in secret."""
-    found = [
-        finding(
-            item,
-            Bucket.CHANGED,
-            differences=(
-                Difference("target_port", 22, 2200 + number),
-                Difference(
-                    "tags", values_of(item)["tags"], [*values_of(item)["tags"][1:], "owner:me"]
-                ),
-                Difference("knowledge", values_of(item)["knowledge"], "Gone\nfishing"),
-            ),
-            accepted="port moved for the audit, ticket 12" if number == 3 else "",
+    found = []
+    for number, item in enumerate(parts.machines[1:5]):
+        tags, knowledge = values_of(item)["tags"], values_of(item)["knowledge"]
+        differences = (
+            Difference("target_port", 22, 2200 + number),
+            Difference("tags", tags, [*tags[1:], "owner:me"]),
+            Difference("knowledge", knowledge, "Gone\nfishing"),
         )
-        for number, item in enumerate(parts.machines[1:5])
-        for values in [values_of(item)]
-    ]
+        why = "port moved for the audit, ticket 12" if number == 3 else ""
+        found.append(finding(item, Bucket.CHANGED, differences=differences, accepted=why))
     secret = Difference("knowledge", "hush-hush", "hush-hush-too", sensitive=True)
     return [*found, finding(parts.machines[12], Bucket.CHANGED, differences=(secret,))]
 

@@ -34,7 +34,6 @@ from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.saved_plan import SavedPlan, read_plan, write_plan
 from opsconsole.reports import plan_json, plan_text
 from opsconsole.resources import DATA_SOURCES, HOST, PROVIDER, RESOURCES
-from opsconsole.state.document import encode
 from opsconsole.state.folding import fold_journals
 from opsconsole.state.journal import (
     Base,
@@ -46,7 +45,7 @@ from opsconsole.state.journal import (
     open_intents,
 )
 from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, StateChange, StateOutput
+from opsconsole.state.objects import InstanceObject, StateChange, StateOutput, encode
 from opsconsole.terraform.codec import CodecError, ObjectCodec
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.v1.answers import Reply, WrongShape, decode_object
@@ -143,8 +142,10 @@ _VALUES = [
 def read_rows(data: bytes) -> None:
     """Read `data` as a file of hosts to import, in CSV and in JSON."""
     for name in ("x.csv", "x.json"):
+        file = _FOLDER / name
+        file.write_bytes(data)
         with _refused_by(OpsconsoleError):
-            host_rows.parse_rows(Path(name), data.decode("utf-8", "replace"))
+            host_rows.read_rows(file)
 
 
 _ROWS = [
@@ -234,11 +235,11 @@ def fold_bytes(data: bytes) -> None:
 
 def _journals() -> list[bytes]:
     state = State.parse(_STORED)
-    image = state.image('opsconsole_host.b["k"]')
+    object_json = state.object_json('opsconsole_host.b["k"]')
     records = [
         Base("run", "4a1f", 0, state.digest(), False),
         Intent("i", "opsconsole_host.a", "POST /x", {"name": "a"}, "now"),
-        Changes((StateChange("instance", "opsconsole_host.c", image, "p"),), ("i",)),
+        Changes((StateChange("instance", "opsconsole_host.c", object_json, "p"),), ("i",)),
         Changes(
             (StateChange("output", "o", '{\n      "value": 1,\n      "type": "number"\n    }'),)
         ),

@@ -22,7 +22,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.interface import ReadRequest as Read
 from opsconsole.resources import RESOURCES
-from opsconsole.resources.host import deletions
+from opsconsole.resources.host import known
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.settings import Settings
 
@@ -30,7 +30,7 @@ from opsconsole.v1.settings import Settings
 @pytest.fixture
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Refuse a host that exists at once: no deletion of a test's makes room for it."""
-    monkeypatch.setattr(deletions, "_PATIENCE", 0)
+    monkeypatch.setattr(known, "_PATIENCE", 0)
 
 
 async def created(lifecycle: BaseLifecycle, requests: Sequence[CreateRequest]) -> list[Outcome]:

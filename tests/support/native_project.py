@@ -16,11 +16,11 @@ from typing import Any, Self
 import pytest
 
 from declarations import agent_on, attributes_in, program
-from engines import DriftCheck, Run, check_drift, planned_actions, run_command
+from engines import DriftCheck, Run, check_drift, planned_actions, run_command, start_process
 from opsconsole.emulator import Emulator
+from opsconsole.local_terraform import journal_of
 from opsconsole.state import Intent, State
 from opsconsole.state.journal import Base, decode_lines, encode_records, open_intents
-from opsconsole.working_directory import journal_of
 from terminals import Session
 
 LINUX = "${opsconsole_specialty.linux.id}"
@@ -68,18 +68,9 @@ class Native:
 
     def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
         """Start a command as a process of its own."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "opsconsole.cli.main", *words],
-            cwd=self.folder,
-            **{
-                "env": {**os.environ, **self.console.environment},
-                "stdin": subprocess.DEVNULL,
-                "stdout": subprocess.PIPE,
-                "stderr": subprocess.PIPE,
-                "text": True,
-                **options,
-            },
-        )
+        options = {"env": {**os.environ, **self.console.environment}} | options
+        command = (sys.executable, "-m", "opsconsole.cli.main")
+        return start_process(*command, *words, cwd=self.folder, **options)
 
     def run_on_terminal(self, *words: str, expect: int = 0) -> str:
         """Run a command on a terminal of its own; return what it wrote there, with its colours."""
@@ -184,21 +175,15 @@ def world() -> Callable[..., dict[str, Any]]:
         on_each = {"name": "ops-${count.index}", "count": hosts, "specialty_id": LINUX}
         plugins = ["plg_metrics", "plg_disk"]
         attached = {"agent_id": "${opsconsole_agent.ops[count.index].id}", "plugin_id": "plg_disk"}
+        jump = {"name": "jump", "is_jump_host": True, "tags": ["role:jump"]}
+        whole = agent_on("jump", "whole", specialty_id=LINUX, plugin_ids=plugins)
+        rows = {"format": {"id": "blk_format", "pattern": "mkfs.*"}}
         return program(
             specialty={"linux": {"key": "linux-server"}},
-            host={
-                "jump": {"name": "jump", "is_jump_host": True, "tags": ["role:jump"]},
-                "web": web,
-            },
-            agent={
-                "ops": agent_on("web[count.index]", **on_each),
-                "whole": agent_on("jump", "whole", specialty_id=LINUX, plugin_ids=plugins),
-            },
+            host={"jump": jump, "web": web},
+            agent={"ops": agent_on("web[count.index]", **on_each), "whole": whole},
             agent_plugin={"disk": {"count": hosts, **attached}},
-            blacklisted_command={
-                "format": {"id": "blk_format", "pattern": "mkfs.*"},
-                "wipe": {"id": "blk_wipe", "tenant_wide": True},
-            },
+            blacklisted_command=rows | {"wipe": {"id": "blk_wipe", "tenant_wide": True}},
         )
 
     return make

@@ -18,9 +18,9 @@ from functools import cache
 from pathlib import Path
 from zipfile import ZipFile
 
+from engines import ROOT
 from loopback import Handler, serve_handler
 
-ROOT = Path(__file__).resolve().parents[2]
 _SIMPLE = re.compile(r"/simple/([^/]+)/")
 _METADATA = ".metadata"
 _NPM = {"cdktf-cli": "0.21.0", "cdktn-cli": "0.24.0"}

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from engines import SUCCESS, Expected, Run, run_program
-from real_programs import ROOT, hold
+from engines import ROOT, SUCCESS, Expected, Run, run_program
+from real_programs import hold
 from sampling import EVERYTHING
 
 PIPELINES = ROOT / "examples" / "pipelines"

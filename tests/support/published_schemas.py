@@ -3,10 +3,11 @@
 import json
 import sys
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-_FOLDER = Path(__file__).resolve().parents[2] / "docs" / "schemas"
+from engines import ROOT
+
+_FOLDER = ROOT / "docs" / "schemas"
 
 
 def published_schema(name: str) -> Any:

@@ -18,12 +18,11 @@ from typing import Any, NoReturn
 import pytest
 
 from attached_provider import AttachedProviders, AttachedTerraform
-from engines import Cdktf, Terraform, quiet_environment, run_program
+from engines import ROOT, Cdktf, Terraform, quiet_environment, run_program
 from opsconsole.emulator import Emulator
 from opsconsole.language.synthesis import packaged_node
 from sampling import sample
 
-ROOT = Path(__file__).resolve().parents[2]
 CLIS = ("cdktf", "cdktn")
 MISSING = {
     "terraform": "the terraform program is not on PATH",

@@ -149,6 +149,7 @@ def machine_of(world: World) -> Iterator[pytest.MonkeyPatch]:
         replace(time, "monotonic", lambda: world.clock.now)
         replace(time, "sleep", world.clock.advance)
         replace(secrets, "token_hex", lambda size=32: chance.randbytes(size).hex())
+        replace(os, "urandom", chance.randbytes)
         replace(uuid, "uuid4", lambda: uuid.UUID(int=chance.getrandbits(128), version=4))
         replace(random, "random", random.Random(world.seed).random)
         # The garbage collector of a command may do as it likes; this process lives longer.

@@ -42,7 +42,7 @@ from opsconsole.emulator.faults import FAULT_KINDS, Fault
 from opsconsole.emulator.profiles import SWITCHES, Profile
 from opsconsole.emulator.seed import seed_store
 from opsconsole.emulator.store import Row, Store, Table
-from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.state.backend import RunOptions
 from shared_place import InMemory, Place
 from simulated_disk import FOLDERS, Disk, DiskTrouble, Killed, Process
@@ -74,19 +74,9 @@ OPERATIONS = (
 )  # fmt: skip
 
 TROUBLES = {
-    "kill": 2,
-    "power": 2,
-    "fault": 2,
-    "both": 1,
-    "stop": 1,
-    "abandon": 1,
-    "two": 1,
-    "stranger": 1,
-    "late": 1,
-    "machine": 2,
-    "unlock": 1,
-    "disk": 1,
-}
+    "kill": 2, "power": 2, "fault": 2, "both": 1, "stop": 1, "abandon": 1,
+    "two": 1, "stranger": 1, "late": 1, "machine": 2, "unlock": 1, "disk": 1,
+}  # fmt: skip
 """What happens to a command, and how often beside the others."""
 
 
@@ -451,15 +441,8 @@ class World:
         self._during[self.requests + self.random.randrange(1, 25)] = act
 
     def _run_beside(self) -> None:
-        words = self.random.choice(
-            (
-                ("apply", "-auto-approve", "-force"),
-                ("plan",),
-                ("drift",),
-                ("state", "list"),
-                ("state", "fold"),
-            )
-        )
+        commands = ("apply -auto-approve -force", "plan", "drift", "state list", "state fold")
+        words = self.random.choice(commands).split()
         assert self.process is not None
         locks = self.process.words[0] in ("apply", "destroy", "plan")
         run = self.run(*words)

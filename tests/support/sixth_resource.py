@@ -22,11 +22,10 @@ from opsconsole.v1.operations import NAMEABLE, OPERATIONS, Operation
 
 SCHEDULE = ResourceDefinition(
     name="schedule",
-    type_name="opsconsole_schedule",
     title="schedule",
     plural="schedules",
     label="name",
-    import_id="sch_…",
+    import_forms=("sch_…",),
     description="When agents work on a host.",
     ways={
         "create": (Way("schedule_create"),),
@@ -35,7 +34,7 @@ SCHEDULE = ResourceDefinition(
         "delete": (Way("schedule_delete"),),
         "list": (Way("schedule_list"), Way("")),
     },
-    gone="deleted, or not visible to this key (404)",
+    gone_reason="deleted, or not visible to this key (404)",
     owner="host_id",
     look=Look(("((", "))"), "circle", "#fee2e2"),
     attributes=(

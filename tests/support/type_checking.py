@@ -6,7 +6,8 @@ from pathlib import Path
 
 from mypy import api
 
-ROOT = Path(__file__).resolve().parents[2]
+from engines import ROOT
+
 CACHE = ROOT / ".mypy_cache"
 REFUSED = re.compile(r"# refused: ([\w-]+)$", re.MULTILINE)
 ERROR = re.compile(r"\.py:(\d+): error: .*\[([\w-]+)\]$", re.MULTILINE)

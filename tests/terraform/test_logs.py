@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from opsconsole.redaction import Redaction
-from opsconsole.terraform.logs import HclogFormatter, wanted_level
+from opsconsole.terraform.serving import HclogFormatter, wanted_level
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,9 @@ from opsconsole.definition import Kind
 from opsconsole.diagnostics import error, warning
 from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole.terraform.codec import attribute_path, render_diagnostics
+from opsconsole.terraform.codec import attribute_path, render_diagnostics, schema
 from opsconsole.terraform.main import connect
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.schema import schema
 from opsconsole.terraform.servicer import Servicer
 
 DEFINITIONS: dict[str, Any] = {"provider": PROVIDER, **RESOURCES} | {

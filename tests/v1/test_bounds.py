@@ -11,7 +11,7 @@ import zlib
 import pytest
 
 from opsconsole.errors import AnswerLost, BadRequest, UnexpectedAnswer
-from opsconsole.v1.answers import NotJson, Reply, beginning, json_object
+from opsconsole.v1.answers import Reply, WrongShape, beginning, json_object
 from opsconsole.v1.limiter import LargeAnswerSlot
 from opsconsole.v1.transport import TooLong, WrongCoding, whole_body
 
@@ -107,7 +107,7 @@ BAD = {
 
 @pytest.mark.parametrize("content", BAD.values(), ids=BAD)
 def test_what_is_no_usable_json(content):
-    with pytest.raises(NotJson) as caught:
+    with pytest.raises(WrongShape) as caught:
         json_object(content)
     assert len(str(caught.value)) < 60
 

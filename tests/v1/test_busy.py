@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from opsconsole.errors import AnswerLost, NotSent, Stopped, TooManyRequests
-from opsconsole.v1.retry import COOL_DOWN, NotReachable
+from opsconsole.v1.limiter import COOL_DOWN, NotReachable
 
 ERROR = {"code": "SLOW_DOWN", "message": "no", "request_id": "req_1"}
 GOOD = {"id": "one"}

@@ -26,21 +26,15 @@ def test_a_remedy_is_a_sentence_of_its_own():
 
 
 BY_STATUS = {
-    400: BadRequest,
+    **dict.fromkeys((400, 422), BadRequest),
+    **dict.fromkeys((402, 408, 418), ApiError),
+    **dict.fromkeys((500, 502, 503, 599), ServerError),
     401: Unauthorized,
-    402: ApiError,
-    408: ApiError,
     403: Forbidden,
     404: NotFound,
     409: Conflict,
     413: TooLarge,
-    418: ApiError,
-    422: BadRequest,
     429: TooManyRequests,
-    500: ServerError,
-    502: ServerError,
-    503: ServerError,
-    599: ServerError,
 }
 PAGE = (
     "<html><head><title>Corporate\n proxy</title></head>\x1b[31m<body>Access denied</body></html>"
@@ -55,36 +49,15 @@ async def failure(console):
 
 @pytest.mark.parametrize(("status", "kind"), BY_STATUS.items())
 async def test_every_field_of_the_error_body_is_kept(connect, answer, status, kind):
-    _, console = connect(
-        answer(
-            status,
-            headers={"Retry-After": "1000"},
-            body={
-                "code": "NEVER_SEEN",
-                "message": "it is so",
-                "request_id": "req_1",
-                "field": "pattern",
-                "errors": [
-                    {"field": "org_id", "message": "unknown"},
-                    {"field": "pattern", "message": "too long", "more": 1},
-                ],
-                "details": {"limit": None, "deep": {"a": [1]}},
-                "more": True,
-            },
-        ),
-        max_retries=0,
-    )
+    fields = {"code": "NEVER_SEEN", "message": "it is so", "request_id": "req_1"}
+    fields |= {"field": "pattern", "details": {"limit": None, "deep": {"a": [1]}}}
+    errors = (("org_id", "unknown"), ("pattern", "too long"))
+    entries = [{"field": field, "message": message, "more": 1} for field, message in errors]
+    body = fields | {"errors": entries, "more": True}
+    _, console = connect(answer(status, body, {"Retry-After": "1000"}), max_retries=0)
     problem = await failure(console)
     assert type(problem) is kind
-    assert problem.answer == ErrorAnswer(
-        status=status,
-        code="NEVER_SEEN",
-        message="it is so",
-        request_id="req_1",
-        field="pattern",
-        errors=(("org_id", "unknown"), ("pattern", "too long")),
-        details={"limit": None, "deep": {"a": [1]}},
-    )
+    assert problem.answer == ErrorAnswer(status=status, errors=errors, **fields)
     remedy = f". {problem.remedy}" if status in (401, 408, 429) else ""
     assert str(problem) == (
         f"POST /api/v1/blacklists/{{id}}: it is so (status {status}, code NEVER_SEEN, request id "

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from opsconsole.errors import AnswerLost, ApiError, NotSent, Stopped, UnexpectedAnswer
+from opsconsole.v1.limiter import LONGEST_OBEYED
 from opsconsole.v1.operations import Operation
-from opsconsole.v1.retry import LONGEST_OBEYED
 
 TIMEOUT, PATIENCE, LONGEST = 30, 60, int(LONGEST_OBEYED)
 MOST_TURNS = 20_000

@@ -5,6 +5,7 @@ import ssl
 import sys
 from dataclasses import replace
 from decimal import Decimal
+from itertools import product
 
 import certifi
 import pytest
@@ -14,9 +15,8 @@ from opsconsole.errors import ConfigurationError
 from opsconsole.redaction import Redaction
 from opsconsole.resources import PROVIDER
 from opsconsole.terraform.certificate import make_certificate
-from opsconsole.v1.client import Client
-from opsconsole.v1.settings import ENVIRONMENT, Settings, tls_context
-from opsconsole.v1.urls import proxy_for
+from opsconsole.v1.client import Client, tls_context
+from opsconsole.v1.settings import ENVIRONMENT, Settings, proxy_for
 from opsconsole.values import UNKNOWN
 from text_groups import read_rows
 
@@ -38,11 +38,8 @@ def test_defaults():
     assert made == Settings(base_url=URL, api_key=KEY, org_id="org_1")
     assert (made.request_timeout, made.max_retries, made.max_concurrency) == (30, 4, 32)
     assert (made.import_chunk_size, made.host_read) == (500, "empty_update")
-    assert (made.on_existing_host, made.on_missing, made.on_missing_host) == (
-        "fail",
-        "remove",
-        None,
-    )
+    assert (made.on_existing_host, made.on_missing) == ("fail", "remove")
+    assert made.on_missing_host is None
 
 
 def test_descriptions_state_the_defaults():
@@ -56,18 +53,11 @@ def test_descriptions_state_the_defaults():
 
 
 def test_what_is_said_of_missing_hosts_outranks_what_is_said_of_all():
-    for given, host, agent in (
-        ({}, ("remove", "on_missing"), ("remove", "on_missing")),
-        ({"on_missing": "error"}, ("error", "on_missing"), ("error", "on_missing")),
-        (
-            {"on_missing": "error", "on_missing_host": "remove"},
-            ("remove", "on_missing_host"),
-            ("error", "on_missing"),
-        ),
-        ({"on_missing_host": "error"}, ("error", "on_missing_host"), ("remove", "on_missing")),
-    ):
-        made = settings(**given)
-        assert (made.on_missing_of("host"), made.on_missing_of("agent")) == (host, agent)
+    for of_all, of_hosts in product(("remove", "error"), (None, "remove", "error")):
+        made = settings(on_missing=of_all, on_missing_host=of_hosts)
+        assert made.on_missing_of("agent") == (of_all, "on_missing")
+        host = (of_hosts, "on_missing_host") if of_hosts else (of_all, "on_missing")
+        assert made.on_missing_of("host") == host
 
 
 IN_THE_ENVIRONMENT = {
@@ -82,7 +72,7 @@ IN_THE_ENVIRONMENT = {
     "rate_limit_patience": ("86400", 86_400),
     "max_response_bytes": ("5000", 5000),
     "ca_file": ("roots.pem", "roots.pem"),
-    "insecure_skip_verify": ("true", True),
+    "insecure_skip_verify": ("Yes", True),
     "allow_http": ("true", True),
     "import_chunk_size": ("9", 9),
     "max_deletions": ("0", 0),
@@ -90,7 +80,7 @@ IN_THE_ENVIRONMENT = {
     "on_existing_host": ("adopt", "adopt"),
     "on_missing": ("error", "error"),
     "on_missing_host": ("error", "error"),
-    "list_query_narrows": ("false", False),
+    "list_query_narrows": ("0", False),
     "cursor_parameter": ("after", "after"),
     "cursor_field": ("next", "next"),
     "list_query": ('{"limit": "5"}', {"limit": "5"}),
@@ -116,8 +106,7 @@ def test_every_setting_can_stand_in_the_program_and_in_the_environment(name):
         ("MAX_RETRIES", "many", "OPSCONSOLE_MAX_RETRIES in the environment is not valid JSON"),
         ("MAX_RETRIES", "-1", "max_retries is -1"),
         ("MAX_RETRIES", '"4"', "max_retries is not a number"),
-        ("ALLOW_HTTP", "yes", "OPSCONSOLE_ALLOW_HTTP in the environment is not valid JSON"),
-        ("ALLOW_HTTP", "1", "allow_http is not a boolean"),
+        ("ALLOW_HTTP", "maybe", "OPSCONSOLE_ALLOW_HTTP in the environment is neither true nor"),
         ("LIST_QUERY", "limit=5", "OPSCONSOLE_LIST_QUERY in the environment is not valid JSON"),
         ("LIST_QUERY", "[" * 100_000, "OPSCONSOLE_LIST_QUERY in the environment is not valid JSON"),
         ("LIST_QUERY", "[]", "list_query is not a map of strings"),
@@ -277,12 +266,7 @@ def test_importing_stays_light():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("api_key", "svc_ak_…"),
-        ("api_key", "svc_ak_"),
-        ("api_key", "Bearer"),
-        ("session_cookie", "value"),
-    ],
+    [*(("api_key", key) for key in ("svc_ak_…", "svc_ak_", "Bearer")), ("session_cookie", "value")],
 )
 def test_words_about_a_placeholder_are_not_hidden_as_a_secret(name, value):
     with pytest.raises(ConfigurationError) as caught:

@@ -94,22 +94,22 @@ async def test_a_refused_connection(server, connect):
 
 
 @pytest.mark.parametrize(
-    ("proxy", "said", "remedy"),
+    ("proxy", "named", "remedy"),
     [
-        ("", 'The host name "no-such.invalid" of base_url is unknown', "typing error"),
+        ("", '"no-such.invalid" of base_url', "typing error"),
         (
-            "http://user:hunter2@no-proxy.invalid:3128",
-            'The host name "no-proxy.invalid" of the proxy is unknown',
+            "http://user:hunter2@no-proxy.invalid:1",
+            '"no-proxy.invalid" of the proxy',
             "HTTPS_PROXY",
         ),
     ],
 )
-async def test_an_unknown_host_name(connect, proxy, said, remedy):
+async def test_an_unknown_host_name(connect, proxy, named, remedy):
     environ = {"HTTPS_PROXY": proxy}
     _, console = connect(base_url="https://no-such.invalid", environ=environ, max_retries=0)
     problem = await failure(console)
     assert isinstance(problem, NotSent)
-    assert said in str(problem)
+    assert f"The host name {named} is unknown" in str(problem)
     assert remedy in problem.remedy
     assert "hunter2" not in str(problem)
 
@@ -302,12 +302,8 @@ async def test_https_through_a_proxy(tls_server, answer, certificate, key, loop_
     proxy = await asyncio.start_server(tunnel, "127.0.0.1", 0)
     async with proxy:
         port = proxy.sockets[0].getsockname()[1]
-        settings = Settings(
-            base_url=tls_server.url,
-            api_key=key,
-            ca_file=certificate,
-            proxy=f"http://user:pass@127.0.0.1:{port}",
-        )
+        through = f"http://user:pass@127.0.0.1:{port}"
+        settings = Settings(tls_server.url, key, ca_file=certificate, proxy=through)
         tls_server.will(answer(body={"id": "agt_1"}), answer(body={"id": "agt_1"}))
         async with contextlib.aclosing(Client(settings)) as client:
             console = Console(client, settings)

@@ -11,7 +11,12 @@ from functools import partial
 from typing import NamedTuple
 
 from opsconsole.diagnostics import Diagnostic
-from opsconsole.drift.unmanaged import listing_of, read_inventory
+from opsconsole.drift.unmanaged import (
+    inventory_of,
+    is_listed_by_owner,
+    list_operation,
+    read_inventory,
+)
 from opsconsole.errors import ConsoleError, UserError
 from opsconsole.lifecycle.interface import ReadOutcome, ReadRequest, ReadStatus
 from opsconsole.lifecycle.session import map_limited
@@ -20,10 +25,10 @@ from opsconsole.resources import (
     AGENT_PLUGIN,
     HOST,
     RESOURCES,
-    SPECIALTY,
     resource_of_id,
 )
-from opsconsole.resources.host.file_import import FileImport, ReportedRow, Rows
+from opsconsole.resources.agent.known import KnownAgents
+from opsconsole.resources.host.file_import import FileImport, FileRows, ReportedRow
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import join_words
 from opsconsole.values import Values
@@ -79,7 +84,7 @@ def parse_object_id(text: str) -> ObjectId:
     definition = resource_of_id(text)
     if definition is not None:
         return ObjectId(definition.type_name, text)
-    forms = ", ".join(definition.import_id for definition in RESOURCES.values())
+    forms = ", ".join(" or ".join(item.import_forms) for item in RESOURCES.values())
     raise UserError(
         f"{text!r} is not an import id.",
         f"Import ids are: {forms}. For an id of another form, name its kind: "
@@ -90,11 +95,12 @@ def parse_object_id(text: str) -> ObjectId:
 async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[str]]:
     """Return the objects in the console's lists, and remarks; UserError if no list is named."""
     console = provider.session.console
-    # A specialty is managed only if its id is given, because others use the specialty too.
+    # One that its removal abandons by default is in use by others too: it is managed only if its id
+    # is given.
     endpoints = {
-        name: listing_of(definition)
+        name: list_operation(definition)
         for name, definition in RESOURCES.items()
-        if definition not in (SPECIALTY, AGENT_PLUGIN)
+        if not definition.is_abandoned({}) and not is_listed_by_owner(definition)
     }
     named = {name for name, endpoint in endpoints.items() if console.has(endpoint)}
     if not named:
@@ -105,13 +111,14 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
             f"list them ({', '.join(filter(None, endpoints.values()))}), name these: export "
             """OPSCONSOLE_EXTRA_ENDPOINTS='{"host_list": "GET /path"}'.""",
         )
-    lists, diagnostics = await read_inventory(provider.session, named)
+    diagnostics = await read_inventory(provider.session, named)
+    lists = inventory_of(provider.session)
     if diagnostics and not lists:
         raise UserError(
-            f"None of the lists could be read: {'; '.join(map(_as_sentence, diagnostics))}",
+            f"None of the lists could be read: {'; '.join(map(_on_one_line, diagnostics))}",
             "Check the paths in the provider setting extra_endpoints, and the key.",
         )
-    remarks = [_as_sentence(item) for item in diagnostics]
+    remarks = [_on_one_line(item) for item in diagnostics]
     remarks += [
         f"{endpoint} is not named, so no {RESOURCES[name].plural} were looked up."
         if endpoint
@@ -127,8 +134,7 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
     wanted = [
         ObjectId(name, entry["id"])
         for name, listing in lists.items()
-        for entry in listing.entries
-        if entry.get("status") != "archived"
+        for entry in listing.unarchived_entries
     ]
     return wanted, remarks
 
@@ -217,7 +223,7 @@ def _unreadable_object(type_name: str, import_id: str, outcome: ReadOutcome) -> 
     if outcome.status is ReadStatus.GONE:
         reason = "; ".join(item.summary for item in outcome.diagnostics)
     else:
-        reason = outcome.why_unchecked or "; ".join(map(_as_sentence, outcome.diagnostics))
+        reason = outcome.why_unchecked or "; ".join(map(_on_one_line, outcome.diagnostics))
     return ConsoleObject(type_name, import_id, {}, reason=reason or f"it is {outcome.status.value}")
 
 
@@ -225,7 +231,7 @@ async def _list_attachments(
     provider: ConfiguredProvider, agent_id: str
 ) -> tuple[list[str], list[str]]:
     try:
-        listing = await provider.session.list_once("plugin_list", agent_id)
+        listing = await provider.session.singleton(KnownAgents).plugins(agent_id)
     except ConsoleError as problem:
         return [], [f"The plugins of {agent_id} could not be read: {problem}"]
     ids = [f"{agent_id}/{entry['id']}" for entry in listing.entries]
@@ -252,12 +258,12 @@ async def _specialty_keys(
     }
 
 
-def _as_sentence(diagnostic: Diagnostic) -> str:
+def _on_one_line(diagnostic: Diagnostic) -> str:
     return " ".join(f"{diagnostic.summary}. {diagnostic.text}".split())
 
 
 async def match_inventory(
-    provider: ConfiguredProvider, rows: Rows
+    provider: ConfiguredProvider, rows: FileRows
 ) -> tuple[list[ObjectId], list[str]]:
     """Return the hosts that exist, and remarks on the other rows.
 

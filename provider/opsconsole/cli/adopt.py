@@ -30,12 +30,12 @@ from opsconsole.cli.host_rows import read_rows, read_text
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.drift.stack import state_objects
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import cli_of
 from opsconsole.named_files import check_writable, write_named
 from opsconsole.reconcile.providers import provider_key_of
 from opsconsole.resources import RESOURCES
-from opsconsole.resources.host.file_import import Rows
+from opsconsole.resources.host.file_import import FileRows
 from opsconsole.resources.lifecycles import ConfiguredProvider
-from opsconsole.terraform_binary import cli_of
 from opsconsole.text import first_items, first_lines, plural
 from opsconsole.v1.operations import OPERATIONS, documented_for, missing_operation
 from opsconsole.v1.settings import Settings
@@ -173,12 +173,12 @@ def _next_step(args: argparse.Namespace, path: Path) -> str:
 async def _read_console(
     settings: Settings,
     ids: list[ObjectId],
-    rows: Rows | None,
+    rows: FileRows | None,
     managed: set[tuple[str, str]],
     interrupts: Interrupts,
 ) -> ConsoleContents:
     provider = ConfiguredProvider(settings)
-    interrupts.on_stop(provider.stop)
+    interrupts.watch(provider)
     try:
         remarks: list[str] = []
         if rows is not None:

@@ -10,10 +10,9 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from opsconsole.cli import events, opening, planning
-from opsconsole.cli.events import TICK, ApplyMessages
+from opsconsole.cli import message_stream, opening, planning
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
-from opsconsole.cli.progress import show_progress
+from opsconsole.cli.progress import TICK, ApplyMessages, show_progress
 from opsconsole.cli.standard_streams import ask, has_colour, pen_for, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.diagnostics import has_error
@@ -21,9 +20,11 @@ from opsconsole.errors import TRY_LATER, ProblemKind, UserError
 from opsconsole.reconcile.applier import apply_plan
 from opsconsole.reconcile.executor import ApplyResult
 from opsconsole.reconcile.plan import Plan, checksum
-from opsconsole.reconcile.providers import OpenedStack, Providers
-from opsconsole.reports import messages, terminal
-from opsconsole.state import StateSession, open_state, workspace_of
+from opsconsole.reconcile.providers import OpenedProviders
+from opsconsole.reconcile.stack import OpenedStack
+from opsconsole.reports import messages, plan_text
+from opsconsole.reports.plan_parts import apply_summary
+from opsconsole.state import StateSession, workspace_of
 from opsconsole.text import first_lines
 
 _FIXED_BY_PLAN = (
@@ -41,9 +42,9 @@ _FIXED_BY_PLAN = (
 
 def run(args: argparse.Namespace) -> int:
     apply = _apply_program if args.planfile is None else _apply_saved
-    if not args.json or opening.is_stand_in(args):
+    if not args.json or args.standin:
         return apply(args)
-    return events.run_with_messages(lambda: apply(args))
+    return message_stream.run_with_messages(lambda: apply(args))
 
 
 def _apply_program(args: argparse.Namespace) -> int:
@@ -52,18 +53,17 @@ def _apply_program(args: argparse.Namespace) -> int:
             "With --json, no question can be asked.", "Add --auto-approve, or apply a saved plan."
         )
     planning.check_reports(args)
-    program = opening.open_checked(args)
+    program = opening.load_checked(args)
     variables = opening.read_variables(args, program)
     backend = opening.open_backend(args, program, args.command)
-    with open_state(backend) as session, make_runner() as runner:
-        opening.report_folded(session)
+    with opening.open_session(args, backend) as session, make_runner() as runner:
         session.begin()
         planning.check_program(args, program, variables, session.state)
         stack = planning.open_stack(args, program, variables, session)
         plan = planning.plan_program(runner, args, stack)
         planning.write_reports(args, plan, program.stack)
         if args.json:
-            events.emit_plan(plan)
+            message_stream.emit_plan(plan)
         else:
             planning.print_plan(args, plan)
         if has_error(plan.diagnostics):
@@ -98,8 +98,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
     check_workspace(saved, workspace_of(program.root))
     args.state = Path(saved.state) if saved.state else None
     backend = opening.open_backend(args, program, args.command)
-    with open_state(backend) as session, make_runner() as runner:
-        opening.report_folded(session)
+    with opening.open_session(args, backend) as session, make_runner() as runner:
         check_state(saved, session)
         session.begin()
         _check_checksum(args, saved.plan)
@@ -110,18 +109,18 @@ def _apply_saved(args: argparse.Namespace) -> int:
         else:
             diagnostics = run_stoppable(
                 runner,
-                lambda interrupts: compare_with_console(stack, saved.plan, interrupts.on_stop),
+                lambda interrupts: compare_with_console(stack, saved.plan, interrupts.watch),
             )
         if diagnostics:
             if args.json:
-                events.emit_diagnostics(diagnostics)
+                message_stream.emit_diagnostics(diagnostics)
             else:
                 planning.print_diagnostics(args, diagnostics)
             return planning.failure_code(diagnostics)
         plan = replace(saved.plan, diagnostics=())
         planning.write_reports(args, plan, saved.stack)
         if args.json:
-            events.emit_plan(plan)
+            message_stream.emit_plan(plan)
         return _apply_and_report(runner, args, stack, plan)
 
 
@@ -133,7 +132,7 @@ def _check_checksum(args: argparse.Namespace, plan: Plan) -> None:
         )
 
 
-def _operation_of(plan: Plan) -> str:
+def _command_of(plan: Plan) -> str:
     return "destroy" if plan.mode == "destroy" else "apply"
 
 
@@ -150,7 +149,7 @@ def _ask_for_approval(args: argparse.Namespace, plan: Plan) -> bool:
     sys.stdout.write("\n")
     if answer == "yes":
         return True
-    sys.stdout.write(f"{_operation_of(plan).capitalize()} cancelled.\n")
+    sys.stdout.write(f"{_command_of(plan).capitalize()} cancelled.\n")
     return False
 
 
@@ -175,23 +174,23 @@ def _not_started_text(applied: ApplyResult) -> str:
 
 
 def _show_end(
-    args: argparse.Namespace, operation: str, applied: ApplyResult, session: StateSession
+    args: argparse.Namespace, command: str, applied: ApplyResult, session: StateSession
 ) -> None:
     outputs = session.state.outputs
     left = _not_started_text(applied) if applied.not_started else ""
     if not args.json:
-        text = terminal.render_apply(applied, outputs, pen_for(args), operation=operation)
+        text = plan_text.render_apply(applied, outputs, pen_for(args), command=command)
         write_or_stderr(f"\n{text}{left}")
         return
-    events.emit_diagnostics(applied.diagnostics)
+    message_stream.emit_diagnostics(applied.diagnostics)
     if applied.complete:
-        events.emit(messages.change_summary(applied.counts, operation))
+        message_stream.emit(messages.change_summary(applied.counts, command))
         if outputs:
-            events.emit(messages.outputs(outputs))
+            message_stream.emit(messages.outputs(outputs))
     else:
-        text = terminal.apply_summary(applied.counts, operation, complete=False)
+        text = apply_summary(applied.counts, command, complete=False)
         for line in (text, *left.strip().splitlines()):
-            events.emit(messages.log(line.strip()))
+            message_stream.emit(messages.log(line.strip()))
 
 
 def _apply_and_report(
@@ -200,10 +199,10 @@ def _apply_and_report(
     stack: OpenedStack,
     plan: Plan,
 ) -> int:
-    operation = _operation_of(plan)
-    title = "Destroying" if operation == "destroy" else "Applying"
+    command = _command_of(plan)
+    title = "Destroying" if command == "destroy" else "Applying"
     display = (
-        nullcontext(ApplyMessages(events.emit))
+        nullcontext(ApplyMessages(message_stream.emit))
         if args.json
         else show_progress(title, colour=has_colour(args, sys.stderr))
     )
@@ -220,7 +219,7 @@ def _apply_and_report(
             "the state.\n"
         )
         return INTERRUPTED
-    _show_end(args, operation, applied, stack.state_session)
+    _show_end(args, command, applied, stack.state_session)
     if applied.not_started:
         return INTERRUPTED
     if applied.complete:
@@ -236,8 +235,8 @@ def _apply_and_report(
 async def _apply_and_save(
     stack: OpenedStack, plan: Plan, listener: ApplyMessages, interrupts: Interrupts
 ) -> ApplyResult:
-    def watch(providers: Providers) -> None:
-        interrupts.on_stop(providers.stop)
+    def watch(providers: OpenedProviders) -> None:
+        interrupts.watch(providers)
         listener.waiting = lambda: providers.waiting
 
     interrupts.on_abandon(stack.state_session.abandon)

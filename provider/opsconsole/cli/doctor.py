@@ -22,7 +22,6 @@ from opsconsole.cli.table import FAILED
 from opsconsole.clock import utc_now
 from opsconsole.errors import (
     ApiError,
-    BadRequest,
     ConsoleError,
     Forbidden,
     OpsconsoleError,
@@ -31,9 +30,14 @@ from opsconsole.errors import (
 from opsconsole.language import find_node
 from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.session import ConsoleSession
+from opsconsole.local_terraform import real_terraform
 from opsconsole.resources import HOST
-from opsconsole.resources.host.reading import HOST_GET_HINT, HostReader
-from opsconsole.terraform_binary import real_terraform
+from opsconsole.resources.host.known import (
+    HOST_GET_HINT,
+    EmptyUpdateRefused,
+    HostReader,
+    HostsUnreadable,
+)
 from opsconsole.text import Pen, plural, printable, wrap_lines
 from opsconsole.v1.answers import Reply
 from opsconsole.v1.client import Client
@@ -184,7 +188,7 @@ async def _check_console(
 ) -> list[CheckResult]:
     """Search once, which needs no right to write; then read a host and an agent."""
     # Without host_get, an empty update reads a host, and the client treats it as a write.
-    async with aclosing(Client(settings, read_only=host_id is None)) as client:
+    async with aclosing(Client(settings, get_only=host_id is None)) as client:
         try:
             reply = await client.ask(OPERATIONS["specialty_search"])
         except ConsoleError as failed:
@@ -209,15 +213,13 @@ async def _check_console(
 
 async def _check_host(console: Console, settings: Settings, host_id: str) -> CheckResult:
     """Read a host as a refresh does, and name the fields that are missing from the answer."""
-    reader = HostReader(ConsoleSession(console, settings))
-    operation = reader.operation
-    if operation is None:
-        return CheckResult("host", NOTE, 'not read, as host_read is "none"', _NAME_HOST_GET)
-    named = operation.name == "host_get"
+    reader, named = HostReader(ConsoleSession(console, settings)), console.has("host_get")
     try:
         shows = values_shown(HOST.answer_fields, await reader.read(host_id))
+    except HostsUnreadable as problem:
+        return CheckResult("host", NOTE, f"not read: {problem.message}", _NAME_HOST_GET)
     except (ConsoleError, UserError) as problem:
-        by_writing = isinstance(problem, BadRequest | Forbidden) and not named
+        by_writing = isinstance(problem, EmptyUpdateRefused | Forbidden) and not named
         remedy = _NAME_HOST_GET if by_writing else problem.remedy
         return CheckResult(
             "host", WRONG, f"{host_id} cannot be read: {_error_text(problem)}", remedy

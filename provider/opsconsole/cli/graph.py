@@ -11,6 +11,6 @@ from opsconsole.reports import graph_text
 
 
 def run(args: argparse.Namespace) -> int:
-    program = opening.open_program(args)
+    program = opening.load_program(args)
     sys.stdout.write(graph_text.FORMATS[args.format](program, build_graph(program)))
     return 0

@@ -2,59 +2,50 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import sys
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from opsconsole import named_files
 from opsconsole.errors import UserError
-from opsconsole.named_files import read_named
+from opsconsole.named_files import NotATable, read_table
 from opsconsole.resources import HOST
-from opsconsole.resources.host.file_import import Rows
-from opsconsole.text import did_you_mean, plural
+from opsconsole.resources.host.file_import import FileRows
+from opsconsole.text import did_you_mean
 
 _ON_ERROR: Final = ("stop", "continue")
 _ENVELOPE: Final = ("rows", "on_error", "dry_run")
 """The documented members of the JSON body of an import."""
 
 
-def read_rows(path: Path, on_error: str | None = None, parameter: str | None = None) -> Rows:
+def read_rows(path: Path, on_error: str | None = None, parameter: str | None = None) -> FileRows:
     """Return the rows of a .csv or .json file; raise UserError if there are none.
 
     Args:
         on_error: `stop` or `continue` after a row that fails; with None the console decides.
         parameter: The query parameter that carries `on_error` for CSV.
     """
-    return parse_rows(path, read_text(path), on_error, parameter)
+    text = read_text(path)
+    if path.suffix.lower() == ".csv":
+        return FileRows(_parse_csv(path, text), on_error, is_csv=True, on_error_parameter=parameter)
+    if path.suffix.lower() == ".json":
+        return _parse_json(path, text, on_error)
+    raise UserError(
+        f"{path} is neither a .csv nor a .json file.", "Rename it to match its content."
+    )
 
 
 def read_text(path: Path) -> str:
     """Return the text of a UTF-8 file; raise UserError if it cannot be read."""
     try:
-        # Excel begins a CSV file in UTF-8 with a byte order mark.
-        return read_named(path).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
-        raise UserError(f"Cannot read {path}: {reason}.") from problem
+        return named_files.read_text(path)
+    except OSError as problem:
+        raise UserError(f"Cannot read {path}: {problem.strerror}.") from problem
 
 
-def parse_rows(
-    path: Path, text: str, on_error: str | None = None, parameter: str | None = None
-) -> Rows:
-    if path.suffix.lower() == ".csv":
-        return _parse_csv(path, text, on_error, parameter)
-    return _parse_json(path, text, on_error)
-
-
-def _parse_json(path: Path, text: str, on_error: str | None) -> Rows:
-    if path.suffix.lower() != ".json":
-        raise UserError(
-            f"{path} is neither a .csv nor a .json file.", "Rename it to match its content."
-        )
-
+def _parse_json(path: Path, text: str, on_error: str | None) -> FileRows:
     def refuse_number(written: str) -> NoReturn:
         raise UserError(
             f"{path}: no request can carry the number {written}.", "Correct it in the file."
@@ -88,34 +79,25 @@ def _parse_json(path: Path, text: str, on_error: str | None) -> Rows:
     if not isinstance(dry_run, bool | None):
         raise UserError(f"{path}: dry_run is true or false, not {dry_run!r}.")
     print_warning_of_override(path, "on_error", in_file, on_error)
-    return Rows(rows, on_error or in_file, dry_run)
+    return FileRows(rows, on_error or in_file, dry_run)
 
 
 def print_warning_of_override(path: Path, name: str, in_file: Any, given: Any) -> None:
     """Warn that an option overrides a different value in the file."""
     if None not in (in_file, given) and in_file != given:
         option = f"--{name.replace('_', '-')}={json.dumps(given)}".replace('"', "")
-        sys.stderr.write(f"{path} says {name} {json.dumps(in_file)}; {option} outranks it.\n")
+        sys.stderr.write(f"{path} says {name} {json.dumps(in_file)}; {option} overrides it.\n")
 
 
-def _parse_csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> Rows:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    cells: list[list[str]] = []
+def _parse_csv(path: Path, text: str) -> list[dict[str, str]]:
     try:
-        for row in reader:
-            # Consoles may differ in counting empty lines, so no empty line is sent.
-            if any(cell.strip() for cell in row):
-                cells.append(row)
-                if len(row) != len(cells[0]):
-                    raise UserError(
-                        f"{path}:{reader.line_num}: this row has {plural(len(row), 'cell')}, and "
-                        f"the first line names {plural(len(cells[0]), 'column')}."
-                    )
-    except csv.Error as problem:
-        raise UserError(f"{path}:{reader.line_num}: this is not CSV: {problem}.") from problem
-    if not cells:
+        # Consoles may differ in counting empty lines, so no empty line is sent.
+        rows = [cells for _, cells in read_table(text)]
+    except NotATable as problem:
+        raise UserError(f"{path}:{problem}.") from problem
+    if not rows:
         raise UserError(f"{path} holds no rows.")
-    columns = [item.strip().lower() for item in cells.pop(0)]
+    columns = [item.strip().lower() for item in rows.pop(0)]
     fields = [attribute.name for attribute in HOST if attribute.creatable]
     unknown = [name for name in columns if name not in fields]
     if unknown or "name" not in columns:
@@ -129,7 +111,6 @@ def _parse_csv(path: Path, text: str, on_error: str | None, parameter: str | Non
     twice = next((name for name in columns if columns.count(name) > 1), None)
     if twice is not None:
         raise UserError(f"{path}:1: duplicate column {twice!r}.", "Keep one of the two.")
-    if not cells:
+    if not rows:
         raise UserError(f"{path} holds no rows.")
-    rows = [dict(zip(columns, row, strict=True)) for row in cells]
-    return Rows(rows, on_error, is_csv=True, on_error_parameter=parameter)
+    return [dict(zip(columns, row, strict=True)) for row in rows]

@@ -18,7 +18,7 @@ from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.standard_streams import pen_for, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.errors import Stopped, UserError
-from opsconsole.resources.host.file_import import FileImport, ReportedRow, ReportRows, Rows
+from opsconsole.resources.host.file_import import FileImport, FileRows, ReportedRow, ReportRows
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import plural, printable
 from opsconsole.v1.settings import Settings
@@ -69,12 +69,12 @@ def run(args: argparse.Namespace) -> int:
 async def _import_file(
     args: argparse.Namespace,
     settings: Settings,
-    rows: Rows,
+    rows: FileRows,
     report: ReportRows,
     interrupts: Interrupts,
 ) -> FileImport:
     provider = ConfiguredProvider(settings)
-    interrupts.on_stop(provider.stop)
+    interrupts.watch(provider)
     try:
         work = FileImport(provider.session, args.dry_run, rows.on_error == "stop", report)
         await work.run(rows)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from opsconsole.cli.standard_streams import flush_output, lost_output_reason
 from opsconsole.errors import Stopped
@@ -21,9 +20,10 @@ from opsconsole.held_signals import SIGNALS
 
 Result = TypeVar("Result")
 
-_YOUNG = 50_000
-"""Objects between garbage collections. A plan makes millions of objects that live as long as the
-plan. With Python's own threshold, scanning them repeatedly would take a tenth of the time."""
+
+class Stoppable(Protocol):
+    def stop(self) -> None:
+        """Begin no further request; requests in flight finish."""
 
 
 class Interrupts:
@@ -43,14 +43,14 @@ class Interrupts:
         self._promise = promise
         # `isatty` is False once the terminal is closed, so it is asked now.
         self._terminals = [item.fileno() for item in (sys.stdout, sys.stderr) if item.isatty()]
-        self._stops: list[Callable[[], None]] = []
+        self._watched: list[Stoppable] = []
         self._abandons: list[Callable[[], None]] = []
 
-    def on_stop(self, stop: Callable[[], None]) -> None:
-        """Call `stop` at the first interrupt, or at once if it has come already."""
-        self._stops.append(stop)
+    def watch(self, work: Stoppable) -> None:
+        """Stop `work` at the first interrupt, or at once if it has come already."""
+        self._watched.append(work)
         if self.stopped:
-            stop()
+            work.stop()
 
     def on_abandon(self, abandon: Callable[[], None]) -> None:
         self._abandons.append(abandon)
@@ -78,8 +78,8 @@ class Interrupts:
         if self.stopped:
             return
         self.stopped = True
-        for stop in self._stops:
-            stop()
+        for work in self._watched:
+            work.stop()
         _write_to_stderr(f"\n{because}: {self._promise}. Press Ctrl-C {presses} to stop now.\n")
 
 
@@ -97,9 +97,7 @@ def _discard_output(terminals: Sequence[int]) -> None:
 
 
 def make_runner() -> asyncio.Runner:
-    """Return a runner on uvloop; garbage collection is tuned for a short process."""
-    gc.freeze()
-    gc.set_threshold(_YOUNG, 20, 100)
+    """Return a runner on uvloop."""
     import uvloop
 
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)

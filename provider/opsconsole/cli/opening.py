@@ -1,16 +1,17 @@
-"""Opening the program of a command, its variables and the backend of its state."""
+"""Loads the program of a command and its variables, and opens the backend of its state."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from opsconsole import resources
+from opsconsole import language, resources
 from opsconsole.address import LOCAL_NAME
-from opsconsole.cli.options import is_switched_on
 from opsconsole.diagnostics import Mistakes
 from opsconsole.errors import UserError
 from opsconsole.language import (
@@ -21,7 +22,6 @@ from opsconsole.language import (
     find_mistakes,
     find_output,
     load_directory,
-    load_program,
     read_backend_options,
     readable_part,
     resolve_variables,
@@ -37,6 +37,7 @@ from opsconsole.state import (
     StateSession,
     backend_for,
     noted_backend,
+    open_state,
     read_state,
 )
 from opsconsole.text import plural
@@ -44,11 +45,6 @@ from opsconsole.text import plural
 if TYPE_CHECKING:
     from opsconsole.reconcile.providers import Providers
     from opsconsole.v1.settings import Settings
-
-
-def is_stand_in(args: argparse.Namespace) -> bool:
-    """Return whether a command stands in for `terraform`, for clients that read its output."""
-    return getattr(args, "standin", False)
 
 
 def program_form(directory: Path) -> Literal["app", "files", ""]:
@@ -65,18 +61,18 @@ def _find_program(args: argparse.Namespace) -> tuple[Path, Literal["app", "files
     if args.dir is not None:
         return args.dir, "files"
     # Like Terraform, the stand-in knows only files.
-    if is_stand_in(args):
+    if args.standin:
         return here, "files" if _has_files(here) else ""
     return here, program_form(here)
 
 
-def open_program(args: argparse.Namespace, *, again: bool = True) -> Program:
-    """Open the program that the command line names, or raise UserError.
+def load_program(args: argparse.Namespace, *, again: bool = True) -> Program:
+    """Load the program that the command line names, or raise UserError.
 
     `again` runs the app of a cdktf.json although there is output of an earlier run.
     """
     directory, form = _find_program(args)
-    if form == "files" or is_stand_in(args):
+    if form == "files" or args.standin:
         if args.stack:
             raise UserError(
                 f"--stack names a stack of an app, and the program is the files of {directory}.",
@@ -85,7 +81,7 @@ def open_program(args: argparse.Namespace, *, again: bool = True) -> Program:
         return load_directory(directory, resources)
     if not args.stack:
         print_warning_of_files(directory)
-    return load_program(directory, resources, args.stack, again=again)
+    return language.load_program(directory, resources, args.stack, again=again)
 
 
 def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
@@ -108,15 +104,15 @@ def print_warning_of_files(directory: Path) -> None:
         )
 
 
-def open_checked(args: argparse.Namespace) -> Program:
-    """Open the program that the command line names.
+def load_checked(args: argparse.Namespace) -> Program:
+    """Load the program that the command line names.
 
     Raises:
         Mistakes: It cannot be read; the mistakes in its readable part are reported too.
         UserError: There is none.
     """
     try:
-        return open_program(args)
+        return load_program(args)
     except UnreadProgram as unread:
         further = find_mistakes(unread.program, example_values(unread.program))
         errors = (item for item in further if item.is_error)
@@ -169,68 +165,80 @@ def providers_of(args: argparse.Namespace) -> Providers:
     """
     from opsconsole.reconcile.providers import Providers  # loads the client
 
-    program = open_program(args, again=False)
+    program = load_program(args, again=False)
     evaluator = Evaluator(program, read_variables(args, program), lambda address: None)
     return Providers(program, evaluator, os.environ)
 
 
 def open_backend(
-    args: argparse.Namespace, program: Program, operation: str, workspace: str | None = None
+    args: argparse.Namespace, program: Program, command: str, workspace: str | None = None
 ) -> Backend:
     """Open the backend of a program's state.
 
     Args:
-        operation: The name of this operation, for another run that waits for the lock.
+        command: The name of this command, for another run that waits for the lock.
         workspace: By default the selected one.
     """
     configured = program.backend
-    if configured is not None and is_stand_in(args):
+    if configured is not None and args.standin:
         # Settings from `init -backend-config` override the block, and only the note has them.
         noted = noted_backend(program.root)
         configured = noted if noted and noted.kind == configured.kind else configured
-    return _open_backend_at(args, program.root, configured, operation, workspace)
+    return _open_backend_at(args, program.root, configured, command, workspace)
 
 
 def _open_backend_at(
     args: argparse.Namespace,
     directory: Path,
     configured: ConfiguredBackend | None,
-    operation: str,
+    command: str,
     workspace: str | None,
 ) -> Backend:
-    journals = getattr(args, "journal_dir", None) or os.environ.get("OPSCONSOLE_JOURNAL_DIR")
+    journals = args.journal_dir or os.environ.get("OPSCONSOLE_JOURNAL_DIR")
     options = RunOptions(
         directory,
-        operation,
-        Locking(getattr(args, "lock", True), getattr(args, "lock_timeout", 0.0), _report_wait),
+        command,
+        Locking(args.lock, args.lock_timeout, _report_wait),
         Path(journals) if journals else None,
-        getattr(args, "journal", None),
+        args.journal,
     )
-    given = read_backend_options(getattr(args, "backend_config", []))
-    backend = backend_for(
-        configured, options, workspace=workspace, state_path=args.state, given=given
-    )
-    _check_lockable(args, backend, operation)
-    return backend
+    given = read_backend_options(args.backend_config)
+    return backend_for(configured, options, workspace=workspace, state_path=args.state, given=given)
 
 
-_WRITES: Final = (
-    *("apply", "destroy", "import", "taint", "untaint"),
-    *("state mv", "state rm", "state push", "state fold"),
-    *("workspace new", "workspace delete"),
-)
+@contextmanager
+def open_session(
+    args: argparse.Namespace, backend: Backend, *, writes: bool = True, quiet: bool = False
+) -> Iterator[StateSession]:
+    """Open a state and lock it; report on stderr what it got from an interrupted run.
+
+    Args:
+        writes: Whether the command writes the state; without a lock, this requires consent.
+        quiet: Report warnings alone, because the command itself tells of the changes.
+    """
+    check_lockable(args, backend, writes=writes)
+    with open_state(backend) as session:
+        report_folded(session, quiet=quiet)
+        yield session
 
 
-def _check_lockable(args: argparse.Namespace, backend: Backend, operation: str) -> None:
+def report_folded(session: StateSession, *, quiet: bool = False) -> None:
+    """Report on stderr how many changes of an interrupted run the state got, and the warnings."""
+    if session.folded_count and not quiet:
+        changes = plural(session.folded_count, "change")
+        sys.stderr.write(f"Added {changes} of an interrupted run to the state.\n")
+    sys.stderr.writelines(f"Warning: {warning}\n" for warning in session.warnings)
+
+
+def check_lockable(args: argparse.Namespace, backend: Backend, *, writes: bool = True) -> None:
     """Warn that a backend cannot be locked; require the user's consent to a write."""
-    if operation not in (*_WRITES, "plan") or not getattr(args, "lock", True):
+    if not args.lock:
         return
     why = backend.unlocked_reason()
     if not why:
         return
     message = f"{why} Another run may write at the same time. What it writes is not overwritten."
-    agreed = is_switched_on("OPSCONSOLE_UNLOCKED_BACKEND")
-    if operation in _WRITES and not (getattr(args, "unlocked_backend", False) or agreed):
+    if writes and not args.unlocked_backend:
         raise UserError(
             message,
             "Give --unlocked-backend (OPSCONSOLE_UNLOCKED_BACKEND=1) to go on without a lock.",
@@ -242,20 +250,6 @@ def _report_wait(holder: LockInfo) -> None:
     sys.stderr.write(f"Waiting for the state lock, held by {holder}…\n")
 
 
-def report_folded(session: StateSession) -> None:
-    """Report on stderr how many changes of an interrupted run the state got."""
-    if session.folded_count:
-        sys.stderr.write(
-            f"Added {plural(session.folded_count, 'change')} of an interrupted run to the state.\n"
-        )
-    print_fold_warnings(session)
-
-
-def print_fold_warnings(session: StateSession) -> None:
-    """Warn on stderr of objects that an interrupted run made beside others in state."""
-    sys.stderr.writelines(f"Warning: {warning}\n" for warning in session.warnings)
-
-
 def program_directory(args: argparse.Namespace) -> Path:
     """Return the working directory of the program or the state that the command line names."""
     # The files here need not be read, as their directory is known.
@@ -265,11 +259,11 @@ def program_directory(args: argparse.Namespace) -> Path:
 
 
 def _synthesised_program(args: argparse.Namespace) -> Program | None:
-    return readable_part(lambda: open_program(args, again=False))
+    return readable_part(lambda: load_program(args, again=False))
 
 
 def open_state_backend(
-    args: argparse.Namespace, operation: str, workspace: str | None = None
+    args: argparse.Namespace, command: str, workspace: str | None = None
 ) -> Backend:
     """Open the backend of a state, for commands that need no program.
 
@@ -278,24 +272,24 @@ def open_state_backend(
     """
     here = Path.cwd()
     if args.state is not None:
-        return _open_backend_at(args, here, None, operation, workspace)
+        return _open_backend_at(args, here, None, command, workspace)
     program = _synthesised_program(args) if _find_program(args)[1] else None
     if program is not None:
-        return open_backend(args, program, operation, workspace)
+        return open_backend(args, program, command, workspace)
     noted = noted_backend(here)
     if noted is None and not (here / "terraform.tfstate").exists():
         raise UserError(
             f"There is neither a program nor a state in {here}.",
             "Go to the directory of the app, or name the state with --state=PATH.",
         )
-    return _open_backend_at(args, here, noted, operation, workspace)
+    return _open_backend_at(args, here, noted, command, workspace)
 
 
-def load_state(args: argparse.Namespace, operation: str) -> State:
+def load_state(args: argparse.Namespace, command: str) -> State:
     """Return the state of `open_state_backend`, for commands that only show it."""
-    backend = open_state_backend(args, operation)
+    backend = open_state_backend(args, command)
     # For `terraform output`, a state that does not exist has no outputs.
-    must_exist = args.state is not None and not (is_stand_in(args) and operation == "output")
+    must_exist = args.state is not None and not (args.standin and command == "output")
     # A crashed first run may have left only a journal.
     if must_exist and not args.state.exists() and not backend.journal.exists():
         raise UserError(f"There is no state {args.state}.", "Check the path.")

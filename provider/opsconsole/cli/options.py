@@ -15,19 +15,17 @@ from opsconsole import drift
 from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS, NOTIFICATIONS
 from opsconsole.resources import RESOURCES
-from opsconsole.text import join_words, parse_duration
+from opsconsole.text import join_words, parse_duration, parse_switch
 from opsconsole.v1.operations import reads_whole
-
-_OFF = frozenset(("", "0", "f", "false", "n", "no", "off"))
 
 
 def is_switched_on(variable: str) -> bool:
     """Return whether a variable of the environment switches something on."""
     # Pipelines hand over a boolean that is off as "false".
-    return os.environ.get(variable, "").strip().lower() not in _OFF
+    return parse_switch(os.environ.get(variable, "")) is not False
 
 
-def seconds(text: str) -> float:
+def read_duration(text: str) -> float:
     """Read a duration as Go writes it: `30s`, `1m30s`, `0`."""
     try:
         value = parse_duration(text)
@@ -121,7 +119,7 @@ def read_format_and_file(text: str) -> tuple[str, Path | None]:
 READERS: Final[Mapping[str, Callable[[str], Any]]] = {
     **dict.fromkeys(("DIR", "FILE", "PATH", "PLANFILE", "REPORT"), Path),
     "N": int,
-    "DURATION": seconds,
+    "DURATION": read_duration,
     "PERCENT": read_per_cent,
     "K/N": read_shard,
     "DATE": read_day,
@@ -251,8 +249,11 @@ LOCK = Group(
     Option(
         "--lock-timeout DURATION  how long to wait for another holder, such as 30s", default=0.0
     ),
-    "--unlocked-backend  go on where the backend cannot be locked for the run "
-    "(OPSCONSOLE_UNLOCKED_BACKEND)",
+    Option(
+        "--unlocked-backend  go on where the backend cannot be locked for the run "
+        "(OPSCONSOLE_UNLOCKED_BACKEND)",
+        environment="OPSCONSOLE_UNLOCKED_BACKEND",
+    ),
 )
 _TARGET = (
     "--target ADDRESS…  plan only this resource or instance and what it needs; may be repeated"

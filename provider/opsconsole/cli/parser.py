@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from functools import partial
+from pkgutil import resolve_name
 from typing import Any, NoReturn
 
 from opsconsole import __version__
 from opsconsole.cli.options import Group, Option, Options, is_switched_on
-from opsconsole.cli.table import COMMANDS, FAILED, HELP, Command
+from opsconsole.cli.table import ABSENT, COMMANDS, FAILED, HELP, Command
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -171,7 +171,7 @@ def build_parser(wanted: str | None, *, every: bool = False) -> CommandParser:
         help="show where an unexpected error comes from (OPSCONSOLE_DEBUG=1)",
     )
     for group, commands in HELP.items() if not every else ():
-        lines = [f"  {name:<14} {command.line}" for name, command in commands.items()]
+        lines = [f"  {name:<14} {command.summary}" for name, command in commands.items()]
         parser.add_argument_group(group, "\n".join(lines))
     subparsers = parser.add_subparsers(
         dest="command",
@@ -180,7 +180,7 @@ def build_parser(wanted: str | None, *, every: bool = False) -> CommandParser:
         help=None if every else argparse.SUPPRESS,
     )
     for name, command in COMMANDS.items():
-        added = subparsers.add_parser(name, help=command.line)
+        added = subparsers.add_parser(name, help=command.summary)
         if every or name == wanted:
             _fill_parser(added, command)
     return parser
@@ -194,8 +194,9 @@ def _fill_parser(parser: CommandParser, command: Command) -> None:
     parser.epilog = (
         f"exit codes:\n{listed}\nexample:\n{example}\n\nOptions are read with one dash or two."
     )
+    # Before the options, which have defaults of their own.
+    parser.set_defaults(**ABSENT, **command.fixed)
     _add_options(parser, command.options)
-    parser.set_defaults(**command.fixed)
     if command.run:
         parser.set_defaults(run=partial(_import_and_run, command.run))
         for name, verb in command.verbs.items():
@@ -216,8 +217,7 @@ def _first_sentence(verb: Command) -> str:
 
 
 def _import_and_run(place: str, args: argparse.Namespace) -> int:
-    module, _, function = place.partition(":")
-    code: int = getattr(importlib.import_module(f"opsconsole.cli.{module}"), function)(args)
+    code: int = resolve_name(f"opsconsole.cli.{place}")(args)
     return code
 
 

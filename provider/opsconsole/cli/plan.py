@@ -9,22 +9,21 @@ from pathlib import Path
 from typing import Final
 
 from opsconsole import resources
-from opsconsole.cli import events, opening, planning
+from opsconsole.cli import message_stream, opening, planning
 from opsconsole.cli.interrupts import make_runner
 from opsconsole.cli.table import CHANGES, FAILED
 from opsconsole.diagnostics import Severity, diagnostics_of, has_error
 from opsconsole.errors import TRY_LATER, OpsconsoleError, Stopped, UserError
 from opsconsole.language import Program, find_output, load_stack, stacks_of
 from opsconsole.reconcile.plan import Plan
-from opsconsole.reconcile.providers import OpenedStack
 from opsconsole.reconcile.saved_plan import check_plan_file, save_plan, shown_variables
-from opsconsole.state import open_state
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.text import plural
 
 
 def run(args: argparse.Namespace) -> int:
-    if getattr(args, "shard", None) is None:
-        return _plan_stack(args, opening.open_checked(args))
+    if args.shard is None:
+        return _plan_stack(args, opening.load_checked(args))
     _check_shard_options(args)
     output = find_output(Path.cwd())
     codes: dict[str, int] = {}
@@ -95,8 +94,7 @@ def _plan_stack(args: argparse.Namespace, program: Program) -> int:
     planning.check_reports(args)
     variables = opening.read_variables(args, program)
     backend = opening.open_backend(args, program, "plan")
-    with open_state(backend) as session, make_runner() as runner:
-        opening.report_folded(session)
+    with opening.open_session(args, backend, writes=False) as session, make_runner() as runner:
         planning.check_program(args, program, variables, session.state)
         stack = planning.open_stack(args, program, variables, session)
         # The guard forbids applying, not planning.
@@ -114,8 +112,8 @@ def _plan_stack(args: argparse.Namespace, program: Program) -> int:
 
 def _show(args: argparse.Namespace, plan: Plan, stack: OpenedStack) -> None:
     planning.write_reports(args, plan, stack.program.stack)
-    if args.json and opening.is_stand_in(args):
-        events.emit_plan(plan)
+    if args.json and args.standin:
+        message_stream.emit_plan(plan)
     elif args.json:
         sys.stdout.write(planning.as_json(plan, stack.program, shown_variables(stack)))
         planning.print_diagnostics(args, plan.diagnostics)
@@ -124,7 +122,7 @@ def _show(args: argparse.Namespace, plan: Plan, stack: OpenedStack) -> None:
 
 
 def _report_saved(args: argparse.Namespace) -> None:
-    if not opening.is_stand_in(args):
+    if not args.standin:
         # The settings themselves may be secret.
         settings = ", with the same --backend-config" if args.backend_config else ""
         sys.stderr.write(

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
-from opsconsole.cli.opening import is_stand_in
 from opsconsole.cli.options import FEWEST_GUARDED
 from opsconsole.cli.progress import show_spinner
 from opsconsole.cli.standard_streams import has_colour, pen_for, terminal_width
@@ -25,12 +24,12 @@ from opsconsole.language import Program, find_mistakes
 from opsconsole.named_files import check_report_file, find_shared_file, write_named
 from opsconsole.reconcile.plan import Plan, PlanOptions, checksum, guard_objection
 from opsconsole.reconcile.planner import make_plan
-from opsconsole.reconcile.providers import OpenedStack, Providers
+from opsconsole.reconcile.providers import OpenedProviders
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reports import plan_text, terminal
 from opsconsole.reports.plan_text import Detail
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import State, StateSession, workspace_of
-from opsconsole.v1.settings import Settings
 
 
 def failure_code(diagnostics: Iterable[Diagnostic]) -> int:
@@ -54,7 +53,7 @@ def plan_options(args: argparse.Namespace) -> PlanOptions:
     return PlanOptions(
         mode=mode,
         targets=tuple(args.target),
-        unknown_targets=is_stand_in(args),
+        unknown_targets=args.standin,
         replace=tuple(args.replace),
         refresh=args.refresh,
         preflight=args.preflight,
@@ -68,14 +67,16 @@ def open_stack(
     limit = args.parallelism
     if limit is not None and limit < 1:
         raise UserError("--parallelism must be 1 or more.")
-
-    def make(settings: Settings) -> ConfiguredProvider:
-        return ConfiguredProvider(
+    return OpenedStack(
+        program,
+        variables,
+        session,
+        os.environ,
+        workspace_of(program.root),
+        lambda settings: ConfiguredProvider(
             replace(settings, max_concurrency=limit or settings.max_concurrency)
-        )
-
-    name = workspace_of(program.root)
-    return OpenedStack(program, variables, session, os.environ, name, make)
+        ),
+    )
 
 
 def check_program(
@@ -117,10 +118,10 @@ def plan_program(
     with show_spinner("Planning…", colour=has_colour(args, sys.stderr)) as shown:
 
         async def work(interrupts: Interrupts) -> Plan:
-            def watch(providers: Providers) -> None:
+            def watch(providers: OpenedProviders) -> None:
                 shown.count = lambda: sum(providers.calls.values())
                 shown.held = lambda: providers.waiting
-                interrupts.on_stop(providers.stop)
+                interrupts.watch(providers)
 
             return await make_plan(stack, plan_options(args), watch)
 
@@ -136,7 +137,7 @@ def guard_objection_to(args: argparse.Namespace, plan: Plan) -> Diagnostic | Non
     if args.force:
         return None
     # The options of the guard are not Terraform's, so the stand-in has none.
-    options = not is_stand_in(args)
+    options = not args.standin
     return guard_objection(plan, args.max_destroy, FEWEST_GUARDED, options=options)
 
 
@@ -159,7 +160,7 @@ def _choose_detail(args: argparse.Namespace, plan: Plan) -> Detail:
     if args.compact:
         return Detail.NAMES
     is_terminal = terminal_width() > 0
-    if args.full or not (is_terminal or is_stand_in(args)):
+    if args.full or not (is_terminal or args.standin):
         return Detail.FULL
     rows = shutil.get_terminal_size().lines - _AROUND if is_terminal else _CLIENT_ROWS
     return plan_text.choose_detail(plan, rows)
@@ -172,8 +173,13 @@ def print_diagnostics(args: argparse.Namespace, diagnostics: Sequence[Diagnostic
 def check_reports(args: argparse.Namespace) -> None:
     reports = [path for path in (args.html, args.markdown) if path is not None]
     for path in reports:
+        if str(path) == "-":
+            raise UserError(
+                "--html and --markdown write a file, and - is none: standard output has the plan.",
+                "Name a file.",
+            )
         check_report_file(path)
-    plans = [getattr(args, name, None) for name in ("out", "planfile")]
+    plans = [args.out, args.planfile]
     if place := find_shared_file([*reports, *filter(None, plans)]):
         raise UserError(
             f"The plan and its reports would share the file {place}.",

@@ -1,4 +1,4 @@
-"""The progress of a plan and of an apply for people, as lines or on a terminal.
+"""The progress of a plan and of an apply: messages for programs, lines or a bar for people.
 
 rich is imported only if stderr is a terminal: it takes a twelfth of a run's start time.
 """
@@ -12,19 +12,104 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from opsconsole.cli.events import ApplyMessages, describe_rate_limit_wait, is_address_change_only
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.order import Step, StepKind
-from opsconsole.reports.messages import Hook
+from opsconsole.reconcile.plan import Action
+from opsconsole.reports import messages
+from opsconsole.reports.messages import Hook, Message
 from opsconsole.reports.plan_parts import cascade_effect
 from opsconsole.text import plural
 from opsconsole.v1.limiter import HeldBack
+from opsconsole.values import text_of
 
 if TYPE_CHECKING:
     from rich.text import Text
 
 FEW = 40
 """Up to this number of steps, each step has its own line, on a terminal too."""
+TICK = 10.0
+"""Seconds after which a step that is still running is reported again, as in Terraform."""
+
+
+def _action_of(step: Step) -> Action:
+    if step.kind is StepKind.KEEP or step.change.action is Action.ADOPT:
+        return step.change.action
+    # A replacement has two steps, each with an action of its own.
+    return Action(step.kind.value)
+
+
+def is_address_change_only(step: Step) -> bool:
+    return step.change.action is Action.NO_OP and not step.change.import_id
+
+
+def describe_rate_limit_wait(waiting: HeldBack) -> str:
+    """Describe a wait that the console asks for; empty for less than a second."""
+    if waiting.seconds < 1:
+        return ""
+    count = plural(waiting.callers, "request")
+    return f"the console limits requests: next in {waiting.seconds:.0f} s, {count} held back"
+
+
+class ApplyMessages:
+    """Sends one of Terraform's messages when a change begins, takes long, and ends.
+
+    Attributes:
+        waiting: Returns how long the console makes the run wait.
+    """
+
+    _most: int | None = None
+    """How many slow changes are named each time; None names all of them."""
+
+    def __init__(self, send: Callable[[Message], None]) -> None:
+        self.waiting: Callable[[], HeldBack] = lambda: HeldBack(0, 0.0)
+        self._send = send
+        self._since: dict[str, tuple[Step, float]] = {}
+
+    def begin(self, steps: int) -> None:
+        """Send nothing."""
+
+    def begin_step(self, step: Step) -> None:
+        if is_address_change_only(step):
+            return
+        address = step.change.address
+        self._since[address] = (step, time.monotonic())
+        before = "" if step.kind is StepKind.CREATE else text_of(step.change.before or {}, "id")
+        self._send_hook(messages.apply_start(address, _action_of(step), before))
+
+    def end_step(self, step: Step, outcome: Outcome, seconds: float) -> None:
+        address, action = step.change.address, _action_of(step)
+        self._since.pop(address, None)
+        if is_address_change_only(step):
+            return
+        if outcome.failed:
+            self._send_hook(messages.apply_errored(address, action, seconds))
+        else:
+            object_id = text_of(outcome.state or {}, "id")
+            self._send_hook(messages.apply_complete(address, action, seconds, object_id))
+
+    def skip_step(self, step: Step, because: str) -> None:
+        if because:
+            self._send_text(f"{step.change.address}: Skipped, because {because} failed")
+
+    def tick(self) -> None:
+        """Report the steps that have run for about ten seconds or more."""
+        if held := describe_rate_limit_wait(self.waiting()):
+            self._send_text(f"Waiting: {held}")
+        now = time.monotonic()
+        long = [(step, now - since) for step, since in self._since.values()]
+        # With the full time, the next tick would leave out a step that began just after this tick.
+        long = [(step, seconds) for step, seconds in long if seconds > TICK * 0.9]
+        shown = long[: self._most]
+        for step, seconds in shown:
+            self._send_hook(messages.apply_progress(step.change.address, _action_of(step), seconds))
+        if len(long) > len(shown):
+            self._send_text(f"… and {len(long) - len(shown):,} more")
+
+    def _send_hook(self, hook: Hook) -> None:
+        self._send(hook.message())
+
+    def _send_text(self, text: str) -> None:
+        self._send(messages.log(text))
 
 
 class Lines(ApplyMessages):

@@ -6,8 +6,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.text import Text
 
-from opsconsole.cli.events import describe_rate_limit_wait
-from opsconsole.cli.progress import FEW, Lines
+from opsconsole.cli.progress import FEW, Lines, describe_rate_limit_wait
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.order import Step
 from opsconsole.reports import messages

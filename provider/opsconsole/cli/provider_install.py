@@ -19,6 +19,7 @@ from pathlib import Path
 from opsconsole import __version__
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import platform_name
 from opsconsole.named_files import write_whole
 
 CONFIGURATION = "opsconsole.tfrc"
@@ -50,17 +51,7 @@ _COMMAND = "terraform-provider-opsconsole"
 _IMPORTS = "import opsconsole.terraform.main, opsconsole.terraform.serving"
 """What the provider imports before it serves; the second one needs the extra `terraform`."""
 
-_SYSTEMS = {"Linux": "linux", "Darwin": "darwin", "FreeBSD": "freebsd", "OpenBSD": "openbsd"}
-_MACHINES = {
-    "x86_64": "amd64",
-    "amd64": "amd64",
-    "aarch64": "arm64",
-    "arm64": "arm64",
-    "i386": "386",
-    "i686": "386",
-    "armv6l": "arm",
-    "armv7l": "arm",
-}
+_SYSTEMS = ("Linux", "Darwin", "FreeBSD", "OpenBSD")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -171,7 +162,7 @@ def platforms(system: str = "", machine: str = "") -> list[str]:
     if system == "Darwin":
         # A Terraform made for the other processor runs on a Mac as well.
         return ["darwin_amd64", "darwin_arm64"]
-    return [f"{_SYSTEMS[system]}_{_MACHINES.get(machine.lower(), machine.lower())}"]
+    return [platform_name(system, machine)]
 
 
 def configuration(folder: Path) -> str:

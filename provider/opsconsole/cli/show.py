@@ -9,7 +9,7 @@ import sys
 from opsconsole.cli import opening
 from opsconsole.cli.standard_streams import pen_for
 from opsconsole.errors import UserError
-from opsconsole.reports import state_formats, terminal
+from opsconsole.reports import plan_text, state_formats
 from opsconsole.reports.value_diff import lines_of_value
 from opsconsole.state import StateOutput, decode
 
@@ -44,13 +44,13 @@ def run_output(args: argparse.Namespace) -> int:
     if args.raw and (args.name is None or args.json):
         raise UserError("--raw takes the name of one output, and no --json.")
     # Terraform only warns that there are no outputs, except with -json.
-    only_warns = opening.is_stand_in(args) and not outputs and not args.json
+    only_warns = args.standin and not outputs and not args.json
     if args.name is not None and not only_warns:
         sys.stdout.write(_output_text(args, outputs))
     elif args.json:
         sys.stdout.write(json.dumps(state_formats.outputs_json(outputs), indent=2) + "\n")
     elif outputs:
-        text = terminal.outputs_text(outputs, pen_for(args))
+        text = plan_text.outputs_text(outputs, pen_for(args))
         sys.stdout.write(text.partition("\n\n")[2])
     else:
         sys.stderr.write("The state holds no outputs.\n")

@@ -9,16 +9,15 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from opsconsole.cli import opening
 from opsconsole.cli.standard_streams import ask, pen_for
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
-from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.named_files import read_named
-from opsconsole.state import Address, State, StateSession, deposed_name, open_state
+from opsconsole.state import Address, State, StateSession, deposed_name
 from opsconsole.text import plural, suggest_address
 
 
@@ -51,8 +50,7 @@ def show(args: argparse.Namespace) -> int:
 def remove(args: argparse.Namespace) -> int:
     verb = "Would remove" if args.dry_run else "Removed"
     lines = []
-    with open_state(opening.open_state_backend(args, "state rm")) as session:
-        opening.report_folded(session)
+    with opening.open_session(args, opening.open_state_backend(args, "state rm")) as session:
         addresses = match_addresses(session.state, args.addresses)
         for address in addresses:
             lines.append(f"{verb} {address}\n")
@@ -86,8 +84,7 @@ def _is_unsettled(state: State, address: Address) -> bool:
 
 
 def move(args: argparse.Namespace) -> int:
-    with open_state(opening.open_state_backend(args, "state mv")) as session:
-        opening.report_folded(session)
+    with opening.open_session(args, opening.open_state_backend(args, "state mv")) as session:
         target = Address.parse(args.target)
         pairs = _pairs(session.state, args.source, target)
         # All are checked first, so that a refusal moves none. As in Terraform, a whole resource
@@ -126,7 +123,7 @@ def _pairs(state: State, source: str, target: Address) -> list[tuple[Address, Ad
             "one.",
             "Name a resource.",
         )
-    return [(old, replace(target, key=old.key)) for old in addresses]
+    return [(old, target._replace(key=old.key)) for old in addresses]
 
 
 def pull(args: argparse.Namespace) -> int:
@@ -149,8 +146,8 @@ def push(args: argparse.Namespace) -> int:
             "Nothing was changed.",
         )
     pushed = State.parse(data, args.file)
-    with open_state(opening.open_state_backend(args, "state push")) as session:
-        opening.print_fold_warnings(session)
+    backend = opening.open_state_backend(args, "state push")
+    with opening.open_session(args, backend, quiet=True) as session:
         changes = session.name_lost_changes(pushed)
         if changes and not args.force:
             # Another try is refused too, until the user folds the changes or gives --force.
@@ -199,8 +196,8 @@ def _check_succession(stored: State, pushed: State) -> None:
 
 
 def fold(args: argparse.Namespace) -> int:
-    with open_state(opening.open_state_backend(args, "state fold")) as session:
-        opening.print_fold_warnings(session)
+    backend = opening.open_state_backend(args, "state fold")
+    with opening.open_session(args, backend, quiet=True) as session:
         folded = session.folded_count
         diagnostics = _settle_intents(args, session) if session.open_intents else []
         unsettled = list(session.open_intents)
@@ -230,12 +227,12 @@ def _settle_intents(args: argparse.Namespace, session: StateSession) -> Sequence
     if not opening.has_program(args):
         return ()
     try:
-        program = opening.open_program(args, again=False)
+        program = opening.load_program(args, again=False)
         variables = opening.read_variables(args, program)
         stack = planning.open_stack(args, program, variables, session)
         with make_runner() as runner:
             return run_stoppable(
-                runner, lambda interrupts: settle_without_plan(stack, interrupts.on_stop)
+                runner, lambda interrupts: settle_without_plan(stack, interrupts.watch)
             )
     except Stopped:
         raise
@@ -283,16 +280,15 @@ def import_object(args: argparse.Namespace) -> int:
     from opsconsole.reconcile.imports import import_instance
 
     address = Address.parse(args.address)
-    program = opening.open_program(args)
+    program = opening.load_program(args)
     variables = opening.read_variables(args, program)
     backend = opening.open_backend(args, program, "import")
-    with open_state(backend) as session, make_runner() as runner:
-        opening.report_folded(session)
+    with opening.open_session(args, backend) as session, make_runner() as runner:
         session.begin()
         stack = planning.open_stack(args, program, variables, session)
         diagnostics = run_stoppable(
             runner,
-            lambda interrupts: import_instance(stack, address, args.id, interrupts.on_stop),
+            lambda interrupts: import_instance(stack, address, args.id, interrupts.watch),
         )
     planning.print_diagnostics(args, diagnostics)
     if has_error(diagnostics):

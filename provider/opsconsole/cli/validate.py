@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _find_problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
     try:
-        program = opening.open_checked(args)
+        program = opening.load_checked(args)
     except Stopped:
         raise
     except OpsconsoleError as problem:
@@ -57,7 +57,7 @@ def _find_problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
         yield from find_mistakes(program, variables)
         yield from find_variable_mistakes(program)
     except OnlyTerraform as refusal:
-        if opening.is_stand_in(args):
+        if args.standin:
             raise
         yield from diagnostics_of(refusal)
         return

@@ -13,7 +13,6 @@ from opsconsole.state import (
     DEFAULT_WORKSPACE,
     check_workspace_name,
     data_directory,
-    open_state,
     read_state,
     workspace_of,
 )
@@ -42,7 +41,7 @@ def create(args: argparse.Namespace) -> int:
     if name in _workspaces(args):
         raise UserError(f'There is a workspace "{name}" already.', "Select it.")
     backend = opening.open_state_backend(args, "workspace new", workspace=name)
-    with open_state(backend) as session:
+    with opening.open_session(args, backend) as session:
         # The empty state makes the workspace appear in the list.
         session.state.raise_serial()
         backend.write(session.state.to_bytes())
@@ -71,6 +70,7 @@ def delete(args: argparse.Namespace) -> int:
     if name not in _workspaces(args):
         raise UserError(f'There is no workspace "{name}".')
     backend = opening.open_state_backend(args, "workspace delete", workspace=name)
+    opening.check_lockable(args, backend)
     # As in Terraform, the lock also covers the look into the state, which a run may be filling.
     backend.open()
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -24,15 +23,14 @@ from pydantic import (
 )
 
 from opsconsole.document_models import STRICT, Whole, describe_errors
-from opsconsole.drift.model import BaselineProblem, Bucket, Difference, Finding
+from opsconsole.drift.model import UNUSED, BaselineProblem, Bucket, Difference, Finding
 from opsconsole.errors import UserError
 from opsconsole.resources import RESOURCES, resource_of_id
+from opsconsole.yaml_loader import MERGE, Loader
 
 VERSION: Final = 1
-UNUSED: Final = "unused: there is no such drift"
 MAX_BYTES: Final = 2**20
 _MAX_DIGITS: Final = 100
-MAX_DEPTH: Final = 100
 _DAY: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _BUCKETS: Final = tuple(bucket.value for bucket in Bucket if bucket.is_drift)
 _REMEDY = (
@@ -272,26 +270,26 @@ def parse_baseline(data: bytes, path: Path) -> tuple[Entry, ...]:
     try:
         if len(data) > MAX_BYTES:
             raise _refuse(path, f"it has more than {MAX_BYTES:,} bytes")
-        # The C loader recurses for each level without a bound, and crashes the process when the
-        # stack overflows. Reading its events needs no recursion.
-        if _is_deeper_than(data, MAX_DEPTH):
-            raise _refuse(path, "it is nested too deeply")
-        document = yaml.load(data, _Loader)  # a subclass of the safe loader
+        loader = _Loader(data)
+        node = loader.get_single_node()
+        # Nothing but comments; `null` is a node, though it is no baseline.
+        if node is None:
+            return ()
+        document = loader.construct_document(node)
+    except RecursionError:
+        raise _refuse(path, "it is nested too deeply") from None
     except (yaml.YAMLError, ValueError) as problem:
         # PyYAML does not catch the ValueError of a date that does not exist.
         text = " ".join(str(problem).split())
         raise UserError(f"The baseline {path} is not YAML: {text}.") from problem
-    if document is None and not _has_content(data):
-        return ()
     try:
         return BaselineFile.model_validate(document).accept
     except ValidationError as problem:
         raise _refuse(path, describe_errors(problem)) from None
 
 
-# PyYAML has the C loader only if it was built with libyaml.
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """A YAML loader without features that hide the meaning of a file."""
+class _Loader(Loader):
+    """A loader without features that hide the meaning of a file."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         # Python refuses to convert more than a few thousand digits, and is slow for fewer.
@@ -302,35 +300,11 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         return super().construct_object(node, deep)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        names = [item.value for item, _ in node.value if isinstance(item, yaml.ScalarNode)]
         # Merge keys of merge keys can grow without bound.
-        if "<<" in names:
+        if any(key.tag == MERGE for key, _ in node.value):
             raise yaml.YAMLError("merge keys (<<) are not read")
-        # PyYAML would silently keep only the last value of a repeated key.
-        twice = next((name for name, count in Counter(names).items() if count > 1), None)
-        if twice is not None:
-            line = node.start_mark.line + 1
-            raise yaml.YAMLError(f'line {line}: the key "{twice}" is declared twice')
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)
         return mapping
-
-
-def _is_deeper_than(data: bytes, limit: int) -> bool:
-    """Return whether YAML is nested beyond `limit`; read no further than necessary."""
-    depth = 0
-    for event in yaml.parse(data, _Loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > limit:
-            return True
-    return False
-
-
-def _has_content(data: bytes) -> bool:
-    """Return whether YAML has more than comments; `null` counts, though it is no baseline."""
-    return any(isinstance(event, yaml.NodeEvent) for event in yaml.parse(data, _Loader))
 
 
 def _refuse(path: Path, why: str) -> UserError:

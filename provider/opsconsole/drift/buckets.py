@@ -15,13 +15,13 @@ from opsconsole.diagnostics import Diagnostic, Severity, has_error
 from opsconsole.drift.model import Bucket, Difference, Finding
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import Cause, ProblemKind
-from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import capitalise_first, join_words, plural
 from opsconsole.v1.operations import missing_operation, reads_whole
-from opsconsole.values import Values, is_same
+from opsconsole.values import Values, is_same, text_of
 
 Addresses = Mapping[tuple[ConfiguredProvider | None, str, str], str]
 """The address of each object in state, by provider, type and id."""
@@ -31,13 +31,13 @@ def classify(item: StateObject, addresses: Addresses) -> Finding:
     outcome = item.outcome
     if outcome.status is ReadStatus.UNCHECKED:
         reason = outcome.why_unchecked or "it was not read"
-        return _make_finding(item, Bucket.UNCHECKED, reason=reason, cause=outcome.cause)
+        return _make_finding(item, Bucket.UNCHECKED, reason, cause=outcome.cause)
     if outcome.status is ReadStatus.ARCHIVED:
         reason = _with_owner(item, addresses) or "the console says that it is archived"
-        return _make_finding(item, Bucket.ARCHIVED, reason=reason)
+        return _make_finding(item, Bucket.ARCHIVED, reason)
     if outcome.state is None:
-        reason = _with_owner(item, addresses) or RESOURCES[item.instance.type_name].gone
-        return _make_finding(item, Bucket.MISSING, reason=reason)
+        reason = _with_owner(item, addresses) or RESOURCES[item.instance.type_name].gone_reason
+        return _make_finding(item, Bucket.MISSING, reason)
     return _classify_present(item, outcome, outcome.state)
 
 
@@ -52,9 +52,9 @@ def _classify_present(item: StateObject, outcome: ReadOutcome, state: Values) ->
     reason = outcome.why_unchecked or _unseen_reason(definition, before, unseen)
     if reason:
         cause = outcome.cause
-        return _make_finding(item, Bucket.UNCHECKED, reason=reason, unobserved=unseen, cause=cause)
+        return _make_finding(item, Bucket.UNCHECKED, reason, unobserved=unseen, cause=cause)
     reason = f"seen for the first time, so not compared: {', '.join(first)}" if first else ""
-    return _make_finding(item, Bucket.IN_SYNC, reason=reason, unobserved=unseen)
+    return _make_finding(item, Bucket.IN_SYNC, reason, unobserved=unseen)
 
 
 def _compare(
@@ -81,7 +81,7 @@ def _compare(
             # A field missing from a complete answer was unset.
             was_unset = before.get(name) is None and definition.label in observed
             # The release that wrote the state may not have known the attribute yet.
-            if name in item.absent or (name not in observed and not was_unset):
+            if name in item.absent_names or (name not in observed and not was_unset):
                 first.append(name)
                 continue
         hidden = attribute.sensitive or name in item.sensitive
@@ -120,34 +120,34 @@ def _with_owner(item: StateObject, addresses: Addresses) -> str:
     return f"its {owner.title} {address} is gone: {definition.plural} go with their {owner.title}"
 
 
-def _make_finding(item: StateObject, bucket: Bucket, **facts: object) -> Finding:
+def _make_finding(
+    item: StateObject,
+    bucket: Bucket,
+    reason: str = "",
+    differences: tuple[Difference, ...] = (),
+    unobserved: tuple[str, ...] = (),
+    cause: Cause | None = None,
+) -> Finding:
     instance = item.instance
     shown = instance.before
     if item.sensitive:
         # The label comes from these values, and a sensitive name must not become a label.
         shown = {name: value for name, value in shown.items() if name not in item.sensitive}
+    definition = RESOURCES[instance.type_name]
+    names = definition.reported_as or (definition.label,)
     return Finding(
         stack=item.stack,
         address=item.address,
         type_name=instance.type_name,
         bucket=bucket,
         id=text_of(instance.before, "id"),
-        label=_label_of(instance.type_name, shown),
+        label=next(filter(None, (text_of(shown, name) for name in names)), ""),
+        differences=differences,
+        reason=reason,
         values=shown,
-        **facts,  # type: ignore[arg-type]  # facts are Finding's own
+        unobserved=unobserved,
+        cause=cause,
     )
-
-
-def _label_of(type_name: str, values: Mapping[str, object]) -> str:
-    definition = RESOURCES[type_name]
-    names = definition.reported_as or (definition.label,)
-    return next(filter(None, (text_of(values, name) for name in names)), "")
-
-
-def text_of(values: Mapping[str, object], name: str) -> str:
-    """Return the text value of that name, or empty."""
-    value = values.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def explain_unread(objects: Iterable[StateObject], *, tolerant: bool) -> tuple[Diagnostic, ...]:

@@ -7,16 +7,17 @@ lists that an operator has named.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from opsconsole.address import LOCAL_NAME
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.drift import COUNTED_BY_DEFAULT, unmanaged_kinds
-from opsconsole.drift.baseline import UNUSED, Entry, apply_baseline
 from opsconsole.drift.buckets import classify, explain_unread
 from opsconsole.drift.model import (
+    UNUSED,
     BaselineProblem,
     CheckScope,
     DriftReport,
@@ -26,7 +27,7 @@ from opsconsole.drift.model import (
     ShardResult,
     console_digest,
 )
-from opsconsole.drift.stack import StackState, StackStates, StateObject, report_rewritten
+from opsconsole.drift.stack import StackState, StackStates, StateObject, explain_rewritten
 from opsconsole.drift.unmanaged import are_lists_read, find_unmanaged
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
@@ -34,15 +35,17 @@ from opsconsole.reconcile.prior import warn_unsettled
 from opsconsole.reconcile.providers import (
     OpenedProviders,
     Providers,
-    RegisterStop,
+    Watch,
     provider_key_of,
     refresh,
 )
-from opsconsole.resources import HOST, RESOURCES
-from opsconsole.resources.host.reading import HostReader
+from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.operations import reads_whole
 from opsconsole.v1.settings import Settings
+
+if TYPE_CHECKING:
+    from opsconsole.drift.baseline import Entry
 
 
 @dataclass(frozen=True)
@@ -72,19 +75,20 @@ class ProviderPool(OpenedProviders):
 
     Attributes:
         environ: The environment that settings fall back on.
-        read_only: Whether only GET requests may be sent.
+        get_only: Whether only GET requests may be sent.
     """
 
     environ: Mapping[str, str]
-    read_only: bool = False
+    get_only: bool = False
 
     def _open(self, settings: Settings) -> ConfiguredProvider:
-        restricted = _restrict_settings(settings, read_only=self.read_only)
+        # In a check, a 404 for an object is a finding, even if a refresh would fail.
+        restricted = replace(settings, on_missing="remove", on_missing_host=None)
         # Settings hold a mapping, so they cannot be the keys of a dictionary.
         for provider in self.opened:
             if provider.session.settings == restricted:
                 return provider
-        provider = ConfiguredProvider(restricted, read_only=self.read_only)
+        provider = ConfiguredProvider(restricted, get_only=self.get_only)
         self.add(provider)
         return provider
 
@@ -120,26 +124,11 @@ class ProviderPool(OpenedProviders):
         return providers.settings(key)
 
 
-def _restrict_settings(settings: Settings, *, read_only: bool) -> Settings:
-    """Return the settings of a check; if `read_only`, they name only GET operations."""
-    # In a check, a 404 for an object is a finding, even if a refresh would fail.
-    settings = replace(settings, on_missing="remove", on_missing_host=None)
-    if not read_only:
-        return settings
-    readable = {
-        name: declared
-        for name, declared in settings.extra_endpoints.items()
-        if declared.startswith("GET ")
-    }
-    # The empty update, which can read hosts, is a POST.
-    return replace(settings, host_read="none", extra_endpoints=readable)
-
-
 async def check(
     states: StackStates,
     options: CheckOptions,
     environ: Mapping[str, str],
-    register_stop: RegisterStop = lambda stop: None,
+    watch: Watch = lambda providers: None,
 ) -> DriftReport:
     """Check states against their consoles; Stopped if not everything was read.
 
@@ -147,10 +136,9 @@ async def check(
 
     Args:
         environ: The environment that provider settings fall back on.
-        register_stop: Takes the function that stops the check.
     """
     async with ProviderPool(environ, options.read_only) as pool:
-        register_stop(pool.stop)
+        watch(pool)
         return await _check(states, options, pool)
 
 
@@ -173,34 +161,32 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
     listed = not unlisted and are_lists_read(objects)
     now = utc_now()
     certain = len(states.read) == len(states.stacks) and not options.some_stacks
-    findings, problems = apply_baseline(
-        options.baseline,
-        findings,
-        now.date(),
-        certain=certain,
-        listed=listed,
-        counted=counted_types,
-    )
+    problems: tuple[BaselineProblem, ...] = ()
+    if options.baseline:
+        from opsconsole.drift.baseline import apply_baseline  # loads YAML and pydantic
+
+        findings, problems = apply_baseline(
+            options.baseline,
+            findings,
+            now.date(),
+            certain=certain,
+            listed=listed,
+            counted=counted_types,
+        )
     drifted = any(finding.is_drift for finding in findings)
-    read_whole = [
-        item.outcome
-        for item in objects
-        if item.outcome.status is ReadStatus.PRESENT and not item.is_unread
-    ]
     return DriftReport(
         findings=tuple(sorted(findings, key=lambda finding: finding.stack)),
         checked_at=timestamp(now),
         read_only=options.read_only,
-        method=_describe_host_reads(objects, read_only=options.read_only),
+        method=_describe_reads(objects),
         diagnostics=(
             *states.diagnostics,
             *unlisted,
             *undetermined,
             # Only drift can come from a run that wrote a state meanwhile, and reading states again
             # is slow.
-            *(item for state in states.read if drifted for item in report_rewritten(state)),
-            *(item for outcome in read_whole for item in outcome.diagnostics),
-            *explain_unread(objects, tolerant=tolerant),
+            *(item for state in states.read if drifted for item in explain_rewritten(state)),
+            *_diagnose_reads(objects, tolerant),
         ),
         # Another shard may use an entry that this shard does not use. The merge of all shards
         # decides.
@@ -229,46 +215,41 @@ async def _read_objects(states: Iterable[StackState], pool: ProviderPool) -> lis
                 provider, why = None, item.unreadable
             objects.append(replace(item, provider=provider, unreadable=why))
     instances = await refresh([(item.instance, item.provider) for item in objects])
-    return [
-        _explain(replace(item, instance=instances[item.instance.address]), pool.read_only)
-        for item in objects
-    ]
+    return [_explain(replace(item, instance=instances[item.instance.address])) for item in objects]
 
 
-def _explain(item: StateObject, read_only: bool) -> StateObject:
-    """Return an object after its read; for a hidden host, name the missing setting."""
+def _explain(item: StateObject) -> StateObject:
+    """Return an object after its read, with the reason if nothing was asked about it."""
     read, why = item.instance.read, item.unreadable
     if read is None:
         read = ReadOutcome(None, diagnostics=(error(why),), status=ReadStatus.UNCHECKED, reason=why)
     elif item.instance.unsettled:
         unsettled = warn_unsettled(item.address)
         read = read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
-    elif (
-        read.status is ReadStatus.UNCHECKED
-        and read.cause is None
-        and item.instance.type_name == HOST.type_name
-        and item.provider is not None
-    ):
-        reader = item.provider.session.singleton(HostReader)
-        reason = reader.explain_unreadable(read_only=read_only)
-        read = read._replace(reason=reason or read.reason)
     else:
         return item
-    return replace(item, instance=replace(item.instance, read=read))
+    return replace(item, instance=item.instance._replace(read=read))
+
+
+def _diagnose_reads(objects: Sequence[StateObject], tolerant: bool) -> Iterator[Diagnostic]:
+    for item in objects:
+        if item.outcome.status is ReadStatus.PRESENT and not item.is_unread:
+            yield from item.outcome.diagnostics
+    yield from explain_unread(objects, tolerant=tolerant)
 
 
 def _add_declarations(
     findings: Iterable[Finding], states: Iterable[StackState]
 ) -> tuple[list[Finding], list[Diagnostic]]:
     """Return findings with their declarations, and the pending resources of all stacks."""
-    stacks = {state.stack.name: state.stack for state in states}
+    by_stack = {state.stack.name: state for state in states}
     pending: list[Finding] = []
     diagnostics: list[Diagnostic] = []
     for state in states:
-        more, undetermined = state.stack.find_pending(state.values)
+        more, undetermined = state.find_pending()
         pending += more
         diagnostics += undetermined
-    located = [stacks[finding.stack].locate(finding) for finding in (*findings, *pending)]
+    located = [by_stack[finding.stack].locate(finding) for finding in (*findings, *pending)]
     return located, diagnostics
 
 
@@ -291,13 +272,11 @@ def _make_shard_result(
     )
 
 
-def _describe_host_reads(objects: Iterable[StateObject], *, read_only: bool) -> str:
-    """Describe how hosts were read, or why they were not, one sentence a method."""
-    methods: dict[str, None] = {}
-    for item in objects:
-        if item.provider is not None and item.instance.type_name == HOST.type_name:
-            reader = item.provider.session.singleton(HostReader)
-            # A console that gave no answer did not show how hosts are read.
-            if item.outcome.status is not ReadStatus.UNCHECKED or reader.operation is None:
-                methods[reader.describe(read_only=read_only)] = None
-    return " ".join(methods)
+def _describe_reads(objects: Iterable[StateObject]) -> str:
+    """Describe how objects were read, or why they were not, one sentence a method."""
+    methods = dict.fromkeys(
+        item.provider.resources[item.instance.type_name].describe_read(item.outcome)
+        for item in objects
+        if item.provider is not None
+    )
+    return " ".join(filter(None, methods))

@@ -20,6 +20,7 @@ from opsconsole.drift.model import Bucket, Finding
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator, Program
 from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
+from opsconsole.local_terraform import cli_of
 from opsconsole.reconcile.prior import PriorInstance, values_from_state
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import ConfiguredProvider
@@ -38,7 +39,6 @@ from opsconsole.state import (
     read_stored,
     split_deposed,
 )
-from opsconsole.terraform_binary import cli_of
 from opsconsole.text import plural
 from opsconsole.values import Values
 
@@ -70,65 +70,6 @@ class Stack:
         """Return an evaluator of its program; `values` are those in state, by address."""
         return Evaluator(program, self.variables, values.get, workspace=self.workspace)
 
-    def locate(self, finding: Finding) -> Finding:
-        """Return a finding with the construct and the source location of its resource."""
-        # The id of an unmanaged object may look like an address.
-        if self.program is None or finding.bucket is Bucket.UNMANAGED:
-            return finding
-        block = self.program.blocks.get(config_address(self._declared_address(finding.address)))
-        if block is None:
-            return finding
-        origin = block.origin
-        return replace(finding, construct_path=origin.path, location=origin.location(Path.cwd()))
-
-    def find_pending(self, values: Mapping[str, Values]) -> tuple[list[Finding], list[Diagnostic]]:
-        """Return the declared resources that state lacks, and diagnostics of unknown ones.
-
-        Args:
-            values: The values in state, by address; count and for_each may refer to them.
-        """
-        if self.program is None or not self.pending:
-            return [], []
-        # Addresses in the program are used, so a resource whose move is not applied yet is not
-        # pending.
-        by_address = {self._declared_address(address): value for address, value in values.items()}
-        evaluator = self.evaluator(self.program, by_address)
-        findings: list[Finding] = []
-        diagnostics: list[Diagnostic] = []
-        for block in self.program.resources:
-            try:
-                declared = evaluator.instances(block).values()
-            except OpsconsoleError as problem:
-                # A block that cannot be evaluated does not hide the others.
-                diagnostics.append(
-                    warning(
-                        f"{self.name}: pending resources of {block.title} cannot be determined",
-                        cause=problem.cause,
-                    )
-                )
-                continue
-            findings += [
-                Finding(
-                    self.name,
-                    instance.address,
-                    block.type_name,
-                    Bucket.PENDING,
-                    reason="declared in the program, not applied yet",
-                )
-                for instance in declared
-                if instance.address not in by_address
-            ]
-        return findings, diagnostics
-
-    def _declared_address(self, address: str) -> str:
-        address, _ = split_deposed(address)
-        return _follow_moves(self._moves, address) if self._moves else address
-
-    @cached_property
-    def _moves(self) -> dict[tuple[str, bool], str]:
-        moved = self.program.moved if self.program is not None else ()
-        return {(str(block.source), block.whole): str(block.target) for block in moved}
-
 
 @dataclass(frozen=True, slots=True)
 class StateObject:
@@ -140,7 +81,7 @@ class StateObject:
         instance: The object as the reconciler reads it, with the outcome, under an address that is
             unique in a check.
         sensitive: Names of attributes to mask.
-        absent: Names of attributes that are absent from state, not even present as null.
+        absent_names: Names of attributes that are absent from state, not even present as null.
         unreadable: Why it cannot be read, or compared at all; else empty.
         provider: The provider that read it; None before the read, or if no provider could.
     """
@@ -149,7 +90,7 @@ class StateObject:
     address: str
     instance: PriorInstance
     sensitive: frozenset[str] = frozenset()
-    absent: tuple[str, ...] = ()
+    absent_names: tuple[str, ...] = ()
     unreadable: str = ""
     provider: ConfiguredProvider | None = None
 
@@ -220,7 +161,7 @@ def _state_object(
         text,
         instance,
         sensitive=leading_names(stored.sensitive_paths),
-        absent=tuple(name for name in definition.names if name not in stored.attributes),
+        absent_names=tuple(name for name in definition.names if name not in stored.attributes),
         unreadable=_NEWER if newer else "",
     )
 
@@ -231,19 +172,92 @@ class StackState:
 
     Attributes:
         digest: A digest of the state, to detect changes.
-        stored: A digest of the bytes from which the state was read.
+        stored_digest: A digest of the bytes from which the state was read.
         absent: Whether there is no state.
     """
 
     stack: Stack
     digest: str
-    stored: bytes
+    stored_digest: bytes
     objects: list[StateObject]
     absent: bool
 
     @property
     def values(self) -> dict[str, Values]:
         return {item.address: item.instance.before for item in self.objects}
+
+    def locate(self, finding: Finding) -> Finding:
+        """Return a finding with the construct and the source location of its resource."""
+        program, address = self.stack.program, finding.address
+        # The id of an unmanaged object may look like an address.
+        if program is None or finding.bucket is Bucket.UNMANAGED:
+            return finding
+        if finding.bucket is not Bucket.PENDING:
+            address = self._declared_address(address)
+        block = program.blocks.get(config_address(address))
+        if block is None:
+            return finding
+        origin = block.origin
+        return replace(finding, construct_path=origin.path, location=origin.location(Path.cwd()))
+
+    def find_pending(self) -> tuple[list[Finding], list[Diagnostic]]:
+        """Return the declared resources that state lacks, and diagnostics of unknown ones."""
+        stack, program = self.stack, self.stack.program
+        if program is None or not stack.pending:
+            return [], []
+        findings: list[Finding] = []
+        diagnostics: list[Diagnostic] = []
+
+        def warn(what: str, problem: OpsconsoleError) -> None:
+            text = f"{stack.name}: {what} cannot be determined"
+            diagnostics.append(warning(text, cause=problem.cause))
+
+        if (contradiction := self._moves[1]) is not None:
+            warn("pending resources", contradiction)
+            return findings, diagnostics
+        # A resource whose move is not applied yet is not pending. `count` and `for_each` may refer
+        # to the values in state.
+        by_address = {self._declared_address(name): item for name, item in self.values.items()}
+        evaluator = stack.evaluator(program, by_address)
+        for block in program.resources:
+            try:
+                declared = evaluator.instances(block).values()
+            except OpsconsoleError as problem:
+                # A block that cannot be evaluated does not hide the others.
+                warn(f"pending resources of {block.title}", problem)
+                continue
+            findings += [
+                Finding(
+                    stack.name,
+                    instance.address,
+                    block.type_name,
+                    Bucket.PENDING,
+                    reason="declared in the program, not applied yet",
+                )
+                for instance in declared
+                if instance.address not in by_address
+            ]
+        return findings, diagnostics
+
+    def _declared_address(self, address: str) -> str:
+        address, _ = split_deposed(address)
+        return self._moves[0].get(address, address)
+
+    @cached_property
+    def _moves(self) -> tuple[Mapping[str, str], UserError | None]:
+        """The instances that the program's moves concern, from state to program; or an error."""
+        program = self.stack.program
+        if program is None or not (program.moved or self.stack.pending):
+            return {}, None
+        from opsconsole.reconcile.moves import apply_moves  # rarely needed
+
+        named = ((item.address, item.instance) for item in self.objects)
+        prior = {address: item for address, item in named if not split_deposed(address)[1]}
+        try:
+            moved = apply_moves(prior, program)[0].items()
+        except UserError as problem:
+            return {}, problem
+        return {item.previous_address: new for new, item in moved if item.previous_address}, None
 
     @property
     def has_no_state(self) -> bool:
@@ -284,22 +298,22 @@ def read_states(stacks: Sequence[Stack], *, whole: bool) -> StackStates:
         else:
             states.append(state)
         diagnostics += remarks
-    diagnostics += _report_absent(states, whole=whole)
+    diagnostics += _explain_absent(states, whole=whole)
     return StackStates(stacks, states, diagnostics, began)
 
 
 def _read_stack(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
     """Read a state, with diagnostics; raise UserError if it cannot be read."""
-    state, stored = read_stored(stack.backend)
+    state, stored_digest = read_stored(stack.backend)
     for _ in range(_EMPTY_TRIES):
         # Terraform empties its file before it writes it again.
         if not _is_absent(state) or not _empty_file(stack):
             break
         time.sleep(0.05)
-        state, stored = read_stored(stack.backend)
+        state, stored_digest = read_stored(stack.backend)
     objects, diagnostics = state_objects(stack.name, state)
-    digest = state.digest()
-    return StackState(stack, digest, stored, objects, _is_absent(state)), diagnostics
+    read = StackState(stack, state.digest(), stored_digest, objects, _is_absent(state))
+    return read, diagnostics
 
 
 def _empty_file(stack: Stack) -> Path | None:
@@ -314,8 +328,8 @@ def _is_absent(state: State) -> bool:
     return state.empty and state.serial == 0
 
 
-def _report_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagnostic]:
-    """Report states that do not exist; an error if no stack has one, or for an empty file."""
+def _explain_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagnostic]:
+    """Yield why states were not checked: an error if no stack has one, or for an empty file."""
     for state in read:
         # A write that a full disk cut short leaves an empty file.
         if state.absent and (file := _empty_file(state.stack)):
@@ -338,13 +352,16 @@ def _report_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagn
         )
 
 
-def report_rewritten(state: StackState) -> list[Diagnostic]:
+def explain_rewritten(state: StackState) -> list[Diagnostic]:
     """Report a state that was written during the check; its drift may come from an apply."""
     backend = state.stack.backend
     try:
         # Parsing the state again would take much memory and time at the end of a large check.
-        if is_as_stored(backend, state.stored) or read_state(backend).digest() == state.digest:
-            return _report_locked(state)
+        if (
+            is_as_stored(backend, state.stored_digest)
+            or read_state(backend).digest() == state.digest
+        ):
+            return _explain_locked(state)
     except UserError as problem:
         return [error(f"{state.stack.name}: its state was not read again", cause=problem.cause)]
     return [
@@ -355,7 +372,7 @@ def report_rewritten(state: StackState) -> list[Diagnostic]:
     ]
 
 
-def _report_locked(state: StackState) -> list[Diagnostic]:
+def _explain_locked(state: StackState) -> list[Diagnostic]:
     """Warn of a run that has not written yet; a crash may also have left the lock."""
     backend = state.stack.backend
     holder = LockInfo.read(info_file(backend.path)) if isinstance(backend, LocalBackend) else None
@@ -367,16 +384,3 @@ def _report_locked(state: StackState) -> list[Diagnostic]:
             "If that run is still in progress, differences may come from it.",
         )
     ]
-
-
-def _follow_moves(moves: Mapping[tuple[str, bool], str], text: str) -> str:
-    # No chain has more steps than there are moves. The limit also ends a circular chain.
-    for _ in range(len(moves)):
-        address = Address.parse(text)
-        if target := moves.get((text, False)):
-            text = target
-        elif target := moves.get((str(address.resource), True)):
-            text = str(replace(Address.parse(target), key=address.key))
-        else:
-            return text
-    return text

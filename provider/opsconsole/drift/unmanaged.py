@@ -1,9 +1,8 @@
 """Objects that the console shows and no state manages.
 
-The lists of a refresh show the plugins of managed agents and, by one search, the specialties.
-Hosts, agents and blacklisted commands need an inventory: a list of the whole console, which the
-document does not show and an operator may have named. It is read only if its kind counts as drift;
-otherwise a check sends no more requests than a refresh.
+A refresh reads the plugins of managed agents and, by one search, the specialties. The other kinds
+need a list of the whole console, which the document does not show and an operator may have named.
+It is read only if its kind counts as drift: otherwise a check sends only the requests of a refresh.
 """
 
 from __future__ import annotations
@@ -14,44 +13,40 @@ from typing import Any
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.drift.buckets import text_of
 from opsconsole.drift.model import Bucket, Finding, console_digest
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import ConsoleError, Forbidden
 from opsconsole.lifecycle.interface import ReadStatus
-from opsconsole.lifecycle.missing import explain_gap
 from opsconsole.lifecycle.session import ConsoleSession, map_limited
-from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES, SPECIALTY
+from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES
 from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.text import plural
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import OPERATIONS, documented_for
-
-Inventory = Mapping[str, Listing]
-"""The objects that a console listed, by their Terraform type."""
+from opsconsole.values import text_of
 
 
-def listing_of(definition: ResourceDefinition) -> str:
-    """Return the operation that lists all objects of a resource; empty if there is none."""
-    endpoint = definition.ways["list"][0].operation
-    # A list that takes an id shows the objects of one owner.
-    return "" if not endpoint or OPERATIONS[endpoint].takes_id else endpoint
+def list_operation(definition: ResourceDefinition) -> str:
+    """Return the operation that lists a resource; empty if there is none."""
+    return definition.ways["list"][0].operation
 
 
-async def read_inventory(
-    session: ConsoleSession, types: Collection[str]
-) -> tuple[Inventory, list[Diagnostic]]:
-    """Return a console's lists of `types`, and an error for each list that could not be read.
+def is_listed_by_owner(definition: ResourceDefinition) -> bool:
+    """Return whether each list shows only the objects of one owner, whose id it takes."""
+    endpoint = list_operation(definition)
+    return bool(endpoint) and OPERATIONS[endpoint].takes_id
 
-    Plugins are skipped: the console lists them for one agent at a time.
+
+async def read_inventory(session: ConsoleSession, types: Collection[str]) -> list[Diagnostic]:
+    """Read a console's lists of `types`; return an error for each list that could not be read.
+
+    Types that the console lists for one owner at a time are skipped.
     """
-    inventory: dict[str, Listing] = {}
     diagnostics: list[Diagnostic] = []
     for type_name, definition in RESOURCES.items():
-        searched = definition is SPECIALTY
-        if type_name not in types or definition is AGENT_PLUGIN:
+        if type_name not in types or is_listed_by_owner(definition):
             continue
-        endpoint = listing_of(definition)
+        endpoint = list_operation(definition)
         if not session.console.has(endpoint):
             why = (
                 "No documented operation lists them. If this console has one that does, name it "
@@ -62,17 +57,17 @@ async def read_inventory(
             diagnostics.append(error(f"Unmanaged {definition.plural} cannot be counted", why))
             continue
         try:
-            # A refresh reads the search of specialties, too.
-            read = session.list_once if searched else session.console.list_all
-            inventory[type_name] = await read(endpoint)
+            await session.list_once(endpoint)
         except ConsoleError as problem:
-            what = (
-                "Specialties were not searched, so unmanaged ones are not reported"
-                if searched
-                else f"{endpoint} was not read, so unmanaged objects are not reported"
-            )
-            diagnostics.append(error(what, cause=problem.cause))
-    return inventory, diagnostics
+            unread = f"{endpoint} was not read, so unmanaged {definition.plural} are not reported"
+            diagnostics.append(error(unread, cause=problem.cause))
+    return diagnostics
+
+
+def inventory_of(session: ConsoleSession) -> Mapping[str, Listing]:
+    """Return the lists of a whole console that this run has read, by their Terraform type."""
+    lists = {name: session.lists_read(list_operation(item)) for name, item in RESOURCES.items()}
+    return {name: read[""] for name, read in lists.items() if "" in read}
 
 
 async def find_unmanaged(
@@ -91,16 +86,15 @@ async def find_unmanaged(
     incomplete: list[Diagnostic] = []
     for provider in filter(None, dict.fromkeys(item.provider for item in objects)):
         session, base_url = provider.session, provider.session.settings.base_url
-        listed, problems = await read_inventory(session, counted_types)
-        unlisted += problems
+        unlisted += await read_inventory(session, counted_types)
         # An object whose console is not known may belong to this one.
         managed = [item for item in objects if item.base_url in (base_url, "")]
         on_console = [item for item in objects if item.provider is provider]
         if AGENT_PLUGIN.type_name in counted_types:
             unlisted += await _read_plugins(on_console, session, tolerant)
-        incomplete += _report_incomplete_lists(session, counted_types, listed)
+        incomplete += _explain_incomplete_lists(session, counted_types)
         where = console_digest(base_url) if sharded else ""
-        for finding in _find_on_console(on_console, managed, session, counted_types, listed):
+        for finding in _find_on_console(on_console, managed, session, counted_types):
             # The object may have been found already, under other settings of the same console.
             key = (base_url, finding.type_name, finding.id)
             findings.setdefault(key, replace(finding, undecided=sharded, console=where))
@@ -124,9 +118,11 @@ async def _read_plugins(
         and item.id not in owners
     ]
 
+    known = session.singleton(KnownAgents)
+
     async def read(agent_id: str) -> ConsoleError | None:
         try:
-            await session.list_once("plugin_list", agent_id)
+            await known.plugins(agent_id)
         except ConsoleError as problem:
             return problem
         return None
@@ -153,15 +149,13 @@ def _find_on_console(
     managed: Sequence[StateObject],
     session: ConsoleSession,
     counted_types: Collection[str],
-    listed: Inventory,
 ) -> Iterator[Finding]:
-    """Yield the objects that one console shows and no state manages.
+    """Yield the objects that the lists read from one console show and no state manages.
 
     Args:
         objects: All objects in state that were read in this session.
         managed: All objects in state that may be on its console, under any settings.
         counted_types: Types that count as drift.
-        listed: The console's whole lists of the types that count.
     """
     attached = {
         (item.instance.before["agent_id"], item.instance.before["plugin_id"])
@@ -169,34 +163,30 @@ def _find_on_console(
     }
     counted = AGENT_PLUGIN.type_name in counted_types
     yield from _unmanaged_plugins(objects, attached, session, counted)
-    searched = session.lists_read("specialty_search").get("")
-    # If specialties count, they are among the inventories below.
-    if searched is not None and SPECIALTY.type_name not in counted_types:
-        name = SPECIALTY.type_name
-        yield from _unmanaged_entries(objects, managed, name, searched.entries, counted=False)
-    for name, listing in listed.items():
-        yield from _unmanaged_entries(objects, managed, name, listing.entries, counted=True)
+    for name, listing in inventory_of(session).items():
+        counted = name in counted_types
+        yield from _unmanaged_entries(objects, managed, name, listing.unarchived_entries, counted)
 
 
-def _report_incomplete_lists(
-    session: ConsoleSession, counted_types: Collection[str], listed: Inventory
+def _explain_incomplete_lists(
+    session: ConsoleSession, counted_types: Collection[str]
 ) -> Iterator[Diagnostic]:
     """Report counted lists that were not read to their end: plugins warn, others are errors."""
-    for type_name, listing in listed.items():
-        if listing.complete:
+    for type_name, listing in inventory_of(session).items():
+        if listing.gap is None or type_name not in counted_types:
             continue
         shown = f"The list shows {len(listing.entries)}."
         kind = RESOURCES[type_name].plural
-        why = explain_gap(kind, listing)
+        why = listing.gap.explain(kind)
         # An operator asked for this list: "nothing unmanaged" would be a false claim.
         yield error(f"Not all {kind} may have been seen: some may be unmanaged", f"{shown} {why}")
-    partial = [item for item in session.lists_read("plugin_list").values() if not item.complete]
-    if partial and AGENT_PLUGIN.type_name in counted_types:
-        which = "An agent may have" if len(partial) == 1 else f"{len(partial):,} agents may have"
+    gaps = [item.gap for item in session.lists_read("plugin_list").values() if item.gap]
+    if gaps and AGENT_PLUGIN.type_name in counted_types:
+        which = "An agent may have" if len(gaps) == 1 else f"{len(gaps):,} agents may have"
         # Plugins count by default, so a truncated list of plugins does not fail a check.
         yield warning(
             f"{which} more plugins than the list shows: some may be unmanaged",
-            explain_gap("the agent's plugins", partial[0]),
+            gaps[0].explain("the agent's plugins"),
         )
 
 
@@ -239,12 +229,12 @@ def _unmanaged_entries(
     entries: Iterable[Mapping[str, Any]],
     counted: bool,
 ) -> Iterator[Finding]:
-    """Yield the entries of one type that no state manages, except archived entries."""
+    """Yield the entries of one type that no state manages."""
     ids = {item.instance.before["id"] for item in _select_type(managed, type_name)}
     # An unmanaged object is in no stack, but reports are by stack. A stack with its type fits best.
     stack = next(_select_type(objects, type_name), objects[0]).stack
     for entry in entries:
-        if entry["id"] in ids or entry.get("status") == "archived":
+        if entry["id"] in ids:
             continue
         yield Finding(
             stack,

@@ -8,6 +8,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from email.utils import formatdate
 from functools import cache
 from typing import TYPE_CHECKING
@@ -64,6 +65,19 @@ _WITH_QUERY = ("host_import", "specialty_search")
 lists do."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """One request with its entry in the log, and the way to answer it."""
+
+    scope: Scope
+    receive: Receive
+    send: Send
+    body: bytes
+    entry: LoggedRequest
+    ids: Sequence[str]
+    refusal: Refusal | None
+
+
 class Application:
     """One console as an ASGI application. Requests under `/_emulator/` go to the control side.
 
@@ -97,25 +111,21 @@ class Application:
         operation, ids, refusal = find_operation(self.console.profile, method, path)
         query = scope["query_string"].decode("latin-1")
         entry = self.traffic.begin(operation, method, path, query, body, now)
+        exchange = _Exchange(scope, receive, send, body, entry, ids, refusal)
         status = 0
-
-        def answer() -> tuple[int, bytes]:
-            status, content, entry.request_id = self.answer(operation, ids, refusal, scope, body)
-            return status, content
-
         try:
             self.rate_limit.admit(self.console.profile, now)
             if self.latency:
                 await asyncio.sleep(self.latency)
             fault = self.faults.match(method, operation, path, body)
             if fault is None:
-                status, content = answer()
+                status, content = self._answer(exchange)
                 await _send(send, status, content, [_JSON])
             else:
                 entry.faulty = True
-                status = await self._answer_with_fault(fault, answer, entry, scope, receive, send)
+                status = await self._answer_with_fault(exchange, fault)
         except Refusal as refused:
-            status, content, entry.request_id = self.answer_refusal(refused)
+            status, content = self._refuse(entry, refused)
             headers = [_JSON]
             if (seconds := self.console.profile.retry_after) is not None:
                 headers.append((b"retry-after", str(seconds).encode()))
@@ -123,31 +133,21 @@ class Application:
         finally:
             self.traffic.end(entry, status, time.monotonic())
 
-    def answer(
-        self,
-        operation: str,
-        ids: Sequence[str],
-        refusal: Refusal | None,
-        scope: Scope,
-        body: bytes,
-    ) -> tuple[int, bytes, str]:
-        """Answer one request; commit its changes before returning.
-
-        Returns:
-            The status, the body, and the id of a refused request.
-        """
+    def _answer(self, exchange: _Exchange) -> tuple[int, bytes]:
+        """Return the status and the body of an answer; commit its changes before."""
+        scope, entry, operation = exchange.scope, exchange.entry, exchange.entry.operation
         console = self.console
         try:
             caller = console.identify(scope["headers"])
-            if len(body) > MOST_BODY:
+            if len(exchange.body) > MOST_BODY:
                 raise Refusal(413, "BAD_REQUEST", f"a body holds at most {MOST_BODY} bytes")
-            if refusal is not None:
-                raise refusal
-            query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+            if exchange.refusal is not None:
+                raise exchange.refusal
+            query = dict(parse_qsl(entry.query, keep_blank_values=True))
             request = ConsoleRequest(
-                [*map(unquote, ids)], query, body, Headers(scope=scope), caller
+                [*map(unquote, exchange.ids)], query, exchange.body, Headers(scope=scope), caller
             )
-            _check_license(console, operation, scope["method"])
+            _check_license(console, operation, entry.method)
             if operation not in _WITH_QUERY and not operation.endswith("_list"):
                 console.check_query(query, ())
             answer: Answer = RULES[operation](console, request)
@@ -155,51 +155,44 @@ class Application:
             # process.
             console.store.commit()
             status = answer.status or console.profile.success.get(operation, 200)
-            return status, encode(answer.body), ""
+            return status, encode(answer.body)
         except Refusal as refused:
-            return self.answer_refusal(refused)
+            return self._refuse(entry, refused)
         except sqlite3.Error as failure:
             message = f"the data file cannot be written: {failure}"
         except Exception:
-            LOGGER.exception("%s %s", scope["method"], scope["path"])
+            LOGGER.exception("%s %s", entry.method, entry.path)
             message = "the emulator has a defect; its log says more"
-        return self.answer_refusal(Refusal(500, "INTERNAL_ERROR", message))
+        return self._refuse(entry, Refusal(500, "INTERNAL_ERROR", message))
 
-    def answer_refusal(self, refusal: Refusal) -> tuple[int, bytes, str]:
-        request_id = self.console.store.new_id("req")
-        body = refusal.body(request_id)
+    def _refuse(self, entry: LoggedRequest, refusal: Refusal) -> tuple[int, bytes]:
+        entry.request_id = self.console.store.new_id("req")
+        body = refusal.body(entry.request_id)
         if refusal.status == 409:
             body["code"] = self.console.profile.conflict_code
-        return refusal.status, encode(body), request_id
+        return refusal.status, encode(body)
 
-    async def _answer_with_fault(
-        self,
-        fault: Fault,
-        answer: Callable[[], tuple[int, bytes]],
-        entry: LoggedRequest,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> int:
+    async def _answer_with_fault(self, exchange: _Exchange, fault: Fault) -> int:
         """Handle the request unless the fault prevents it, and answer as the fault demands."""
+        receive, send = exchange.receive, exchange.send
         if fault.hold == "before":
             await self.faults.hold()
         await asyncio.sleep(fault.delay)
-        status, content = answer() if fault.lets_through else (500, b"")
+        status, content = self._answer(exchange) if fault.lets_through else (500, b"")
         if fault.hold == "after":
             await self.faults.hold()
         await asyncio.sleep(fault.answer_delay)
-        transport: asyncio.Transport = scope["extensions"][TRANSPORT]["transport"]
+        transport: asyncio.Transport = exchange.scope["extensions"][TRANSPORT]["transport"]
         if fault.refuse and self.server is not None:
             await self.server.refuse()
         if fault.cut is not None:
-            entry.request_id = ""
+            exchange.entry.request_id = ""
             transport.abort()
             # uvicorn treats an application that returns without an answer as a failure, and answers
             # 500.
             await _wait_for_disconnect(receive)
             return 0
-        status, headers, content = self._spoil(fault, entry, scope, status, content)
+        status, headers, content = self._spoil(exchange, fault, status, content)
         if fault.endless:
             await _send_endless(send, receive, status, headers)
             return status
@@ -213,13 +206,14 @@ class Application:
         return status
 
     def _spoil(
-        self, fault: Fault, entry: LoggedRequest, scope: Scope, status: int, content: bytes
+        self, exchange: _Exchange, fault: Fault, status: int, content: bytes
     ) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
         """Return the status, the headers and the body of an answer as a fault changes them."""
+        entry = exchange.entry
         headers = _fault_headers(fault)
         if fault.redirect is not None:
             status, content = 307, b""
-            headers.append((b"location", _redirect_target(scope, fault.redirect)))
+            headers.append((b"location", _redirect_target(exchange.scope, fault.redirect)))
         elif fault.status is not None:
             status, entry.request_id = fault.status, self.console.store.new_id("req")
             content = encode(fault.problem(entry.request_id))

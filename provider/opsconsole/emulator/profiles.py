@@ -21,11 +21,6 @@ def _refuse_boolean(value: Any) -> Any:
     return value
 
 
-def _name_null(value: Any) -> Any:
-    """Return the word for JSON's null, as which a command line reads `unset=null`."""
-    return "null" if value is None else value
-
-
 class Profile(BaseModel):
     """One console that the document allows. Every attribute outside of `FIXED` is a switch.
 
@@ -39,7 +34,11 @@ class Profile(BaseModel):
 
     # Answers. `success` holds the statuses that differ from 200, by operation.
     success: Mapping[str, int] = {}
-    unset: Annotated[Literal["null", "absent", "alternating"], BeforeValidator(_name_null)] = "null"
+    unset: Annotated[
+        Literal["null", "absent", "alternating"],
+        # A command line reads `unset=null` as JSON's null.
+        BeforeValidator(lambda value: "null" if value is None else value),
+    ] = "null"
     unset_lists: Literal["empty", "unset"] = "empty"
     order: Literal["as_sent", "sorted", "reversed"] = "as_sent"
 

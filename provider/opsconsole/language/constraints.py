@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -19,7 +19,6 @@ from opsconsole.language.nodes import (
     Reference,
     Scope,
     Tuple,
-    Work,
 )
 from opsconsole.language.parser import parse_expression
 from opsconsole.language.values import (
@@ -60,11 +59,7 @@ class Constraint:
     optional: Mapping[str, Value] = field(default_factory=dict)
 
     def apply(self, value: Value) -> Value:
-        """Convert a value to the type, with optional attributes filled in.
-
-        Raises:
-            EvaluationError: The value does not fit.
-        """
+        """Convert a value to the type, with optional attributes filled in."""
         # Fill in defaults first, because the conversion refuses an object that lacks an attribute.
         return convert(self._apply_defaults(value), self.type)
 
@@ -121,11 +116,7 @@ def attribute_constraint(attribute: Attribute) -> Constraint:
 
 
 def parse_constraint(text: str) -> Constraint:
-    """Parse a constraint such as `map(object({name = string}))`.
-
-    Raises:
-        EvaluationError: `text` is not a type constraint.
-    """
+    """Parse a constraint such as `map(object({name = string}))`."""
     if text in _BARE:
         return Constraint(_BARE[text])
     return _constraint(parse_expression(text), text)
@@ -169,17 +160,5 @@ def _object(node: Object, text: str) -> Constraint:
     return Constraint(kind, tuple(attributes[name] for name in kind.names), optional)
 
 
-class _NoNames(Names):
-    """Names for literals: no functions, and only the names that an expression itself binds."""
-
-    work = Work()
-
-    def resolve(self, reference: Reference, key: Value | None = None) -> Value:
-        raise EvaluationError(f"a value cannot refer to {reference.source_text()} here")
-
-    def call(self, name: str, arguments: Sequence[Value]) -> Value:
-        raise EvaluationError(f"a value cannot call {name} here")
-
-
-LITERALS: Final = Scope(_NoNames())
+LITERALS: Final = Scope(Names())
 """The scope of literal values."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, Final
 
 from opsconsole.language.failures import EvaluationError
@@ -105,9 +106,11 @@ def _most_general(types: Sequence[Type]) -> Type | None:
     return None
 
 
-_ALIKE: Final = frozenset(
-    (("list", "list"), ("set", "set"), ("set", "list"), ("list", "set"), ("map", "map"))
-)
+_SOURCES: Final = {
+    **dict.fromkeys(("list", "set"), ("list", "set", "tuple")),
+    "map": ("map", "object"),
+}
+"""The kinds whose parts become the elements of a kind of collection."""
 
 
 def _can_convert(source: Type, wanted: Type) -> bool:
@@ -116,9 +119,9 @@ def _can_convert(source: Type, wanted: Type) -> bool:
         return True
     if source in PRIMITIVES and wanted in PRIMITIVES:
         return STRING in (source, wanted)
-    kinds = source.kind, wanted.kind
-    if kinds in (("tuple", "list"), ("tuple", "set"), ("object", "map")) or kinds in _ALIKE:
+    if source.kind in _SOURCES.get(wanted.kind, ()):
         return all(_can_convert(inner, wanted.element) for inner in source.inner)
+    kinds = source.kind, wanted.kind
     if kinds == ("object", "object"):
         ours = source.attributes
         return all(
@@ -132,11 +135,7 @@ def _can_convert(source: Type, wanted: Type) -> bool:
 
 
 def convert(value: Value, wanted: Type) -> Value:
-    """Convert a value to a type. Marks are kept.
-
-    Raises:
-        EvaluationError: The conversion does not exist, or fails for this value.
-    """
+    """Convert a value to a type. Marks are kept."""
     if value.type is wanted or wanted is DYNAMIC or value.type == wanted:
         return value
     if value.data is None or value.data is UNKNOWN:
@@ -297,17 +296,7 @@ def _is_comparable(left: Type, right: Type) -> bool:
     return same and bool(left.inner) and all(map(_is_comparable, left.inner, right.inner))
 
 
-def all_of(results: Iterable[Any]) -> Any:
-    """Return whether all of `results` hold: True, False or UNKNOWN."""
-    return _decide(results, deciding=False)
-
-
-def any_of(results: Iterable[Any]) -> Any:
-    """Return whether one of `results` holds: True, False or UNKNOWN."""
-    return _decide(results, deciding=True)
-
-
-def _decide(results: Iterable[Any], *, deciding: bool) -> Any:
+def _decide(deciding: bool, results: Iterable[Any]) -> Any:
     """Return `deciding` if any result is that, even if others are unknown."""
     has_unknown = False
     for result in results:
@@ -315,6 +304,12 @@ def _decide(results: Iterable[Any], *, deciding: bool) -> Any:
             return deciding
         has_unknown = has_unknown or result is UNKNOWN
     return UNKNOWN if has_unknown else not deciding
+
+
+all_of = partial(_decide, False)
+"""Returns whether all results hold: True, False or UNKNOWN."""
+any_of = partial(_decide, True)
+"""Returns whether one of the results holds: True, False or UNKNOWN."""
 
 
 def order_set(items: Iterable[Any], element: Type) -> list[Any]:

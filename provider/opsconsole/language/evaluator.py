@@ -9,7 +9,7 @@ evaluated, and exceeded bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from opsconsole.language.failures import (
     raise_any,
     try_step,
 )
-from opsconsole.language.graph import find_reference_mistakes
+from opsconsole.language.graph import find_references, is_literal
 from opsconsole.language.json_body import find_lines, read_text
 from opsconsole.language.model import Block, BlockDefinition, Import, Program, location_in
 from opsconsole.language.name_resolver import (
@@ -37,7 +37,6 @@ from opsconsole.language.name_resolver import (
     each_entries,
     each_names,
     evaluate_argument,
-    is_literal,
 )
 from opsconsole.language.nodes import GetAttribute, Index, Node, Quoted, Reference, Scope
 from opsconsole.language.parser import parse_expression
@@ -45,8 +44,8 @@ from opsconsole.language.values import (
     EPHEMERAL,
     SENSITIVE,
     STRING,
-    marked_paths,
     pack,
+    sensitive_paths,
     type_to_json,
 )
 from opsconsole.state import Address, InstanceKey, StateOutput
@@ -56,7 +55,7 @@ from opsconsole.values import UNKNOWN, Values
 Definition = BlockDefinition | ProviderDefinition
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Evaluated:
     """An evaluated configuration.
 
@@ -66,8 +65,16 @@ class Evaluated:
         sensitive_paths: Paths of sensitive values, in addition to the definition's own.
     """
 
+    definition: Definition
     values: Values
     sensitive_paths: tuple[AttributePath, ...] = ()
+
+    @cached_property
+    def problems(self) -> Sequence[Diagnostic]:
+        """The problems of the declaration of a resource, by its definition."""
+        if not isinstance(self.definition, ResourceDefinition):
+            return ()
+        return self.definition.problems(self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,7 @@ class ImportTarget:
 
     address: Address
     id: str
-    provider: str
+    provider_key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,7 @@ class Evaluator(NameResolver):
         block = instance.block
         literals: dict[str, Evaluated] = self.program.literals
         if (literal := literals.get(block.address)) is not None:
-            return Evaluated(dict(literal.values))
+            return literal
         scope = self.scope(instance.names)
         configured = self._evaluate_arguments(
             block.title, block.arguments, block.definition, scope, problems
@@ -143,7 +150,7 @@ class Evaluator(NameResolver):
                 for name in lacking
                 if name not in misspelt
             )
-        if not problems and is_literal(block.arguments):
+        if not problems and all(map(is_literal, block.arguments.values())):
             literals[block.address] = configured
         return configured
 
@@ -164,7 +171,7 @@ class Evaluator(NameResolver):
             # The environment's settings may name another console than the one with its objects.
             if "." in name:
                 raise self._undeclared_error(key)
-            return Evaluated(self.program.settings.empty())
+            return Evaluated(self.program.settings, self.program.settings.empty())
         title = block.origin.title(f"provider {key}")
         settings, scope = self.program.settings, self.scope()
         if bracket:
@@ -202,11 +209,11 @@ class Evaluator(NameResolver):
     def check_local(self, name: str) -> None:
         """Evaluate a local value; UserError if that fails."""
         reference, scope = Reference(("local", name)), self.scope()
-        scope.work.start()
+        scope.work.parts = 0
         try_step(f"local.{name}", "", lambda _: scope.resolve(reference), self.program.locals[name])
 
     def output(self, name: str) -> StateOutput:
-        """Return one output, which may be unknown in part; raises as `outputs`."""
+        """Return one output, which may be unknown in part; raises as `outputs` does."""
         output = self.program.outputs[name]
         title = output.origin.title(f"output.{name}")
         scope = self.scope()
@@ -227,7 +234,7 @@ class Evaluator(NameResolver):
         return [target for block in self.program.imports for target in self.targets_of(block)]
 
     def targets_of(self, block: Import) -> list[ImportTarget]:
-        """Return the targets of one `import` block; raises as `imports`."""
+        """Return the targets of one `import` block; raises as `imports` does."""
         scope = self.scope()
         if not block.repeated:
             return [self._import(block, scope)]
@@ -249,14 +256,10 @@ class Evaluator(NameResolver):
                 f"{title}: the id must be a known text that is neither empty nor sensitive.",
                 "Write it out.",
             )
-        return ImportTarget(target, identifier, block.provider)
+        return ImportTarget(target, identifier, block.provider_key)
 
     def triggers(self, instance: Instance) -> tuple[Trigger, ...]:
-        """Return the objects that `replace_triggered_by` of an instance's block names.
-
-        Raises:
-            UserError: A reference cannot be evaluated, or names no resource.
-        """
+        """Return the objects that `replace_triggered_by` of an instance's block names."""
         scope = self.scope(instance.names)
         return tuple(
             try_step(instance.block.title, "replace_triggered_by", parse_trigger, text, scope)
@@ -274,7 +277,7 @@ class Evaluator(NameResolver):
         ephemeral: bool = False,
     ) -> Evaluated:
         values: Values = definition.empty()
-        sensitive_paths: list[AttributePath] = []
+        sensitive: list[AttributePath] = []
         for name, raw in arguments.items():
             attribute = definition.by_name.get(name)
             if attribute is None or not attribute.settable:
@@ -292,8 +295,9 @@ class Evaluator(NameResolver):
             data = value.data
             # A string without marks is a wire value already.
             if value.marks or type(data) is not str:
-                sensitive_paths.extend(marked_paths(pack(value), SENSITIVE, (name,)))
                 data, marks = value.unmark_deep()
+                if SENSITIVE in marks:
+                    sensitive.extend(sensitive_paths(pack(value), (name,)))
                 if EPHEMERAL in marks and not ephemeral:
                     problems.append(
                         UserError(
@@ -303,7 +307,7 @@ class Evaluator(NameResolver):
                     )
                 data = to_wire(data)
             values[name] = data
-        return Evaluated(values, tuple(sensitive_paths))
+        return Evaluated(definition, values, tuple(sensitive))
 
 
 def _argument_error(
@@ -316,11 +320,7 @@ def _argument_error(
 
 
 def parse_instance(text: str, scope: Scope) -> Address:
-    """Parse an instance's address, evaluating an index in it.
-
-    Raises:
-        EvaluationError: `text` is not an address.
-    """
+    """Parse an instance's address, evaluating an index in it."""
     address, rest = _split(_steps(parse_expression(text), scope))
     if rest:
         raise EvaluationError(f"{text} names more than an instance")
@@ -328,7 +328,7 @@ def parse_instance(text: str, scope: Scope) -> Address:
 
 
 def parse_trigger(text: str, scope: Scope) -> Trigger:
-    """Parse an entry of `replace_triggered_by`; raises as `parse_instance`."""
+    """Parse an entry of `replace_triggered_by`."""
     address, rest = _split(_steps(parse_expression(text), scope))
     if address.mode == "data" or address.type in ("var", "local", "each", "count"):
         raise EvaluationError(f"{text} names no resource")
@@ -419,7 +419,7 @@ class _Search:
     def run(self) -> None:
         evaluator = self._evaluator
         program = evaluator.program
-        for problem, owner in find_reference_mistakes(program):
+        for problem, owner in find_references(program).problems.values():
             self._add(problem, owner)
         for name in program.locals:
             self._attempt(evaluator.check_local, name)
@@ -440,11 +440,7 @@ class _Search:
             self._add(problem, argument if isinstance(argument, Block) else None)
 
     def _add(self, problem: UserError, block: Block | None = None) -> None:
-        """Add a problem. If its cause is known already, only add the address to that mistake.
-
-        Raises:
-            OnlyTerraform: The problem is an OnlyTerraform.
-        """
+        """Add a problem. If its cause is known already, only add the address to that mistake."""
         if isinstance(problem, OnlyTerraform):
             raise problem
         failure = problem.__cause__
@@ -474,7 +470,7 @@ class _Search:
             return block.origin.location(self._folder)
         if file not in self._lines:
             try:
-                self._lines[file] = find_lines(read_text(Path(file)), levels=3)
+                self._lines[file] = find_lines(read_text(Path(file)))
             except (UserError, ValueError, IndexError):
                 # The file is gone or has changed. A saved plan has its files in the plan.
                 self._lines[file] = {}
@@ -490,20 +486,22 @@ class _Search:
     def _check_block(self, block: Block) -> None:
         for instance in self._evaluator.instances(block).values():
             problems: list[UserError] = []
-            values = self._evaluator.examine(instance, problems).values
+            configured = self._evaluator.examine(instance, problems)
             for problem in problems:
                 self._add(problem, block)
-            for item in self._find_in_declaration(instance, values):
+            for item in self._find_in_declaration(instance, configured):
                 self._note(replace(item, summary=f"{block.title}: {item.summary}"), block)
 
-    def _find_in_declaration(self, instance: Instance, values: Values) -> Iterable[Diagnostic]:
+    def _find_in_declaration(
+        self, instance: Instance, configured: Evaluated
+    ) -> Iterable[Diagnostic]:
         """Yield the problems of a declaration, according to the definition of its resource."""
         block = instance.block
         definition = block.definition
         if not isinstance(definition, ResourceDefinition):
             return
-        yield from definition.problems(values)
-        lacking = definition.find_undeclared(values)
+        yield from configured.problems
+        lacking = definition.find_undeclared(configured.values)
         if not lacking or not self._imported.isdisjoint((block.address, instance.address)):
             return
         if self._present is None:

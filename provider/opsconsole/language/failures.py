@@ -1,7 +1,7 @@
 """Failures of an expression, the errors that report them, and bounds on a program's values.
 
-A failure does not leave the package: `expression_error` turns it into a UserError that names the
-owner of the expression.
+Parsing, conversion and evaluation raise ExpressionFailure. It does not leave the package:
+`expression_error` turns it into a UserError that names the owner of the expression.
 
 Terraform has almost no bounds, so it may still run a program that exceeds one here. The error says
 so, and `try` does not catch it.
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from opsconsole.diagnostics import Mistakes, diagnostics_of
 from opsconsole.errors import UserError
-from opsconsole.terraform_binary import cli_of
+from opsconsole.local_terraform import cli_of
 from opsconsole.text import did_you_mean, shorten
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ its provider's settings.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from opsconsole.errors import UserError
 from opsconsole.language.failures import (
@@ -26,6 +26,8 @@ from opsconsole.language.model import REMOTE_STATE, Block, Json, Program
 from opsconsole.language.nodes import Call, Node, Reference
 from opsconsole.language.parser import parse_expression, parse_template
 from opsconsole.text import did_you_mean
+
+T = TypeVar("T")
 
 
 def block_address(steps: tuple[str | int, ...]) -> str | None:
@@ -62,12 +64,7 @@ def foreign_name_error(reference: Reference, where: str) -> OnlyTerraform:
 
 
 def trees_in(value: Json) -> Iterator[Node]:
-    """Yield the tree of each template in a JSON value, names included.
-
-    Raises:
-        EvaluationError: A template is not valid.
-        BeyondBounds: A template is nested too deeply.
-    """
+    """Yield the tree of each template in a JSON value, names included."""
     if isinstance(value, str):
         # Every template sequence, even an escaped one, contains a brace.
         if "{" in value:
@@ -86,8 +83,19 @@ def trees_in(value: Json) -> Iterator[Node]:
             yield from trees_in(item)
 
 
+def is_literal(value: Json) -> bool:
+    """Return whether a JSON value holds no template, not even in a name."""
+    if isinstance(value, str):
+        return "{" not in value
+    if isinstance(value, list):
+        return all(map(is_literal, value))
+    return not isinstance(value, dict) or all(map(is_literal, (*value, *value.values())))
+
+
 def references_in(value: Json) -> list[Reference]:
-    """Return every reference in a JSON value; raises as `trees_in`."""
+    """Return every reference in a JSON value."""
+    if is_literal(value):
+        return []
     return [reference for tree in trees_in(value) for reference in tree.references()]
 
 
@@ -135,15 +143,20 @@ class Graph:
             reading.
         outputs: For each output's name, the addresses that the output depends on.
         imports: The addresses that the import blocks themselves depend on.
+        remote_states: The remote states that a block itself depends on, by its address.
     """
 
     direct: Mapping[str, tuple[str, ...]]
     order: tuple[str, ...]
     outputs: Mapping[str, tuple[str, ...]]
     imports: tuple[str, ...] = ()
+    remote_states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def ancestors(self, address: str) -> tuple[str, ...]:
-        """Return all dependencies of a block, indirect ones too, sorted as in Terraform's state."""
+        """Return all dependencies of a block, sorted as in Terraform's state.
+
+        Indirect ones are among them, and remote states.
+        """
         return tuple(sorted(self._ancestors[address]))
 
     @cached_property
@@ -151,7 +164,8 @@ class Graph:
         known: dict[str, frozenset[str]] = {}
         for address in self.order:
             direct = self.direct[address]
-            known[address] = frozenset(direct).union(*(known[item] for item in direct))
+            own = frozenset(direct).union(self.remote_states.get(address, ()))
+            known[address] = own.union(*(known[item] for item in direct))
         return known
 
 
@@ -163,17 +177,17 @@ def build_graph(program: Program) -> Graph:
         UserError: A reference leads nowhere, or declarations refer to each other in a cycle. The
             message names all of them.
     """
-    finder = _Finder(program)
-    graph = finder.find_in_program()
-    raise_any([problem for problem, _ in finder.problems.values()])
-    return graph
+    references = find_references(program)
+    raise_any([problem for problem, _ in references.problems.values()])
+    return references.graph
 
 
-def find_reference_mistakes(program: Program) -> Iterable[tuple[UserError, Block | None]]:
-    """Return the problems that `build_graph` raises, each with its block, if any."""
-    finder = _Finder(program)
-    finder.find_in_program()
-    return finder.problems.values()
+def find_references(program: Program) -> References:
+    """Return the references of a program, which are found once."""
+    if program.references is None:
+        program.references = References(program)
+    found: References = program.references
+    return found
 
 
 def check_support(program: Program) -> None:
@@ -185,16 +199,15 @@ def check_support(program: Program) -> None:
         OnlyTerraform: An expression uses a feature that this engine lacks, or an import block asks
             for generated configuration.
     """
-    finder = _Finder(program, checks_calls=True)
-    finder.find_in_program()
-    problems = (problem for problem, _ in finder.problems.values())
-    raise_any([problem for problem in problems if isinstance(problem, OnlyTerraform)])
+    for problem, _ in References(program, checks_calls=True).problems.values():
+        if isinstance(problem, OnlyTerraform):
+            raise problem
     for block in program.imports:
         target = block.to.partition("[")[0]
         # A resource with a mistake is not among the blocks either.
         if target.count(".") == 1 and target not in program.blocks and not program.unread:
             raise only_terraform_error(
-                block.origin.where(target), "an import block whose resource is to be generated"
+                block.origin.place(target), "an import block whose resource is to be generated"
             )
 
 
@@ -211,7 +224,7 @@ def _check_calls(trees: Iterable[Node]) -> None:
 def named_resources(block: Block) -> frozenset[str]:
     """Return the resources that a block itself names, in `depends_on` or in an argument.
 
-    As in core, resources reached through a local value are left out.
+    As in Terraform, resources reached through a local value are left out.
     """
     named = {block_address(item.steps) for item in references_in(block.expressions)}
     return frozenset(
@@ -221,13 +234,14 @@ def named_resources(block: Block) -> frozenset[str]:
     )
 
 
-class _Finder:
-    """Finds the references of a program's declarations.
+class References:
+    """The references of a program's declarations.
 
     A declaration is a block, a local value or a provider configuration. Its name is its address,
     such as `local.x`, or `provider opsconsole.x`.
 
     Attributes:
+        graph: All dependencies in the program. If there is a cycle, the graph is empty.
         problems: References that lead nowhere, and cycles, by their text, each with its block;
             also calls of unknown functions, if `checks_calls`.
     """
@@ -236,21 +250,22 @@ class _Finder:
         self.problems: dict[str, tuple[UserError, Block | None]] = {}
         self._checks_calls = checks_calls
         self._program = program
+        self._declared = program.declared
         self._block: Block | None = None
+        self.graph = self._find_in_program()
 
-    def find_in_program(self) -> Graph:
-        """Return all dependencies in the program. If there is a cycle, the graph is empty."""
+    def _find_in_program(self) -> Graph:
         program = self._program
-        blocks = {**program.blocks, **program.remote_states}
-        named = {address: self._find_in_block(block) for address, block in blocks.items()}
+        blocks = program.blocks
+        named = {address: self._find_in_block(block) for address, block in self._declared.items()}
         self._block = None
         for key, provider in program.providers.items():
             title = f"provider {key}"
-            named[title] = self.find_in_values(title, {"": dict(provider.arguments)})
+            named[title] = self._find_in_values(title, {"": dict(provider.arguments)})
         for name, value in program.locals.items():
-            named[f"local.{name}"] = self.find_in_values(f"local.{name}", {"": value})
+            named[f"local.{name}"] = self._find_in_values(f"local.{name}", {"": value})
         outputs = {
-            name: self.find_in_values(
+            name: self._find_in_values(
                 output.origin.title(f"output.{name}"), {"value": output.value}, output.depends_on
             )
             for name, output in program.outputs.items()
@@ -258,59 +273,57 @@ class _Finder:
         for variable in program.variables.values():
             for rule in variable.validations:
                 title = variable.origin.title(f"var.{variable.name}")
-                self.find_in_values(title, {"validation": [rule.condition, rule.error_message]})
+                self._find_in_values(title, {"validation": [rule.condition, rule.error_message]})
         for item in program.imports:
-            self._check_provider(item.provider)
+            self._attempt(self._check_provider, item.provider_key)
         imports = dict.fromkeys(
             target
             for item in program.imports
-            for target in self.find_in_values(item.title, {"": [item.id, item.for_each]})
+            for target in self._find_in_values(item.title, {"": [item.id, item.for_each]})
         )
-        try:
-            order = _order(program, named)
-        except UserError as cycle:
-            self._note(cycle)
+        order = self._attempt(_order, program, named)
+        if order is None:
             return Graph({}, (), {})
         reached: dict[str, tuple[str, ...]] = {}
 
-        def blocks_behind(targets: Iterable[str]) -> tuple[str, ...]:
+        def behind(targets: Iterable[str], of: Container[str] = blocks) -> tuple[str, ...]:
             """Return the blocks among declarations, and the blocks that the others lead to."""
-            return tuple(
-                dict.fromkeys(
-                    address
-                    for target in targets
-                    for address in ((target,) if target in program.blocks else reached[target])
-                )
-            )
+            found: dict[str, None] = {}
+            for target in targets:
+                found.update({target: None} if target in blocks else dict.fromkeys(reached[target]))
+            return tuple(address for address in found if address in of)
 
         for name in order:
-            reached[name] = blocks_behind(named[name])
-        return Graph(
-            {address: reached[address] for address in program.blocks},
-            tuple(name for name in order if name in program.blocks),
-            {name: blocks_behind(targets) for name, targets in outputs.items()},
-            blocks_behind(imports),
+            own = (name,) if name in program.remote_states else ()
+            reached[name] = own + behind(named[name], self._declared)
+        graph = Graph(
+            {address: behind(named[address]) for address in blocks},
+            tuple(name for name in order if name in blocks),
+            {name: behind(targets) for name, targets in outputs.items()},
+            behind(imports),
         )
+        if remote := program.remote_states:
+            found = {address: behind(named[address], remote) for address in blocks}
+            return replace(graph, remote_states=found)
+        return graph
 
     def _check_provider(self, key: str) -> None:
         if "." in key and key not in self._program.providers:
-            self._note(
-                UserError(
-                    f'There is no provider configuration "{key}".',
-                    did_you_mean(key, self._program.providers),
-                )
+            raise UserError(
+                f'There is no provider configuration "{key}".',
+                did_you_mean(key, self._program.providers),
             )
 
     def _find_in_block(self, block: Block) -> dict[str, None]:
         self._block = block
-        targets = self.find_in_values(block.title, block.expressions)
+        targets = self._find_in_values(block.title, block.expressions)
         for text in block.lifecycle_block.replace_triggered_by:
-            self._collect(text, block.title, "replace_triggered_by", targets, _bare_references)
+            targets |= self._find(text, block.title, "replace_triggered_by", _bare_references)
         named = (item for item in block.depends_on if item != block.address)
-        targets |= self.find_in_values(block.title, {}, named)
-        if block.provider in self._program.providers:
-            targets[f"provider {block.provider}"] = None
-        self._check_provider(block.provider)
+        targets |= self._find_in_values(block.title, {}, named)
+        if block.provider_key in self._program.providers:
+            targets[f"provider {block.provider_key}"] = None
+        self._attempt(self._check_provider, block.provider_key)
         if block.address in targets:
             # Without the reference, it is not reported as a cycle too.
             del targets[block.address]
@@ -325,7 +338,14 @@ class _Finder:
     def _note(self, problem: UserError) -> None:
         self.problems.setdefault(str(problem), (problem, self._block))
 
-    def find_in_values(
+    def _attempt(self, step: Callable[..., T], *arguments: Any) -> T | None:
+        try:
+            return step(*arguments)
+        except UserError as problem:
+            self._note(problem)
+            return None
+
+    def _find_in_values(
         self, title: str, values: Mapping[str, Json], depends_on: Iterable[str] = ()
     ) -> dict[str, None]:
         """Return the declarations that values refer to.
@@ -335,42 +355,34 @@ class _Finder:
         """
         targets: dict[str, None] = {}
         for name, value in values.items():
-            self._collect(value, title, name, targets)
+            targets |= self._find(value, title, name)
         for address in depends_on:
-            target = self._attempt(Reference(tuple(address.split("."))), f"{title}: depends_on")
+            reference = Reference(tuple(address.split(".")))
+            target = self._attempt(self._target, reference, f"{title}: depends_on")
             if target and not target.startswith("local."):
                 targets[target] = None
         return targets
 
-    def _collect(
+    def _find(
         self,
         value: Json,
         title: str,
         name: str,
-        targets: dict[str, None],
         read: Callable[[Json], list[Reference]] = references_in,
-    ) -> None:
+    ) -> dict[str, None]:
+        """Return the declarations that one value refers to."""
+        references = self._attempt(try_step, title, name, read, value)
+        if self._checks_calls:
+            self._attempt(try_step, title, name, lambda value: _check_calls(trees_in(value)), value)
+        targets: dict[str, None] = {}
         where = f"{title}: {name}" if name else title
-        try:
-            references = try_step(title, name, read, value)
-            if self._checks_calls:
-                try_step(title, name, lambda value: _check_calls(trees_in(value)), value)
-        except UserError as problem:
-            self._note(problem)
-            return
-        for reference in references:
-            if target := self._attempt(reference, where):
+        for reference in references or ():
+            if target := self._attempt(self._target, reference, where):
                 targets[target] = None
-
-    def _attempt(self, reference: Reference, where: str) -> str:
-        """Return the declaration that a reference leads to; empty if none can be in a cycle."""
-        try:
-            return self._target(reference, where)
-        except UserError as problem:
-            self._note(problem)
-            return ""
+        return targets
 
     def _target(self, reference: Reference, where: str) -> str:
+        """Return the declaration that a reference leads to; empty if none can be in a cycle."""
         program = self._program
         root = reference.steps[0]
         if is_foreign(reference):
@@ -392,7 +404,7 @@ class _Finder:
             return address if root == "local" else ""
         if root in NEVER_BLOCKS:
             return ""
-        if address not in program.blocks and address not in program.remote_states:
+        if address not in self._declared:
             is_state = reference.steps[:2] == ("data", REMOTE_STATE)
             raise UserError(
                 f"{where} refers to {reference.source_text()}, but there is no {address}.",
@@ -406,11 +418,7 @@ def _bare_references(text: str) -> list[Reference]:
 
 
 def _order(program: Program, named: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return all declarations, each after its dependencies.
-
-    Raises:
-        UserError: Declarations refer to each other in a cycle.
-    """
+    """Return all declarations, each after its dependencies."""
     sorter = TopologicalSorter(named)
     try:
         sorter.prepare()

@@ -109,13 +109,14 @@ def parse_json(
     )
 
 
-def find_lines(text: str, levels: int) -> dict[tuple[str, ...], int]:
-    """Return the line of each member of a JSON text, by the names that lead to it.
+_MOST_NAMES: Final = 3
+"""The type of a block, and at most two labels."""
 
-    Lists of objects have no name in it. Of members with the same names, the first counts.
 
-    Args:
-        levels: The number of names that lead to the innermost of these members.
+def find_lines(text: str) -> dict[tuple[str, ...], int]:
+    """Return the line of each block of a JSON text, by its type and labels.
+
+    Lists of objects have no name in it. Of blocks with the same names, the first counts.
     """
     lines: dict[tuple[str, ...], int] = {}
     decode = json.JSONDecoder().raw_decode
@@ -130,7 +131,7 @@ def find_lines(text: str, levels: int) -> dict[tuple[str, ...], int]:
     def read(at: int, names: tuple[str, ...]) -> int:
         """Note the members of the value at a position, and return the position after the value."""
         nonlocal line, counted
-        if len(names) == levels or text[at] not in "{[":
+        if len(names) == _MOST_NAMES or text[at] not in "{[":
             return decode(text, at)[1]
         opening, at = text[at], skip(at + 1)
         while text[at] not in "}]":
@@ -186,7 +187,7 @@ def replace_surrogates(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The arguments and nested blocks of one block.
+    """The arguments and nested blocks of one block; UserError where a value has another form.
 
     Attributes:
         name: The type of the block or, for a block of the program, its address.
@@ -201,6 +202,9 @@ class Body:
 
     def __contains__(self, name: str) -> bool:
         return name in self.fields
+
+    def mistake(self, text: str, remedy: str = "") -> UserError:
+        return UserError(f"{self.where}: {text}", remedy)
 
     def get(self, name: str) -> Json:
         """Return a value; None if it is null or not set."""
@@ -228,49 +232,41 @@ class Body:
                 raise unknown_name_error("argument", name, allowed, self.where)
 
     def string(self, name: str, default: Json = None) -> str:
-        """Return a string literal; UserError if the value is no string."""
+        """Return a string literal."""
         return _read_string(self.fields.get(name, default), f"{self.where}: {name}")
 
     def bool(self, name: str, default: Json) -> bool:
-        """Return a literal true or false, which may be a string; UserError if it is neither."""
+        """Return a literal true or false, which may be a string."""
         value = self.fields.get(name, default)
         if value in ("true", "false"):
             return bool(value == "true")
         if not isinstance(value, bool):
-            raise UserError(f"{self.where}: {name}: true or false is required, not {_kind(value)}.")
+            raise self.mistake(f"{name}: true or false is required, not {_kind(value)}.")
         return value
 
     def expression(self, name: str, default: Json = None) -> str:
-        """Return a string that Terraform reads as an expression by itself, without `${…}`.
-
-        Raises:
-            UserError: The value is not a string, or is a template.
-        """
+        """Return a string that Terraform reads as an expression by itself, without `${…}`."""
         return _read_expression(self.fields.get(name, default), f"{self.where}: {name}")
 
     def expressions(self, name: str) -> Iterator[str]:
-        """Yield the items of an argument that lists expressions; raises as `expression`."""
+        """Yield the items of an argument that lists expressions."""
         values = self.fields.get(name, [])
         if not isinstance(values, list):
-            raise UserError(f"{self.where}: {name}: a list is required.", "Write [] for none.")
+            raise self.mistake(f"{name}: a list is required.", "Write [] for none.")
         for value in values:
             yield _read_expression(value, f"{self.where}: {name}")
 
     def blocks(self, name: str) -> Iterator[Body]:
-        """Yield the nested blocks of a type; UserError if there is anything but objects."""
+        """Yield the nested blocks of a type."""
         where = f"{self.where}: {name}"
         for fields in _fields_of(self.fields.get(name), where):
             yield Body(name, fields, where, self.origin)
 
     def block(self, name: str) -> Body:
-        """Return the nested block of a type that may occur once; empty if there is none.
-
-        Raises:
-            UserError: There are several, or the value is not an object.
-        """
+        """Return the nested block of a type that may occur once; empty if there is none."""
         blocks = [*self.blocks(name)]
         if len(blocks) > 1:
-            raise UserError(f"{self.where}: {name}: this block may occur only once.")
+            raise self.mistake(f"{name}: this block may occur only once.")
         return blocks[0] if blocks else Body(name, {}, f"{self.where}: {name}", self.origin)
 
 
@@ -282,9 +278,6 @@ def read_blocks(
     Args:
         name: The type of the blocks, or the part of their names before these labels.
         labels: The number of labels that such a block has. The value has an object for each.
-
-    Raises:
-        UserError: Anything else stands in the place of an object or of a list of objects.
     """
     where = f"{file}: {name}"
     if labels:
@@ -296,15 +289,11 @@ def read_blocks(
         return
     for fields in _fields_of(value, where):
         origin = read_origin(fields, file)
-        yield (), Body(name, fields, origin.where(name), origin)
+        yield (), Body(name, fields, origin.place(name), origin)
 
 
 def labels_of(value: Json, where: str) -> Iterator[tuple[str, Json]]:
-    """Yield each label below a block's type with its content; repeated labels are all yielded.
-
-    Raises:
-        UserError: The value is neither an object nor a list of objects.
-    """
+    """Yield each label below a block's type with its content; repeated labels are all yielded."""
     if value is None:
         raise UserError(f"{where}: an object is required here, not null.")
     for fields in _objects(value, where):

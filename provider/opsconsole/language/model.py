@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from opsconsole.definition import DataSourceDefinition, ProviderDefinition, ResourceDefinition
 from opsconsole.diagnostics import AttributePath
 from opsconsole.language.constraints import Constraint
+from opsconsole.local_terraform import TERRAFORM, TerraformCli
 from opsconsole.state import Address, ConfiguredBackend
-from opsconsole.terraform_binary import TERRAFORM, TerraformCli
 
 BlockDefinition = ResourceDefinition | DataSourceDefinition
 
@@ -37,7 +38,7 @@ class Schemas(Protocol):
     def PROVIDER(self) -> ProviderDefinition: ...
 
 
-NOTHING: Final = DataSourceDefinition((), "", "", "", "", ())
+NOTHING: Final = DataSourceDefinition((), "", "", "", ())
 """The definition of a block that no provider defines."""
 NO_SETTINGS: Final = ProviderDefinition((), "")
 REMOTE_STATE: Final = "terraform_remote_state"
@@ -67,7 +68,7 @@ class Origin:
         """Return the block's name in messages: the construct's path, if any, and the address."""
         return f"{self.path} ({address})" if self.path else address
 
-    def where(self, name: str) -> str:
+    def place(self, name: str) -> str:
         """Return the name and the place of a block: the construct's path, or else the file."""
         return f"{self.path} ({name})" if self.path else f"{self.file}: {name}"
 
@@ -101,8 +102,13 @@ class LifecycleBlock:
     ignore_all: bool = False
     replace_triggered_by: tuple[str, ...] = ()
 
+    @property
+    def ignores(self) -> bool:
+        """Whether changes of any part of the declaration are ignored."""
+        return self.ignore_all or bool(self.ignore_changes)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Block:
     """A resource or a data source.
 
@@ -119,7 +125,7 @@ class Block:
     name: str
     arguments: Mapping[str, Json]
     origin: Origin
-    provider: str
+    provider_key: str
     definition: BlockDefinition = field(default=NOTHING, repr=False)
     depends_on: tuple[str, ...] = ()
     lifecycle_block: LifecycleBlock = LifecycleBlock()
@@ -128,7 +134,7 @@ class Block:
     counted: bool = False
     repeated: bool = False
 
-    @property
+    @cached_property
     def address(self) -> str:
         """Such as `opsconsole_host.web` or `data.opsconsole_specialty.s`."""
         prefix = "data." if self.mode == "data" else ""
@@ -217,13 +223,13 @@ class Import:
     to: str
     id: Json
     origin: Origin
-    provider: str = ""
+    provider_key: str = ""
     for_each: Json = None
     repeated: bool = False
 
     @property
     def title(self) -> str:
-        return self.origin.where(f"import of {self.to}")
+        return self.origin.place(f"import of {self.to}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +268,8 @@ class Program:
         remote_outputs: The outputs of remote states, so that each is read once.
         literals: The configurations without an expression, by the block's address, so that each is
             evaluated once: they are the same in every phase.
+        references: The dependencies, and the references that lead nowhere, so that they are found
+            once.
         warnings: Construct path and text of each warning from synthesis.
         undeclared: Names of undeclared variables to the files that give them values.
         unread: Names of declarations that could not be read, such as `opsconsole_host.web` or
@@ -288,6 +296,12 @@ class Program:
     unread: set[str] = field(default_factory=set)
     remote_outputs: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     literals: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    references: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def declared(self) -> Mapping[str, Block]:
+        """All blocks by address: resources, data sources and remote states."""
+        return {**self.blocks, **self.remote_states}
 
     @property
     def resources(self) -> tuple[Block, ...]:

@@ -26,7 +26,7 @@ from opsconsole.language.failures import (
     EvaluationError,
     ExpressionFailure,
     NotKnownYet,
-    expression_error,
+    try_step,
 )
 from opsconsole.language.graph import block_address, order_locals
 from opsconsole.language.model import Block, Program
@@ -69,7 +69,7 @@ from opsconsole.values import UNKNOWN, Values
 Lookup = Callable[[str], Any]
 """Returns the Values of an instance by its full address; None or UNKNOWN if not known yet."""
 PresentKeys = Callable[[Block], Iterable[InstanceKey] | None]
-"""Returns the keys of the instances that a whole block stands for; None: of those it declares."""
+"""Returns the keys of the instances that a block stands for; None: of those it declares."""
 
 _WHOLE: Final = re.compile(r"[0-9]{1,400}")
 """A whole number in text, of no more digits than `int` takes."""
@@ -125,7 +125,7 @@ class NameResolver(Names):
                 UNKNOWN if the value is not known yet.
             sensitive: Returns the sensitive paths, from state, of an instance whose configuration
                 was not evaluated here.
-            present: Returns the keys of the instances that a whole block stands for.
+            present: Returns the keys of the instances that a block stands for.
             applying: Whether this is an apply. Before an apply, `timestamp()` and `uuid()` are
                 unknown.
             checking: Whether the program is checked for mistakes. No state of another stack is then
@@ -138,6 +138,7 @@ class NameResolver(Names):
         self.root = program.root
         self.applying = applying
         self.planned_at = planned_at or utc_now()
+        self._declared = program.declared
         self._variables: Mapping[str, Value] = variables
         self._lookup = lookup
         self._sensitive_in_state = sensitive
@@ -149,6 +150,7 @@ class NameResolver(Names):
             "terraform": from_python({"workspace": workspace}),
         }
         self._expanded: dict[str, Mapping[InstanceKey, Instance]] = {}
+        self._visible: dict[str, Mapping[InstanceKey, Instance]] = {}
         self._sensitive: dict[str, tuple[AttributePath, ...]] = {}
         self._locals: dict[str, Value | ExpressionFailure] = {}
         self._provisional_locals: set[str] = set()
@@ -168,10 +170,9 @@ class NameResolver(Names):
         Raises:
             UserError: `count` or `for_each` is wrong, or not known yet.
         """
-        instances = self._expanded.get(block.address)
-        if instances is None:
-            instances = self._expanded[block.address] = self._expand(block)
-        return instances
+        if block.address not in self._expanded:
+            self._expanded[block.address] = self._expand(block)
+        return self._expanded[block.address]
 
     def _expand(self, block: Block) -> Mapping[InstanceKey, Instance]:
         address = block.address
@@ -191,37 +192,29 @@ class NameResolver(Names):
 
         return functions.call(name, arguments, self)
 
-    def _absent_value(self, message: str) -> Value:
-        """Return an unknown value while the program is checked for mistakes, else raise."""
-        if not self._checking:
-            raise EvaluationError(message)
-        return unknown()
-
     def resolve(self, reference: Reference, key: Value | None = None) -> Value:
-        """Return the value of a reference, or the element `key` of that value.
-
-        Raises:
-            EvaluationError: The name, the attribute or the element does not exist.
-        """
+        """Return the value of a reference, or the element `key` of that value."""
         if key is not None:
             return self._resolve_index(reference, key)
         steps = reference.steps
-        root = str(steps[0])
+        root, name = str(steps[0]), str(steps[1]) if len(steps) > 1 else ""
         if root in _NEEDS:
-            written = reference.source_text()
-            raise EvaluationError(f"{written} has a meaning only with {_NEEDS[root]}")
-        if len(steps) < 2:
-            return self._absent_value(f"{root} alone has no value")
-        if root == "var":
-            return get_path(self._resolve_variable(reference), steps[2:])
-        if root == "local":
-            return get_path(self._resolve_local(reference), steps[2:])
-        if root in self._settings:
+            needed = f"has a meaning only with {_NEEDS[root]}"
+            raise EvaluationError(f"{reference.source_text()} {needed}")
+        if root == "var" and name in self.program.variables:
+            return get_path(self._variables[name], steps[2:])
+        if root == "local" and name in self.program.locals:
+            return get_path(self._resolve_local(name), steps[2:])
+        if root in self._settings and name:
             return get_path(self._settings[root], steps[1:])
         block, rest = self._block_at(steps)
-        if block is None:
-            return self._absent_value(f"there is no {reference.source_text()}")
-        return self._resolve_block(block, rest)
+        if block is not None:
+            return self._resolve_block(block, rest)
+        if self._checking:
+            return unknown()
+        declared = {"var": self.program.variables, "local": self.program.locals}
+        hint = f". {did_you_mean(name, declared[root])}" if root in declared else ""
+        raise EvaluationError(f"there is no {reference.source_text()}{hint}")
 
     def _resolve_index(self, reference: Reference, key: Value) -> Value:
         """Return `reference[key]`: one instance of a block, without evaluating the others."""
@@ -234,24 +227,10 @@ class NameResolver(Names):
 
     def _block_at(self, steps: tuple[Step, ...]) -> tuple[Block | None, tuple[Step, ...]]:
         """Return the block that a reference names, and the other steps."""
-        address = block_address(steps) or ""
-        block = self.program.blocks.get(address) or self.program.remote_states.get(address)
+        block = self._declared.get(block_address(steps) or "")
         return block, steps[3 if steps[0] == "data" else 2 :]
 
-    def _resolve_variable(self, reference: Reference) -> Value:
-        name = str(reference.steps[1])
-        if name not in self.program.variables:
-            return self._absent_value(
-                f"there is no variable {name}. {did_you_mean(name, self.program.variables)}"
-            )
-        return self._variables[name]
-
-    def _resolve_local(self, reference: Reference) -> Value:
-        name = str(reference.steps[1])
-        if name not in self.program.locals:
-            return self._absent_value(
-                f"there is no local value {name}. {did_you_mean(name, self.program.locals)}"
-            )
+    def _resolve_local(self, name: str) -> Value:
         if name in self._provisional_locals:
             # It may depend on an unknown value: a local value that uses it must not be kept.
             self._unknown_lookups += 1
@@ -268,14 +247,20 @@ class NameResolver(Names):
             # Evaluate each after its references, so that a long chain needs no deep recursion.
             for item in order_locals(name, self.program.locals, self._locals):
                 before = self._unknown_lookups
-                self._locals[item] = value = self._evaluate_local(item)
+                try:
+                    value = evaluate_json(self.program.locals[item], self.scope())
+                except ExpressionFailure as failure:
+                    value = failure
+                self._locals[item] = value
                 # A value that depends on unknown values may be known the next time. So it is kept
                 # only until the outermost local value is evaluated.
                 if isinstance(value, ExpressionFailure) or before != self._unknown_lookups:
                     self._provisional_locals.add(item)
-        except CycleError:
+        except CycleError as error:
             # `build_graph` names all of them.
-            value = self._absent_value(f"local.{name} refers to itself through local values")
+            if not self._checking:
+                raise EvaluationError(f"local.{name} refers to itself") from error
+            value = unknown()
         finally:
             self._depth -= 1
             if not self._depth:
@@ -284,76 +269,73 @@ class NameResolver(Names):
                 self._provisional_locals.clear()
         return value
 
-    def _evaluate_local(self, name: str) -> Value | ExpressionFailure:
-        try:
-            return evaluate_json(self.program.locals[name], self.scope())
-        except ExpressionFailure as failure:
-            return failure
-
     def _resolve_block(self, block: Block, steps: tuple[Step, ...]) -> Value:
-        instances = self.instances(block)
         if not block.has_keys:
-            return self._resolve_instance(instances[None], steps)
+            return self._resolve_instance(self.instances(block)[None], steps)
+        instances = self._visible_instances(block)
         if not steps:
             return self._resolve_all_instances(block, instances)
         return self._resolve_instance(_instance_at(block, steps[0], instances), steps[1:])
+
+    def _visible_instances(self, block: Block) -> Mapping[InstanceKey, Instance]:
+        """Return the instances that references see: all declared, or all that exist."""
+        if block.address not in self._visible:
+            keys = self._present(block)
+            if keys is None:
+                return self.instances(block)
+            self._visible[block.address] = _instances_at(block, keys)
+        return self._visible[block.address]
 
     def _resolve_instance(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
         block, address = instance.block, instance.address
         if block.is_remote_state:
             return self._resolve_remote_state(instance, steps)
-        values, definition = self._lookup_instance(address), block.definition
+        definition = block.definition
+        values = self._lookup(address)
+        if values is None or values is UNKNOWN:
+            # Counted, because results based on it are not kept.
+            self._unknown_lookups += 1
+            values = None
         if not steps:
             return self._instance_object(block, address, values)
-        name = steps[0]
-        attribute = definition.by_name.get(str(name))
-        if attribute is None:
-            hint = did_you_mean(str(name), definition.names)
+        name = str(steps[0])
+        if name not in definition.by_name:
+            hint = did_you_mean(name, definition.names)
             raise EvaluationError(f'{block.address} has no attribute "{name}". {hint}')
-        if values is None:
-            value = unknown(attribute_constraint(attribute).type)
-        else:
-            value = self._instance_attribute(address, values, attribute)
-        return get_path(value, steps[1:])
+        attribute = definition.by_name[name]
+        return get_path(self._instance_attribute(address, values, attribute), steps[1:])
 
     def _resolve_remote_state(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
         block, address = instance.block, instance.address
         value = self._remote_states.get(address)
         if value is None:
             # Unknown meanwhile, because the arguments may refer to it, which the graph reports.
-            self._remote_states[address] = unknown()
+            value = self._remote_states[address] = unknown()
             try:
                 # Evaluated during the search for mistakes too, because there may be some in them.
                 scope = self.scope(instance.names)
                 arguments = {key: evaluate_json(raw, scope) for key, raw in block.arguments.items()}
-                value = unknown()
                 if not self._checking:
                     value = remote_states.read(block, arguments, self.program)
+                    self._remote_states[address] = value
             finally:
-                del self._remote_states[address]
-            if value.data is not UNKNOWN:
-                self._remote_states[address] = value
-        if value.data is UNKNOWN:
-            return unknown()
-        if len(steps) > 1 and steps[0] == "outputs" and steps[1] not in value.data["outputs"]:
+                if value.data is UNKNOWN:
+                    del self._remote_states[address]
+        names_output = len(steps) > 1 and steps[0] == "outputs" and value.data is not UNKNOWN
+        if names_output and steps[1] not in value.data["outputs"]:
             raise remote_states.no_output_error(block, str(steps[1]))
         return get_path(value, steps)
 
-    def _instance_attribute(self, address: str, values: Values, attribute: Attribute) -> Value:
+    def _instance_attribute(
+        self, address: str, values: Values | None, attribute: Attribute
+    ) -> Value:
+        if values is None:
+            return unknown(attribute_constraint(attribute).type)
         value = _attribute_value(values.get(attribute.name), attribute)
         for path in self._sensitive_paths(address):
             if path and path[0] == attribute.name:
                 value = unpack(value.type, _mark_below(value.data, path[1:]), value.marks)
         return value
-
-    def _lookup_instance(self, address: str) -> Values | None:
-        """Return an instance's value. Count each None, because results based on it are not kept."""
-        values = self._lookup(address)
-        if values is None or values is UNKNOWN:
-            self._unknown_lookups += 1
-            return None
-        held: Values = values
-        return held
 
     def _instance_object(self, block: Block, address: str, values: Values | None) -> Value:
         if values is None:
@@ -374,20 +356,15 @@ class NameResolver(Names):
         self._sensitive[address] = tuple(paths)
 
     def _sensitive_paths(self, address: str) -> Iterable[AttributePath]:
-        known = self._sensitive.get(address)
-        if known is None:
-            known = self._sensitive[address] = tuple(self._sensitive_in_state(address))
-        return known
+        if address not in self._sensitive:
+            self._sensitive[address] = tuple(self._sensitive_in_state(address))
+        return self._sensitive[address]
 
     def _resolve_all_instances(
         self, block: Block, instances: Mapping[InstanceKey, Instance]
     ) -> Value:
-        known = self._all_instances.get(block.address)
-        if known is not None:
-            return known
-        keys = self._present(block)
-        if keys is not None:
-            instances = _instances_at(block, keys)
+        if block.address in self._all_instances:
+            return self._all_instances[block.address]
         values = {key: self._resolve_instance(instance, ()) for key, instance in instances.items()}
         if block.counted:
             result = tuple_value(values.values())
@@ -403,7 +380,7 @@ def _instances_at(block: Block, keys: Iterable[InstanceKey]) -> dict[InstanceKey
     """Return the instances of a block with keys that it may not declare."""
     fitting: Iterable[InstanceKey] = sorted(key for key in keys if isinstance(key, str))
     if block.counted:
-        # As in core, an element stands for each index that is missing.
+        # As in Terraform, an element stands for each index that is missing.
         fitting = range(1 + max((key for key in keys if isinstance(key, int)), default=-1))
     return {key: Instance(block, block.address + print_key(key), key) for key in fitting}
 
@@ -413,13 +390,8 @@ def each_names(key: str, value: Value) -> dict[str, Value]:
 
 
 def count_entries(value: Value) -> dict[InstanceKey, Value]:
-    """Return the keys of the instances that `count = value` makes.
-
-    Raises:
-        EvaluationError: The value is unknown, null or ephemeral, or not a whole number of at least
-            0.
-    """
-    # As in core, a sensitive number is no secret: the number of instances shows it.
+    """Return the keys of the instances that `count = value` makes."""
+    # As in Terraform, a sensitive number is no secret: the number of instances shows it.
     _check_known(value.unmark() if value.marks == IS_SENSITIVE else value)
     number = convert(value, NUMBER).data
     if isinstance(number, Fraction) or number < 0:
@@ -429,12 +401,7 @@ def count_entries(value: Value) -> dict[InstanceKey, Value]:
 
 
 def each_entries(value: Value) -> dict[str, Value]:
-    """Return the keys and values of `for_each = value`, sorted.
-
-    Raises:
-        EvaluationError: The value is unknown, null, sensitive, or neither a map nor a set of
-            strings.
-    """
+    """Return the keys and values of `for_each = value`, a map or a set of strings, sorted."""
     _check_known(value)
     if value.kind not in ("map", "object", "set"):
         raise EvaluationError(f"it must be a map or a set of strings, not a {value.type}")
@@ -522,21 +489,8 @@ def _mark_nested(data: Any, attribute: Attribute) -> Any:
     }
 
 
-def is_literal(value: Any) -> bool:
-    if isinstance(value, str):
-        return "{" not in value
-    if isinstance(value, list | Mapping):
-        return all(map(is_literal, value if isinstance(value, list) else value.values()))
-    return True
-
-
 def evaluate_json(value: Any, scope: Scope) -> Value:
-    """Return the value of a JSON value in `scope`.
-
-    Raises:
-        EvaluationError: A template in it cannot be evaluated.
-        UnsupportedExpression: A template uses something that only Terraform has.
-    """
+    """Return the value of a JSON value in `scope`."""
     # Every template sequence, even an escaped one, contains a brace.
     if isinstance(value, str) and "{" in value:
         return _evaluate_template(value, scope)
@@ -562,7 +516,7 @@ def _evaluate_template(text: str, scope: Scope) -> Value:
 
 
 def evaluate_argument(
-    title: str, name: str, raw: Any, scope: Scope, then: Callable[[Any], Any] | None = None
+    title: str, name: str, raw: Any, scope: Scope, then: Callable[[Any], Any] = lambda value: value
 ) -> Any:
     """Evaluate a JSON value and convert the result with `then`.
 
@@ -572,9 +526,5 @@ def evaluate_argument(
     Raises:
         UserError: The value cannot be evaluated.
     """
-    scope.work.start()
-    try:
-        value = evaluate_json(raw, scope)
-        return value if then is None else then(value)
-    except (ExpressionFailure, RecursionError) as error:
-        raise expression_error(title, name, raw, error) from error
+    scope.work.parts = 0
+    return try_step(title, name, lambda raw: then(evaluate_json(raw, scope)), raw)

@@ -59,11 +59,7 @@ class Quoted(str):
 
 
 def get_attribute(value: Value, name: str) -> Value:
-    """Return the attribute or the map element `name` of `value`.
-
-    Raises:
-        EvaluationError: There is none.
-    """
+    """Return the attribute or the map element `name` of `value`."""
     type = value.type
     if type.kind not in ("object", "map", "dynamic"):
         hint = ""
@@ -83,11 +79,7 @@ def get_attribute(value: Value, name: str) -> Value:
 
 
 def get_element(value: Value, key: Value) -> Value:
-    """Return `value[key]`.
-
-    Raises:
-        EvaluationError: There is no such element.
-    """
+    """Return `value[key]`."""
     type, marks = value.type, value.marks | key.marks
     if value.is_null:
         raise EvaluationError("this value is null, so it has no indices")
@@ -139,13 +131,7 @@ def get_path(value: Value, steps: Sequence[Step]) -> Value:
 class Work:
     """The count of values made while one value is evaluated, including discarded values."""
 
-    __slots__ = ("parts",)
-
-    def __init__(self) -> None:
-        self.parts = 0
-
-    def start(self) -> None:
-        self.parts = 0
+    parts = 0
 
     def count(self, parts: int) -> None:
         """Add values to the count; BeyondBounds if it exceeds `MAX_PARTS`."""
@@ -153,16 +139,16 @@ class Work:
 
 
 class Names:
-    """The functions of an expression, and the names that are not bound in its text."""
+    """The functions of an expression, and the names that are not bound in its text: here none."""
 
-    work: Work
+    work = Work()
 
     def resolve(self, reference: Reference, key: Value | None = None) -> Value:
         """Return the value of a reference, or the element `key` of that value."""
-        raise NotImplementedError
+        raise EvaluationError(f"a value cannot refer to {reference.source_text()} here")
 
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
-        raise NotImplementedError
+        raise EvaluationError(f"a value cannot call {name} here")
 
 
 class Scope:
@@ -542,9 +528,6 @@ def make_object(pairs: Iterable[tuple[Value, Value]], refusal: str = "") -> Valu
 
     Args:
         refusal: The message about a repeated name, `{}`. Without a message, the last pair counts.
-
-    Raises:
-        EvaluationError: A key is null, or not a string, or is refused.
     """
     items: dict[str, Value] = {}
     marks = NO_MARKS
@@ -574,12 +557,7 @@ class Template(Node):
 
 
 def join_parts(parts: Iterable[Value], scope: Scope) -> Value:
-    """Join the parts of a template.
-
-    Raises:
-        EvaluationError: A part is null, or not a primitive.
-        BeyondBounds: The text is too long.
-    """
+    """Join the parts of a template."""
     pieces: list[str] = []
     marks = NO_MARKS
     has_unknown = False
@@ -601,13 +579,14 @@ def join_parts(parts: Iterable[Value], scope: Scope) -> Value:
 
 
 @dataclass(slots=True, eq=False)
-class _For(Node):
-    """The common part of all `for` forms."""
+class For(Node):
+    """A `for`. Each round has a value, or a key and a value; `combine` makes one value of all."""
 
     names: tuple[str, ...]
     collection: Node
     results: tuple[Node, ...]
     condition: Node | None
+    combine: Callable[[Sequence[Value], Scope], Value]
 
     def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
         collection, *others = self.children()
@@ -638,7 +617,7 @@ class _For(Node):
                 has_unknown = has_unknown or holds is UNKNOWN
                 continue
             results += [result.evaluate(inner) for result in self.results]
-        made = self.collect(results, scope)
+        made = self.combine(results, scope)
         return (unknown() if has_unknown else made).mark(frozenset(marks))
 
     def _holds(self, scope: Scope, marks: set[str]) -> Any:
@@ -651,45 +630,23 @@ class _For(Node):
         marks |= result.marks
         return convert(result, BOOL).data
 
-    def collect(self, results: Sequence[Value], scope: Scope) -> Value:
-        """Combine the results of all rounds. Each round has a value, or a key and a value."""
-        raise NotImplementedError
+
+def make_pairs(results: Sequence[Value], scope: Scope) -> Value:
+    """Return the object of `{for … : key => value}`."""
+    pairs = zip(results[::2], results[1::2], strict=True)
+    return make_object(pairs, 'two elements have the key "{}": group them with `...`')
 
 
-class ForTuple(_For):
-    """`[for key, value in collection : result if condition]`."""
-
-    def collect(self, results: Sequence[Value], scope: Scope) -> Value:
-        return tuple_value(results)
-
-
-class ForTemplate(_For):
-    """`%{ for key, value in collection }text%{ endfor }`."""
-
-    def collect(self, results: Sequence[Value], scope: Scope) -> Value:
-        return join_parts(results, scope)
-
-
-class ForObject(_For):
-    """`{for key, value in collection : new_key => result if condition}`."""
-
-    def collect(self, results: Sequence[Value], scope: Scope) -> Value:
-        pairs = zip(results[::2], results[1::2], strict=True)
-        return make_object(pairs, 'two elements have the key "{}": group them with `...`')
-
-
-class ForGroups(_For):
-    """`{for key, value in collection : new_key => result... if condition}`."""
-
-    def collect(self, results: Sequence[Value], scope: Scope) -> Value:
-        groups: dict[str, list[Value]] = {}
-        keys: dict[str, Value] = {}
-        marks = NO_MARKS
-        for key, item in zip(results[::2], results[1::2], strict=True):
-            marks |= key.marks
-            name = convert(key, STRING).data
-            # The last key stands for the group; `marks` holds the marks of the other keys.
-            keys[name] = key
-            groups.setdefault(name, []).append(item)
-        pairs = ((key, tuple_value(groups[name])) for name, key in keys.items())
-        return make_object(pairs).mark(marks)
+def make_groups(results: Sequence[Value], scope: Scope) -> Value:
+    """Return the object of `{for … : key => value...}`, with a tuple for each key."""
+    groups: dict[str, list[Value]] = {}
+    keys: dict[str, Value] = {}
+    marks = NO_MARKS
+    for key, item in zip(results[::2], results[1::2], strict=True):
+        marks |= key.marks
+        name = convert(key, STRING).data
+        # The last key stands for the group; `marks` holds the marks of the other keys.
+        keys[name] = key
+        groups.setdefault(name, []).append(item)
+    pairs = ((key, tuple_value(groups[name])) for name, key in keys.items())
+    return make_object(pairs).mark(marks)

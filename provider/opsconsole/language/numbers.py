@@ -29,9 +29,7 @@ _OF_TERRAFORM = re.compile(rf"[+-]?[iI]nf|{_MANTISSA}[pP][+-]?\d+", re.ASCII)
 def parse_number(text: str) -> Number | None:
     """Parse a decimal number; return None if `text` is not a number.
 
-    Raises:
-        BeyondBounds: The number is too large, too close to 0, or written with too many digits.
-        UnsupportedExpression: The number is in a form that only Terraform reads.
+    A number in a form that only Terraform reads is an UnsupportedExpression.
     """
     if not _DECIMAL.fullmatch(text):
         if _OF_TERRAFORM.fullmatch(text):
@@ -79,15 +77,15 @@ def precision_of(value: Number) -> int:
     return _PRECISION
 
 
-def int64(value: int) -> int:
+def int64(value: int) -> Number:
     """Return a whole number as the functions of Terraform make it, with 64 bits of mantissa."""
     return _with_precision(value, 64)
 
 
-def _with_precision(value: int, precision: int) -> RoundedWhole:
-    whole = RoundedWhole(value)
-    whole.precision = precision
-    return whole
+def _with_precision(value: Number, precision: int) -> Number:
+    rounded = RoundedWhole(value) if isinstance(value, int) else RoundedFraction(value)
+    rounded.precision = precision
+    return rounded
 
 
 def from_double(value: float) -> Number:
@@ -104,11 +102,7 @@ def from_float(value: float) -> Number:
 
 
 def round_number(value: Number, precision: int = _PRECISION) -> Number:
-    """Round `value` to the mantissa, ties to even; return an int if the result is whole.
-
-    Raises:
-        BeyondBounds: The number is too large, or too close to 0.
-    """
+    """Round `value` to the mantissa, ties to even; return an int if the result is whole."""
     if isinstance(value, int) and value.bit_length() <= min(precision, _PRECISION):
         # So is nearly every number of a program, and fractions are slow.
         return int(value) if precision == _PRECISION else _with_precision(value, precision)
@@ -119,15 +113,10 @@ def round_number(value: Number, precision: int = _PRECISION) -> Number:
     if exact:
         step = _last_place(exact, precision)
         exact = round(exact / step) * step
-    if exact.denominator == 1:
-        if precision == _PRECISION and exact.numerator.bit_length() <= _PRECISION:
-            return exact.numerator
-        return _with_precision(exact.numerator, precision)
-    if precision == _PRECISION:
-        return exact
-    fraction = RoundedFraction(exact)
-    fraction.precision = precision
-    return fraction
+    result = exact.numerator if exact.denominator == 1 else exact
+    if precision == _PRECISION and exact.numerator.bit_length() <= _PRECISION:
+        return result
+    return _with_precision(result, precision)
 
 
 def _last_place(value: Fraction, precision: int) -> Fraction:
@@ -191,11 +180,7 @@ def negate(number: Number) -> Number:
 
 
 def calculate(operator: str, left: Number, right: Number) -> Number:
-    """Return the result of `+`, `-`, `*` or `/`, rounded to the larger precision of both numbers.
-
-    Raises:
-        BeyondBounds: The result is too large, or too close to 0.
-    """
+    """Return the result of `+`, `-`, `*` or `/`, rounded to the larger precision of the two."""
     precision = max(precision_of(left), precision_of(right))
     signs = is_negative(left), is_negative(right)
     if operator == "/":

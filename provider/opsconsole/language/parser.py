@@ -23,10 +23,7 @@ from opsconsole.language.nodes import (
     Binary,
     Call,
     Conditional,
-    ForGroups,
-    ForObject,
-    ForTemplate,
-    ForTuple,
+    For,
     GetAttribute,
     Index,
     Literal,
@@ -38,9 +35,12 @@ from opsconsole.language.nodes import (
     Template,
     Tuple,
     Unary,
+    join_parts,
+    make_groups,
+    make_pairs,
 )
 from opsconsole.language.numbers import parse_number
-from opsconsole.language.values import BOOL, NULL, NUMBER, STRING, Value
+from opsconsole.language.values import BOOL, NULL, NUMBER, STRING, Value, tuple_value
 from opsconsole.text import to_nfc
 
 T = TypeVar("T")
@@ -80,12 +80,7 @@ _HEREDOC: Final = re.compile(r"<<(-?)([^\W\d][\w-]*)[ \t\r]*\n")
 
 @cache
 def parse_template(text: str) -> Node:
-    """Parse a template, such as a string in Terraform's JSON syntax.
-
-    Raises:
-        EvaluationError: `text` is not a valid template.
-        BeyondBounds: The template is nested too deeply.
-    """
+    """Parse a template, such as a string in Terraform's JSON syntax."""
     if text.startswith("${") and text.endswith("}") and (plain := plain_reference(text[2:-1])):
         return plain
     return _parse(Parser(text).template)
@@ -93,16 +88,14 @@ def parse_template(text: str) -> Node:
 
 @cache
 def parse_expression(text: str) -> Node:
-    """Parse a bare expression; raises as `parse_template`."""
+    """Parse a bare expression."""
     return plain_reference(text) or _parse(Parser(text).whole_expression)
 
 
 def parse_arguments(text: str) -> list[tuple[str, Node]]:
     """Return the name and expression of each `name = expression` in the text of a file.
 
-    Raises:
-        EvaluationError: The text has something else. The message begins with the line.
-        BeyondBounds: An expression is nested too deeply.
+    The message of an EvaluationError begins with the line.
     """
     parser = Parser(text.removeprefix("\ufeff"))
     try:
@@ -394,8 +387,8 @@ class Parser:
     def _tuple(self) -> Node:
         if self._peek() == "for":
             names, collection = self._loop()
-            result = self._expression()
-            return ForTuple(names, collection, (result,), self._condition())
+            results = (self._expression(),)
+            return For(names, collection, results, self._condition(), lambda r, _: tuple_value(r))
         items: list[Node] = []
         while self._peek() != "]":
             items.append(self._expression())
@@ -409,8 +402,8 @@ class Parser:
             key = self._expression()
             self._expect("=>")
             results = (key, self._expression())
-            kind = ForGroups if self._accept("...") else ForObject
-            return kind(names, collection, results, self._condition())
+            combine = make_groups if self._accept("...") else make_pairs
+            return For(names, collection, results, self._condition(), combine)
         # From here on, line breaks separate; `_until` restores the old value.
         self._lines = True
         keys: list[Node] = []
@@ -460,11 +453,7 @@ class Parser:
     # Tokens
 
     def _match(self) -> re.Match[str] | None:
-        """Return the match of the next token, skipping blanks and comments; None at the end.
-
-        Raises:
-            EvaluationError: The text is not a valid token.
-        """
+        """Return the match of the next token, skipping blanks and comments; None at the end."""
         while self.at < len(self.text):
             match = _TOKEN.match(self.text, self.at)
             if match is None:
@@ -569,7 +558,7 @@ def _template(parts: Iterator[_Part], ends: tuple[str, ...]) -> tuple[Template, 
             nodes.append(Conditional(part.node, when_true, when_false))
         else:
             body, _ = _template(parts, ("endfor",))
-            nodes.append(ForTemplate(part.names, part.node, (body,), None))
+            nodes.append(For(part.names, part.node, (body,), None, join_parts))
     if ends:
         raise EvaluationError(f"a template directive is not closed by %{{ {ends[-1]} }}")
     return Template(tuple(nodes)), ""

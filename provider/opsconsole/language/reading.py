@@ -48,8 +48,8 @@ from opsconsole.language.model import (
 from opsconsole.language.nodes import Quoted, is_name
 from opsconsole.language.parser import bare_reference
 from opsconsole.language.values import PRIMITIVES
+from opsconsole.local_terraform import OF_OPENTOFU, cli_of
 from opsconsole.state import Address, ConfiguredBackend
-from opsconsole.terraform_binary import OF_OPENTOFU, cli_of
 from opsconsole.text import did_you_mean
 
 _UNSUPPORTED: Final = ("module", "check", "ephemeral", "action")
@@ -204,7 +204,7 @@ class _Reader:
 
     def check_provider(self, block: Block) -> None:
         """Refuse a resource whose provider is neither the usual provider nor a required one."""
-        name = block.provider.partition(".")[0]
+        name = block.provider_key.partition(".")[0]
         if name not in (block.type_name.partition("_")[0], *self.program.required_providers):
             raise UserError(
                 f'{block.title}: there is no provider "{name}" in required_providers.',
@@ -243,7 +243,7 @@ class _Reader:
 
     def _set_backend(self, backends: Sequence[tuple[tuple[str, ...], Body]], body: Body) -> None:
         if len(backends) != 1 or self.program.backend is not None:
-            raise UserError(f"{body.where}: there must be one backend.", "Keep one of them.")
+            raise body.mistake("there must be one backend.", "Keep one of them.")
         names, settings = backends[0]
         self.program.backend = ConfiguredBackend(
             names[0] if names else "cloud", to_wire(settings.arguments())
@@ -251,11 +251,11 @@ class _Reader:
 
     def _require_providers(self, body: Body) -> None:
         if self.program.required_providers:
-            raise UserError(f"{body.where}: it is declared twice.", "Keep one of them.")
+            raise body.mistake("it is declared twice.", "Keep one of them.")
         for name, wanted in body.arguments().items():
             fields = {"version": wanted} if isinstance(wanted, str) else wanted
             if not isinstance(fields, dict):
-                raise UserError(f"{body.where}: {name} must be an object.")
+                raise body.mistake(f"{name} must be an object.")
             _check_required_provider(name, Body(name, fields, f"{body.where}: {name}", body.origin))
             self.program.required_providers[name] = fields
 
@@ -267,8 +267,8 @@ class _Reader:
             _check_name(alias, f"{body.where}: alias")
             key = f"{name}.{alias}"
         if key in self.program.providers:
-            raise UserError(
-                f"{body.where}: the configuration {key} is declared twice.",
+            raise body.mistake(
+                f"the configuration {key} is declared twice.",
                 "Give one of them an alias.",
             )
         arguments = body.arguments(("alias", "version", "for_each"))
@@ -299,7 +299,7 @@ class _Reader:
     def _read_local(self, name: str, body: Body) -> None:
         _check_name(name, body.where)
         if name in self.program.locals:
-            raise UserError(f"{body.where}: {name} is declared twice.", "Keep one of them.")
+            raise body.mistake(f"{name} is declared twice.", "Keep one of them.")
         self.program.locals[name] = body.get(name)
 
     def _read_import(self, body: Body) -> None:
@@ -307,18 +307,18 @@ class _Reader:
             raise only_terraform_error(body.where, "the identity of an import block")
         body.check_names(_IMPORT)
         if body.get("id") is None:
-            raise UserError(f"{body.where}: an id is required.")
+            raise body.mistake("an id is required.")
         target = body.expression("to")
         if target.startswith("data."):
-            raise UserError(f"{body.where}: {target} is a data source.", "Import resources only.")
+            raise body.mistake(f"{target} is a data source.", "Import resources only.")
         if "for_each" not in body and any(item.to == target for item in self.program.imports):
-            raise UserError(f"{body.where}: {target} is imported twice.", "Keep one of them.")
+            raise body.mistake(f"{target} is imported twice.", "Keep one of them.")
         self.program.imports.append(
             Import(
                 to=target,
                 id=body.get("id"),
                 origin=body.origin,
-                provider=_read_provider_key(body),
+                provider_key=_read_provider_key(body),
                 for_each=body.get("for_each"),
                 repeated="for_each" in body,
             )
@@ -340,11 +340,9 @@ class _Reader:
         destroy = lifecycle.bool("destroy", True)
         source = _read_address(body, "from")
         if source.mode == "data":
-            raise UserError(f"{body.where}: {source} is a data source.", "Name a resource.")
+            raise body.mistake(f"{source} is a data source.", "Name a resource.")
         if source.key is not None:
-            raise UserError(
-                f"{body.where}: {source} names an instance.", "A removed block takes all of them."
-            )
+            raise body.mistake(f"{source} names an instance.", "A removed block takes all of them.")
         self.program.removed.append(Removed(source, destroy, body.origin))
 
 
@@ -356,21 +354,21 @@ def _make_block(mode: str, type_name: str, name: str, body: Body, schemas: Schem
             raise only_terraform_error(body.where, "lifecycle of terraform_remote_state")
         body.check_names(REMOTE_STATE_ARGUMENTS, _META)
         if not body.get("backend"):
-            raise UserError(f"{body.where}: it has no backend.")
+            raise body.mistake("it has no backend.")
     else:
         definition = _find_definition(mode, type_name, body, schemas)
     for kind in ("provisioner", "connection"):
         if kind in body:
             raise only_terraform_error(body.where, f"{kind} blocks")
     if "count" in body and "for_each" in body:
-        raise UserError(f"{body.where}: count and for_each exclude each other.")
+        raise body.mistake("count and for_each exclude each other.")
     return Block(
         mode=mode,
         type_name=type_name,
         name=name,
         arguments=body.arguments(_META),
         origin=body.origin,
-        provider=_read_provider_key(body) or type_name.partition("_")[0],
+        provider_key=_read_provider_key(body) or type_name.partition("_")[0],
         definition=definition,
         depends_on=_read_depends_on(body),
         lifecycle_block=_make_lifecycle_block(body.block("lifecycle"), mode, definition),
@@ -390,9 +388,7 @@ def _find_definition(mode: str, type_name: str, body: Body, schemas: Schemas) ->
     provider = type_name.partition("_")[0]
     if provider not in {name.partition("_")[0] for name in known}:
         raise only_terraform_error(body.where, f'a {kind} of the provider "{provider}"')
-    raise UserError(
-        f'{body.where}: there is no {kind} type "{type_name}".', did_you_mean(type_name, known)
-    )
+    raise body.mistake(f'there is no {kind} type "{type_name}".', did_you_mean(type_name, known))
 
 
 def _make_lifecycle_block(body: Body, mode: str, definition: BlockDefinition) -> LifecycleBlock:
@@ -404,9 +400,7 @@ def _make_lifecycle_block(body: Body, mode: str, definition: BlockDefinition) ->
     body.check_names(_LIFECYCLE)
     declared = [*body.arguments()]
     if declared and mode == "data":
-        raise UserError(
-            f"{body.where}: {declared[0]} has no meaning for a data source.", "Remove it."
-        )
+        raise body.mistake(f"{declared[0]} has no meaning for a data source.", "Remove it.")
     ignore_all = body.get("ignore_changes") == "all"
     return LifecycleBlock(
         prevent_destroy=body.bool("prevent_destroy", False),
@@ -476,7 +470,7 @@ def _read_address(body: Body, name: str) -> Address:
     try:
         address = Address.parse(text)
     except UserError as error:
-        raise UserError(f"{body.where}: {name}: {error.message}", error.remedy) from error
+        raise body.mistake(f"{name}: {error.message}", error.remedy) from error
     if address.module:
         raise only_terraform_error(body.where, f"the module in {address}")
     return address
@@ -484,14 +478,14 @@ def _read_address(body: Body, name: str) -> Address:
 
 def _make_variable(name: str, body: Body) -> Variable:
     if name in _RESERVED_VARIABLES:
-        raise UserError(
-            f"{body.where}: {name!r} is reserved, so no variable can have this name.", "Rename it."
+        raise body.mistake(
+            f"{name!r} is reserved, so no variable can have this name.", "Rename it."
         )
     body.check_names(_VARIABLE)
     try:
         constraint = parse_constraint(body.expression("type", "any"))
     except ExpressionFailure as error:
-        raise UserError(f"{body.where}: type: {error}.", "Write a type constraint.") from error
+        raise body.mistake(f"type: {error}.", "Write a type constraint.") from error
     return Variable(
         name=name,
         constraint=constraint,
@@ -518,7 +512,7 @@ def _make_validation(body: Body) -> Validation:
     body.check_names(("condition", "error_message"))
     for name in ("condition", "error_message"):
         if name not in body:
-            raise UserError(f"{body.where}: {name} is required.", "Declare it.")
+            raise body.mistake(f"{name} is required.", "Declare it.")
     return Validation(body.get("condition"), body.get("error_message"))
 
 
@@ -527,9 +521,9 @@ def _make_output(name: str, body: Body) -> Output:
         raise only_terraform_error(body.where, "a precondition")
     body.check_names(_OUTPUT)
     if "value" not in body:
-        raise UserError(f"{body.where}: it has no value.")
+        raise body.mistake("it has no value.")
     if body.bool("ephemeral", False):
-        raise UserError(f"{body.where}: an output of the root cannot be ephemeral.")
+        raise body.mistake("an output of the root cannot be ephemeral.")
     return Output(
         name=name,
         value=body.get("value"),
@@ -582,18 +576,16 @@ def _check_versions(text: str, where: str) -> None:
 def _check_required_provider(name: str, body: Body) -> None:
     """Refuse an entry of `required_providers` that Terraform cannot read."""
     if not _PROVIDER_NAME.fullmatch(name) or name != name.lower():
-        raise UserError(
-            f"{body.where}: {name!r} is not a valid provider name.", "Use a-z, 0-9 and -."
-        )
+        raise body.mistake(f"{name!r} is not a valid provider name.", "Use a-z, 0-9 and -.")
     body.check_names(("source", "version", "configuration_aliases"))
     # Missing arguments get a value that passes the check.
     source = body.fields.get("source", "x/y")
     if not isinstance(source, str) or not _SOURCE.fullmatch(source):
-        raise UserError(
-            f"{body.where}: {source!r} is not the source of a provider.",
+        raise body.mistake(
+            f"{source!r} is not the source of a provider.",
             "Write it as [HOSTNAME/]NAMESPACE/TYPE.",
         )
     version = body.fields.get("version", "> 0")
     if not isinstance(version, str):
-        raise UserError(f"{body.where}: its version must be a string.", 'Such as "1.0".')
+        raise body.mistake("its version must be a string.", 'Such as "1.0".')
     _check_versions(version, body.where)

@@ -40,9 +40,6 @@ def read(block: Block, arguments: Mapping[str, Any], program: Program) -> Any:
 
     Args:
         arguments: The evaluated arguments. If one is unknown, so is the whole value.
-
-    Raises:
-        EvaluationError: The state cannot be read, or does not exist.
     """
     bare = {name: to_wire(value.unmark_deep()[0]) for name, value in arguments.items()}
     if any(map(holds_unknown, bare.values())):

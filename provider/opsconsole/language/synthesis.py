@@ -20,7 +20,7 @@ from opsconsole.errors import UserError, missing_package
 from opsconsole.language.json_body import read_json
 from opsconsole.language.model import Program, Schemas
 from opsconsole.language.reading import load_directory, refuse_hcl
-from opsconsole.terraform_binary import standin_in_place_of_terraform
+from opsconsole.local_terraform import standin_in_place_of_terraform
 from opsconsole.text import did_you_mean
 
 _OLDEST_NODE = 18
@@ -63,7 +63,7 @@ def load_program(
 
 
 def find_output(directory: Path, *, again: bool = True) -> Path:
-    """Return the directory to which synthesis writes an app's stacks; raises as `load_program`."""
+    """Return the directory of an app's synthesised stacks; raises as `load_program` does."""
     config = directory / "cdktf.json"
     output = directory / "cdktf.out"
     if config.exists():
@@ -121,11 +121,7 @@ def load_stack(output: Path, schemas: Schemas, stack: str | None = None) -> Prog
 
 
 def stacks_of(output: Path) -> list[str]:
-    """Return the names of the stacks that synthesis wrote to `output`.
-
-    Raises:
-        UserError: There is no manifest, or the manifest is not valid.
-    """
+    """Return the names of the stacks that synthesis wrote to `output`."""
     return sorted(_read_manifest(output))
 
 
@@ -269,11 +265,7 @@ def _without_package_frames(lines: list[str]) -> list[str]:
 
 
 def app_environment(app: App) -> dict[str, str]:
-    """Return the app's environment: the variables of the cdktf CLI, and a Node for jsii.
-
-    Raises:
-        UserError: There is no Node.
-    """
+    """Return the app's environment: the variables of the cdktf CLI, and a Node for jsii."""
     # Terraform's variables are left out, as in the CLI, because a program does not depend on them.
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("TF_VAR_")
@@ -300,11 +292,7 @@ def app_environment(app: App) -> dict[str, str]:
 
 
 def jsii_environment() -> dict[str, str]:
-    """Return the variables that make jsii find a Node and not warn that the Node is old.
-
-    Raises:
-        UserError: There is no Node.
-    """
+    """Return the variables that make jsii find a Node and not warn that the Node is old."""
     node, major = find_node()
     silenced = {
         name: ",".join(filter(None, (os.environ.get(name), str(major)))) for name in _SILENCED

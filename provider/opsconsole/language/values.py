@@ -261,11 +261,7 @@ def check_length(characters: int) -> None:
 
 
 def check_size(parts: int) -> int:
-    """Return the size of a value.
-
-    Raises:
-        BeyondBounds: The value is too large. Code that writes or compares a value visits all parts.
-    """
+    """Return the size of a value; BeyondBounds if code would have too many parts to visit."""
     if parts > MAX_PARTS:
         raise BeyondBounds(f"its values hold more than {MAX_PARTS:,} elements in all")
     return parts
@@ -275,7 +271,7 @@ _SIZED: Final = frozenset((str, list, dict))
 
 
 def _total(items: Collection[Value]) -> int:
-    """Return the size of a collection of `items`; raises as `check_size`."""
+    """Return the size of a collection of `items`, as `check_size`."""
     return check_size(len(items) + sum(i.size for i in items if type(i.data) in _SIZED))
 
 
@@ -340,11 +336,7 @@ def is_sequence(value: Value, *, sets: bool = True) -> bool:
 
 
 def from_python(data: Any) -> Value:
-    """Convert plain data to a value: lists become tuples, dicts objects, and None has no type.
-
-    Raises:
-        EvaluationError: A name occurs twice in a JSON object.
-    """
+    """Convert plain data to a value: lists become tuples, dicts objects, and None has no type."""
     if isinstance(data, Value):
         return data
     if isinstance(data, str):
@@ -387,19 +379,19 @@ def has_marks(data: Any) -> bool:
     return isinstance(data, Marked)
 
 
-def marked_paths(data: Any, wanted: str, at: AttributePath = ()) -> Iterator[AttributePath]:
-    """Yield the paths in `data` with the mark `wanted`, without paths below such a path."""
+def sensitive_paths(data: Any, at: AttributePath = ()) -> Iterator[AttributePath]:
+    """Yield the paths in `data` that are sensitive, without paths below such a path."""
     if isinstance(data, Marked):
-        if wanted in data.marks:
+        if SENSITIVE in data.marks:
             yield at
         else:
-            yield from marked_paths(data.data, wanted, at)
+            yield from sensitive_paths(data.data, at)
     elif isinstance(data, dict):
         for key, item in data.items():
-            yield from marked_paths(item, wanted, (*at, key))
+            yield from sensitive_paths(item, (*at, key))
     elif isinstance(data, list):
         for index, item in enumerate(data):
-            yield from marked_paths(item, wanted, (*at, index))
+            yield from sensitive_paths(item, (*at, index))
 
 
 def clusters(text: str) -> list[str]:

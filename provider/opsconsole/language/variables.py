@@ -307,7 +307,7 @@ def check_variables(program: Program, values: Mapping[str, Any]) -> None:
 
 def _evaluate_condition(variable: Variable, rule: Validation, scope: Scope) -> bool | Unknown:
     """Return whether the variable satisfies a rule; UNKNOWN if that is known only later."""
-    title = variable.origin.where(f"var.{variable.name}")
+    title = variable.origin.place(f"var.{variable.name}")
     references = try_step(title, "validation", references_in, rule.condition)
     if not any(item.steps[:2] == ("var", variable.name) for item in references):
         raise UserError(
@@ -329,7 +329,7 @@ def _evaluate_condition(variable: Variable, rule: Validation, scope: Scope) -> b
 
 def _check_rule(variable: Variable, rule: Validation, scope: Scope) -> str:
     """Return the rule's message if the variable breaks it."""
-    title = variable.origin.where(f"var.{variable.name}")
+    title = variable.origin.place(f"var.{variable.name}")
     satisfied = _evaluate_condition(variable, rule, scope)
     if satisfied is UNKNOWN:
         raise only_terraform_error(title, "a validation that is known only during the apply")

@@ -11,10 +11,11 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, ClassVar
 
-from opsconsole.definition import Attribute, ChangeRule, ResourceDefinition
-from opsconsole.diagnostics import Diagnostic, error
+from opsconsole.definition import Attribute, ChangeRule, DataSourceDefinition, ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import (
     ApiError,
     ConsoleError,
@@ -23,13 +24,7 @@ from opsconsole.errors import (
     OpsconsoleError,
     Stopped,
 )
-from opsconsole.lifecycle.answers import (
-    PrivateState,
-    ignore_volatile,
-    is_sentinel,
-    merge_answer,
-    values_shown,
-)
+from opsconsole.lifecycle.answers import ignore_volatile, merge_answer, values_shown
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
     STILL_UNSETTLED,
@@ -62,6 +57,7 @@ from opsconsole.lifecycle.planning import (
     report_differences,
     warn_unverified,
 )
+from opsconsole.lifecycle.private_state import PrivateState, is_sentinel
 from opsconsole.lifecycle.session import ConsoleSession, map_limited
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import (
@@ -71,6 +67,7 @@ from opsconsole.lifecycle.writes import (
     update_once,
     warn_unread_sentinel,
 )
+from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Values, changed_fields, unsatisfied_fields
 
 NO_VALUES: Values = {}
@@ -173,11 +170,20 @@ class BaseLifecycle:
         )
         return outcome._replace(private=private_state.encode())
 
+    async def read_data(self, source: DataSourceDefinition, config: Values) -> Outcome:
+        """Return the value of a data source that shows this resource, or why it has none."""
+        try:
+            return await self._read_data(source, config)
+        except Stopped:
+            return Outcome(None, begun=False)
+        except Exception as problem:
+            return Outcome(None, diagnostics=diagnose(problem, f"read {source.type_name}"))
+
     async def import_state(self, import_id: str) -> Outcome:
         """Return the state of the object that `import_id` names, before it is read."""
         if not import_id.strip():
-            form = self.definition.import_id
-            return Outcome(None, diagnostics=(error("The import id is empty", f"Use {form}."),))
+            forms = " or ".join(self.definition.import_forms)
+            return Outcome(None, diagnostics=(error("The import id is empty", f"Use {forms}."),))
         # No call is made: the engine reads the object after the import.
         return Outcome(self.definition.empty() | {"id": import_id})
 
@@ -189,7 +195,7 @@ class BaseLifecycle:
         return () if planned_by and planned_by == self.session.command_run else diagnostics
 
     def update_from_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> ReadOutcome:
-        """Update a resource in state from the answer to a write of another one.
+        """Update a resource in state from the answer to a write of another resource.
 
         Fields that the answer does not show stay as they are.
         """
@@ -237,7 +243,6 @@ class BaseLifecycle:
         """Plan one change; an exception becomes diagnostics."""
         prior = None if isinstance(request, PlanCreation) else request.prior
         values = request.config if isinstance(request, PlanCreation) else request.prior
-        name = self.describe(values, request.address)
         try:
             match request:
                 case PlanCreation():
@@ -249,11 +254,11 @@ class BaseLifecycle:
                 case PlanRemoval():
                     outcome = self._plan_removal(request)
         except Exception as problem:
-            diagnostics = diagnose(problem, f"plan the {name}", self.definition)
-            return PlanOutcome(prior, diagnostics=diagnostics)
+            doing = f"plan the {self.describe(values, request.address)}"
+            return PlanOutcome(prior, diagnostics=diagnose(problem, doing, self.definition))
         if self.session.sees_whole_plan or outcome.failed:
             return outcome
-        count = self.session.singleton(DeletionCount)
+        count, name = self.session.singleton(DeletionCount), self.describe(values, request.address)
         refusal = count.count_plan(self.definition, request, outcome, name)
         if refusal is None:
             return outcome
@@ -325,9 +330,8 @@ class BaseLifecycle:
     def claim_object(self, request: CreateRequest, object_id: str) -> Outcome | None:
         """Hold an object that is to be adopted; return a refusal if another address holds it."""
         type_name, address = self.definition.type_name, request.address
-        holder = self.session.holder_of(type_name, object_id, address)
+        holder = self.session.claim(type_name, object_id, address)
         if holder is None:
-            self.session.note_holder(type_name, object_id, address)
             return None
         problem = error(
             f"{holder or 'Another resource'} holds the {self.definition.title} {object_id} already",
@@ -335,6 +339,10 @@ class BaseLifecycle:
             "manages. Declare it once.",
         )
         return Outcome(None, diagnostics=(problem,))
+
+    def describe_read(self, outcome: ReadOutcome) -> str:
+        """Describe how an object was read, or why it was not, if the method is worth a report."""
+        return ""
 
     def log(self, problem: Exception, doing: str) -> None:
         _log.warning("cannot %s: %s", doing, problem)
@@ -373,7 +381,7 @@ class BaseLifecycle:
             self.session.console.has,
         )
         owner = self.definition.owner
-        if request.owner_first and owner not in proposal.replaced:
+        if request.owner_is_deleted_first and owner not in proposal.replaced:
             # There is nothing left to change: it goes with its owner.
             proposal.replaced.append(owner)
         name = self.describe(request.prior)
@@ -402,6 +410,19 @@ class BaseLifecycle:
         """Read one resource whose owner is there; raise NotFound if the console shows none."""
         answer = await self.fetch(request.prior["id"])
         return self.outcome_of_read(request.prior, request.private, answer)
+
+    async def _read_data(self, source: DataSourceDefinition, config: Values) -> Outcome:
+        if source.is_list:
+            listing = await self.session.console.list_all(source.operations[0])
+            return self.outcome_of_list(source, self.definition.plural, listing)
+        try:
+            answer = await self.fetch(config["id"])
+        except NotFound as problem:
+            title = self.definition.title
+            summary = f"There is no {title} {config['id']} that this key can see"
+            missing = error(summary, path=("id",), cause=problem.cause)
+            return Outcome(None, diagnostics=(missing,))
+        return Outcome(source.empty() | values_shown(source, self.with_derived(answer)))
 
     async def _create(self, request: CreateRequest) -> Outcome:
         """Create or adopt one resource; not called if `create` is overridden."""
@@ -436,14 +457,14 @@ class BaseLifecycle:
         )
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
-        object_id, holders = request.prior["id"], self.session.holders[self.definition.type_name]
+        object_id, type_name = request.prior["id"], self.definition.type_name
         if staying := self.warn_staying(request.prior):
-            holders.pop(object_id, None)
+            self.session.release(type_name, object_id)
             return Outcome(None, diagnostics=self.unplanned_warnings(request, staying))
         outcome = await delete_once(self, request)
         if outcome.state is None:
             self.session.gone[self.definition.name].add(object_id)
-            holders.pop(object_id, None)
+            self.session.release(type_name, object_id)
         return outcome
 
     async def send_delete(self, prior: Values) -> Mapping[str, Any]:
@@ -463,7 +484,7 @@ class BaseLifecycle:
             current: The known values of fields that the answer does not show.
         """
         values = self.values_of(answer)
-        state = fill_unknown(self.definition, request.planned, current | values)
+        state = fill_unknown(request.planned, current | values)
         if names is None:
             names = [item.name for item in self.definition.settable if not item.local]
         creating = request.prior is None
@@ -483,8 +504,26 @@ class BaseLifecycle:
             state |= {name: values[name] for name in unsatisfied_fields(state, values, values)}
         return Outcome(state, private_state.encode(), diagnostics)
 
+    def outcome_of_list(
+        self, source: DataSourceDefinition, listed: str, listing: Listing, **more: Any
+    ) -> Outcome:
+        """Return the outcome of a data source that shows the list called `listed`."""
+        attribute = next(item for item in source if item.attributes)
+        # A console that lists in another order must not make a difference in a plan.
+        entries = sorted(listing.entries, key=itemgetter("id"))
+        values = values_shown((attribute,), {attribute.name: [*map(self.with_derived, entries)]})
+        diagnostics: tuple[Diagnostic, ...] = ()
+        if listing.gap is not None:
+            diagnostics = (warning("The list may not be complete", listing.gap.explain(listed)),)
+        whole = {"complete": listing.complete, "total_count": listing.total_count}
+        return Outcome(values | more | whole, diagnostics=diagnostics)
+
+    def with_derived(self, shown: Mapping[str, Any]) -> Values:
+        """Add the values that follow from the fields that an answer shows."""
+        return dict(shown)
+
     def values_of(self, answer: Mapping[str, Any]) -> Values:
-        return values_shown(self.answer_fields, answer)
+        return self.with_derived(values_shown(self.answer_fields, answer))
 
     def outcome_of_read(
         self,

@@ -51,7 +51,7 @@ class PlanChange(NamedTuple):
         prior: The value in state after refresh.
         private: The private bytes beside the prior value.
         removal: Why its old object is removed, if the change turns out to be a replacement.
-        owner_first: Whether the deletion of its owner takes it along before the change is made.
+        owner_is_deleted_first: Whether its owner is deleted, and it with it, before the change.
     """
 
     prior: Values
@@ -59,7 +59,7 @@ class PlanChange(NamedTuple):
     private: bytes = b""
     removal: RemovalReason = RemovalReason.UNEXPLAINED
     address: str = ""
-    owner_first: bool = False
+    owner_is_deleted_first: bool = False
 
 
 class PlanRemoval(NamedTuple):

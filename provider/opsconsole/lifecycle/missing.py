@@ -21,8 +21,8 @@ from opsconsole.lifecycle.interface import (
     ReadStatus,
 )
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.text import capitalise_first, join_words
-from opsconsole.v1.console import Listing
+from opsconsole.text import join_words
+from opsconsole.v1.console import Gap
 from opsconsole.v1.operations import documented_for
 from opsconsole.values import UNKNOWN, Values
 
@@ -37,6 +37,17 @@ _WAY_OUT = (
 )
 
 _UNSEEN = "deleted, or not visible to this key"
+
+
+class GoneAdoptable:
+    """The objects that can only be adopted and that a run found gone.
+
+    Attributes:
+        values: The values in state of each, once by its key and once by its id.
+    """
+
+    def __init__(self, session: ConsoleSession) -> None:
+        self.values: dict[str, Values] = {}
 
 
 def outcome_of_missing(
@@ -66,9 +77,8 @@ def outcome_of_missing(
     if documented_for(definition, "create") is None:
         # A declaration names the object by one of the two.
         keys = (request.prior.get(name) for name in ("key", "id"))
-        lifecycle.session.gone_adoptable |= dict.fromkeys(
-            map(str, filter(None, keys)), request.prior
-        )
+        gone = lifecycle.session.singleton(GoneAdoptable).values
+        gone |= dict.fromkeys(map(str, filter(None, keys)), request.prior)
     else:
         detail += (
             " If it is only hidden from this key, the next apply creates it again: "
@@ -107,7 +117,7 @@ def plan_gone(
     # The native engine makes no such plan before it destroys.
     if session.sees_whole_plan:
         return PlanOutcome(planned, diagnostics=(why,))
-    gone = session.gone_adoptable.get(str(key))
+    gone = session.singleton(GoneAdoptable).values.get(str(key))
     if gone is None:
         way_out = _WAY_OUT.format(command=session.command)
         return PlanOutcome(planned, diagnostics=(replace(why, detail=why.detail + way_out),))
@@ -123,16 +133,16 @@ def plan_gone(
 
 
 def outcome_of_unlisted(
-    lifecycle: BaseLifecycle, request: ReadRequest, listed: str, listing: Listing
+    lifecycle: BaseLifecycle, request: ReadRequest, listed: str, gap: Gap
 ) -> ReadOutcome:
     """Return the outcome of an object that an incomplete list does not show: state keeps it.
 
     Args:
         listed: The name of the list: "the agent's plugins".
     """
-    name, detail = lifecycle.describe(request.prior), explain_gap(listed, listing)
-    unchecked = warning(f"The {name} was not checked", detail)
-    return request.leave_unchecked(gap_reason(listed, listing), unchecked)
+    name = lifecycle.describe(request.prior)
+    unchecked = warning(f"The {name} was not checked", gap.explain(listed))
+    return request.leave_unchecked(gap.reason(listed), unchecked)
 
 
 def outcome_of_refused_read(
@@ -150,18 +160,6 @@ def warn_refused(what: str, reason: str, problem: ApiError) -> Diagnostic:
     return warning(
         f"{what} was not checked", f"Its state is kept as it was: {reason}.", cause=problem.cause
     )
-
-
-def gap_reason(listed: str, listing: Listing) -> str:
-    """Return why a list may not be whole, as part of a sentence."""
-    assert listing.gap is not None
-    return f"the list of {listed} may not be whole: {listing.gap.value}"
-
-
-def explain_gap(listed: str, listing: Listing) -> str:
-    """Return why a list may not be whole, and the remedy."""
-    assert listing.gap is not None
-    return f"{capitalise_first(gap_reason(listed, listing))}. {listing.gap.remedy}"
 
 
 def warn_abandoned(name: str, remains: str = "it stays on the console") -> Diagnostic:

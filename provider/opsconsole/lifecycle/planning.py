@@ -16,7 +16,7 @@ from typing import Any
 
 from opsconsole.definition import ChangeRule, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.lifecycle.answers import PrivateState, is_sentinel, quote_value
+from opsconsole.lifecycle.answers import quote_value
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     PlanChange,
@@ -25,8 +25,9 @@ from opsconsole.lifecycle.interface import (
     PlanRequest,
     UnsettledCreate,
 )
+from opsconsole.lifecycle.private_state import PrivateState, is_sentinel
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.terraform_binary import cli_of
+from opsconsole.local_terraform import cli_of
 from opsconsole.text import first_items
 from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Value, Values, is_satisfied, unknown_names
@@ -54,14 +55,12 @@ class Proposal:
 
 
 def propose_creation(definition: ResourceDefinition, config: Values) -> Values:
-    planned = definition.empty()
-    for attribute in definition:
-        declared = config.get(attribute.name) if attribute.settable else None
-        if declared is not None:
-            planned[attribute.name] = attribute.normalise(declared)
-        elif attribute.computed:
-            planned[attribute.name] = UNKNOWN
-    return planned
+    unset = {item.name: UNKNOWN if item.computed else None for item in definition}
+    return unset | {
+        item.name: item.normalise(config[item.name])
+        for item in definition.settable
+        if config.get(item.name) is not None
+    }
 
 
 def propose_change(
@@ -112,12 +111,9 @@ def mark_unknown(definition: ResourceDefinition, planned: Values, changed: list[
             planned[attribute.name] = UNKNOWN
 
 
-def fill_unknown(
-    definition: ResourceDefinition, planned: Values, answered: Mapping[str, object]
-) -> Values:
+def fill_unknown(planned: Values, answered: Mapping[str, object]) -> Values:
     """Return `planned` with each unknown value taken from `answered`, or null."""
-    known = planned | {name: answered.get(name) for name in unknown_names(planned)}
-    return {name: known.get(name) for name in definition.names}
+    return planned | {name: answered.get(name) for name in unknown_names(planned)}
 
 
 def creation_fields(
@@ -154,7 +150,7 @@ def _classify(
     elif private_state.is_earlier(name, declared):
         # The declaration is an earlier one, so only the console changed.
         proposal.drifted.append(name)
-        # Core lets a plan keep the prior value of a configured attribute, but not a null one.
+        # Terraform lets a plan keep the prior value of a configured attribute, but not a null one.
         if prior is not None:
             proposal.planned[name] = prior
     else:
@@ -226,7 +222,7 @@ def _quote(value: object) -> str:
     return "nothing" if value is None else quote_value(value)
 
 
-def is_counted(definition: ResourceDefinition, values: Values) -> bool:
+def counts_as_deletion(definition: ResourceDefinition, values: Values) -> bool:
     """Return whether the removal of an object counts, because others may rely on the object."""
     return definition.deletion_policy(values) == "delete" and not is_sentinel(values.get("id"))
 
@@ -237,7 +233,7 @@ def refuse_too_many(names: Collection[str], most: int | None) -> Diagnostic | No
         return None
     return error(
         f"More would be deleted or replaced than max_deletions allows: {most:,}",
-        f"Hosts and specialties: {first_items(list(names), 50)}. If that is intended, "
+        f"They are: {first_items(list(names), 50)}. If that is intended, "
         "raise max_deletions of the provider, or OPSCONSOLE_MAX_DELETIONS in the environment, for "
         "this run.",
     )
@@ -264,15 +260,15 @@ class DeletionCount:
         if self._most is None:
             return None
         if isinstance(request, PlanCreation):
-            # Core plans a replacement as a creation too, which carries the prior private bytes.
-            if not request.private or not is_counted(definition, request.config):
+            # Terraform plans a replacement as a creation too, with the prior private bytes.
+            if not request.private or not counts_as_deletion(definition, request.config):
                 return None
             if self._replacing[request.private]:
                 self._replacing[request.private] -= 1
                 return None
             key = f"{definition.type_name} {name}"
         elif outcome.planned is None or outcome.replace:
-            if not is_counted(definition, request.prior):
+            if not counts_as_deletion(definition, request.prior):
                 return None
             key = f"{definition.type_name} {request.prior['id']}"
             self._replacing[request.private] += isinstance(request, PlanChange)
@@ -282,8 +278,8 @@ class DeletionCount:
         refusal = refuse_too_many(self._planned.values(), self._most)
         if refusal is None:
             return None
-        # Core plans the deletion of an object without a declaration before it reads the object,
-        # even with -refresh-only.
+        # Terraform plans the deletion of an undeclared object before it reads the object, even
+        # with -refresh-only.
         cli = cli_of()
         return replace(
             refusal,
@@ -296,7 +292,7 @@ class DeletionCount:
         self, definition: ResourceDefinition, prior: Values, name: str
     ) -> Diagnostic | None:
         """Count a deletion before it is sent; return the error if it is one too many."""
-        if not is_counted(definition, prior):
+        if not counts_as_deletion(definition, prior):
             return None
         self._begun[f"{definition.type_name} {prior['id']}"] = name
         return refuse_too_many(self._begun.values(), self._most)

@@ -18,7 +18,6 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.lifecycle.interface import WriteRequest
 from opsconsole.v1.console import Console, Listing
 from opsconsole.v1.settings import Settings
-from opsconsole.values import Values
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -76,8 +75,6 @@ class ConsoleSession:
         dry_runs: The answers so far about dry runs of an import.
         before_write: Called before writes are sent, if the engine keeps a journal.
         command: The engine's own program, whose commands messages advise.
-        gone_adoptable: The values in state of each object that can only be adopted and that this
-            run found gone, once by its key and once by its id.
         command_run: The identity of this run of the command; empty if not known.
         sees_whole_plan: Whether the engine judges and orders a plan as a whole, after reading
             everything in state (unless the user asks for no reading). Terraform reads, plans and
@@ -104,7 +101,6 @@ class ConsoleSession:
     command: str = "terraform"
     command_run: str = ""
     sees_whole_plan: bool = False
-    gone_adoptable: dict[str, Values] = field(default_factory=dict)
     deletes_begun: int = 0
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     _singletons: dict[Callable[[ConsoleSession], Any], Any] = field(default_factory=dict)
@@ -124,18 +120,20 @@ class ConsoleSession:
         self.dry_runs = other.dry_runs
         self.adopted = other.adopted
 
-    def holder_of(self, type_name: str, object_id: str, address: str) -> str | None:
-        """Return the address that holds an object in place of `address`; None: nothing else does.
+    def claim(self, type_name: str, object_id: str, address: str, name: str = "") -> str | None:
+        """Hold an object by an address; return the address that holds it already, or None.
 
         Args:
             address: If empty, every holder counts as another one.
+            name: Stands for an empty address.
         """
         holder = self.holders[type_name].get(object_id)
+        if holder is None:
+            self.holders[type_name][object_id] = address or name
         return None if address and holder == address else holder
 
-    def note_holder(self, type_name: str, object_id: str, address: str) -> None:
-        """Note that an address holds an object, unless the object is held already."""
-        self.holders[type_name].setdefault(object_id, address)
+    def release(self, type_name: str, object_id: str) -> None:
+        self.holders[type_name].pop(object_id, None)
 
     async def list_once(self, operation: str, object_id: str = "") -> Listing:
         """Return a whole list; all callers of one run share one read, and its error.
@@ -185,10 +183,6 @@ class ConsoleSession:
             if (address := of_type.get(object_id))
         ]
         return sorted(named) + sorted(addressed)
-
-    def note_stop(self) -> None:
-        self.stopped = True
-        self.wake()
 
     def wake(self) -> None:
         """Wake the callers that wait for other steps of the run."""

@@ -6,8 +6,8 @@ console for the outcome. A create that stays unsettled is in state under a *sent
 
 How each write is settled, and the result if it stays unsettled:
 
-    create of a host    a dry run of its row: `creation.py` of    state, under a sentinel id
-                        the host, and `settling.py` in a later run
+    create of a host    a dry run of its row (`creation.py` of     state, under a sentinel id
+                        the host), at once or in a later run
     create of an agent  a list of all agents, in a later run      state, under a sentinel id
     other creates       nothing                                   state, under a sentinel id
     update              one read that shows the new values        an error
@@ -36,12 +36,7 @@ from opsconsole.errors import (
     OpsconsoleError,
     UnexpectedAnswer,
 )
-from opsconsole.lifecycle.answers import (
-    PrivateState,
-    confirm_deleted,
-    explain_mismatch,
-    new_sentinel,
-)
+from opsconsole.lifecycle.answers import confirm_deleted, explain_mismatch
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -52,6 +47,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.missing import BY_404, keep_if_missing
 from opsconsole.lifecycle.planning import fill_unknown
+from opsconsole.lifecycle.private_state import PrivateState, new_sentinel
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.values import Values, unsatisfied_fields
 
@@ -104,11 +100,10 @@ def may_still_arrive(sent: object) -> bool:
 def unsettled_remedy(definition: ResourceDefinition, address: str, command: str) -> str:
     """Return the remedy for a create of unknown outcome; `command` is the engine's program."""
     where = f"'{address}'" if address else "ADDRESS"
-    import_id = definition.import_id.split(" or ")[0]
     return (
         f"Look it up in the console. If it was never created: `{command} state rm {where}` and "
         f"apply again. If it was: `{command} state rm {where}` and "
-        f"`{command} import {where} {import_id}`."
+        f"`{command} import {where} {definition.import_forms[0]}`."
     )
 
 
@@ -145,7 +140,7 @@ def unsettled_outcome(
         + unsettled_remedy(lifecycle.definition, request.address, lifecycle.session.command),
         cause=problem.cause,
     )
-    state = fill_unknown(lifecycle.definition, request.planned, {"id": new_sentinel()})
+    state = fill_unknown(request.planned, {"id": new_sentinel()})
     return Outcome(state, unsettled_private(dry_run_status), (diagnostic,), unsettled=True)
 
 
@@ -176,7 +171,7 @@ async def create_once(
         return lifecycle.outcome_of_write(request, answer)
     except Exception as problem:
         # The object exists. After an error, the next apply would create a second one.
-        state = fill_unknown(lifecycle.definition, request.planned, {"id": answer["id"]})
+        state = fill_unknown(request.planned, {"id": answer["id"]})
         name = lifecycle.describe(state, request.address)
         why = diagnose(problem, "read the answer")[0]
         unread = warn_unread(name, "the console's answer cannot be read", why)

@@ -5,7 +5,7 @@ Nothing is printed or asked here; the commands do that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.lifecycle.interface import ReadRequest
@@ -14,12 +14,8 @@ from opsconsole.reconcile.executor import ApplyListener, ApplyResult, Executor
 from opsconsole.reconcile.order import order_steps
 from opsconsole.reconcile.plan import Action, Change, Plan
 from opsconsole.reconcile.prior import Identity, read_prior, report_unsettled
-from opsconsole.reconcile.providers import (
-    OpenedStack,
-    Providers,
-    provider_in_state,
-    provider_key_of,
-)
+from opsconsole.reconcile.providers import Providers, Watch, provider_in_state, provider_key_of
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reconcile.step_worker import StepWorker
 from opsconsole.resources import RESOURCES
 from opsconsole.state import (
@@ -35,13 +31,12 @@ async def apply_plan(
     stack: OpenedStack,
     plan: Plan,
     listener: ApplyListener,
-    watch: Callable[[Providers], None],
+    watch: Watch,
 ) -> ApplyResult:
     """Apply a plan; after an error, state holds the changes that succeeded.
 
     Args:
-        watch: Receives the providers before the first request. After their `stop`, no step begins;
-            steps in flight finish and are kept.
+        watch: After `stop` of the providers, no step begins; steps in flight finish and are kept.
 
     Raises:
         UserError: Changes cannot be made durable, or an output cannot be evaluated.
@@ -66,7 +61,7 @@ async def apply_plan(
                 )
             )
         left = any(item.mode == "managed" for item in state.addresses())
-        # As in core, outputs leave state although a deletion failed.
+        # As in Terraform, outputs leave state although a deletion failed.
         gone = plan.mode == "destroy" and not (plan.targeted and left)
         if applied.complete or only_refreshes or gone:
             keep_outputs(None if gone else worker.evaluator, state, outputs)
@@ -96,10 +91,10 @@ def _catch_up(stack: OpenedStack, plan: Plan, providers: Providers) -> None:
     for change in plan.changes:
         # No step writes an instance without a change. Its dependencies, the order of a replacement
         # and its provider reach state only here.
-        if change.action is Action.NO_OP and change.provider:
+        if change.action is Action.NO_OP and change.provider_key:
             _keep_declaration(state, change, providers)
     for data in plan.data:
-        provider = provider_in_state(stack.program, data.provider)
+        provider = provider_in_state(stack.program, data.provider_key)
         paths = paths_to_state(data.sensitive_paths)
         state.put(data.address, InstanceObject(provider, data.value, sensitive_attributes=paths))
     for address in plan.dropped:
@@ -108,7 +103,7 @@ def _catch_up(stack: OpenedStack, plan: Plan, providers: Providers) -> None:
 
 
 def _add_dependencies(stack: OpenedStack) -> None:
-    """Add the declared dependencies to those in state, as in core: a move may have renamed them."""
+    """Add the declared dependencies to those in state, which a move may have renamed."""
     for address in stack.state.addresses():
         stored = stack.state.get(address) if address.mode == "managed" else None
         if stored is not None and address.config in stack.program.blocks:
@@ -125,10 +120,10 @@ def _keep_declaration(state: State, change: Change, providers: Providers) -> Non
     same_dependencies = set(change.depends_on) == set(stored.dependencies)
     provider, key = stored.provider, provider_key_of(stored.provider)
     # A provider of another console does not know the object, which was read from the old one.
-    if key != change.provider and providers.console_of(key) == providers.console_of(
-        change.provider
+    if key != change.provider_key and providers.console_of(key) == providers.console_of(
+        change.provider_key
     ):
-        provider = provider_in_state(providers.program, change.provider)
+        provider = provider_in_state(providers.program, change.provider_key)
     declared = stored._replace(
         provider=provider,
         dependencies=stored.dependencies if same_dependencies else change.depends_on,
@@ -140,16 +135,16 @@ def _keep_declaration(state: State, change: Change, providers: Providers) -> Non
 
 async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) -> ApplyResult:
     providers = worker.providers
-    for key in {change.provider for change in plan.acting() if change.provider}:
+    for key in {change.provider_key for change in plan.acting() if change.provider_key}:
         # A write whose answer a crash cuts off is settled by its intent in the next run.
         providers.of(key).session.before_write = worker.note_intents
     # This precedes every creation, as no creation may get an object that is in state.
     _introduce_state(worker)
     for change in plan.changes:
         # Another address may take what this plan forgets.
-        opened = providers.by_key.get(change.provider)
+        opened = providers.by_key.get(change.provider_key)
         if change.action is Action.FORGET and opened is not None and change.before is not None:
-            opened.session.holders[change.type_name].pop(change.before["id"], None)
+            opened.session.release(change.type_name, change.before["id"])
     limits = (item.session.settings.max_concurrency for item in providers.opened)
     ordered = order_steps(plan.changes, providers.console_of)
     applied = await Executor(ordered, worker, listener, min(limits, default=1)).run()

@@ -1,6 +1,6 @@
 """Plans instances in bulk, by asking the lifecycle as Terraform would; plans and keeps outputs.
 
-Follows core's order of questions: plan against the prior value; for a replacement, plan the
+Follows Terraform's order of questions: plan against the prior value; for a replacement, plan the
 creation with no prior value at all. The effects on other instances are decided in `walk`.
 """
 
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, replace
 from operator import eq
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from opsconsole.diagnostics import AttributePath, Diagnostic, error, leading_names
 from opsconsole.errors import UserError
@@ -36,31 +35,31 @@ Decision = tuple[Change, Sequence[Diagnostic]]
 """A change, with its diagnostics."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanInput:
+class PlanInput(NamedTuple):
     """One instance to plan: its declaration, evaluated as far as possible, and its prior object.
 
     Attributes:
         config: The declared values, null where omitted, UNKNOWN where not known yet.
+        problems: The problems of these values by the definition.
         prior: The instance in state, if the console still has its object.
         dependencies: Configuration addresses of all that it depends on, sorted.
-        create_first: Whether a replacement creates before it deletes.
+        create_before_destroy: Whether a replacement creates before it deletes.
         reason: Terraform's reason to replace it under any values, or empty.
         removal: Why its object is removed, if it is replaced.
-        owner_first: As in `PlanChange`.
+        owner_is_deleted_first: As in `PlanChange`.
     """
 
     address: str
     block: Block
     config: Values
-    _: KW_ONLY
+    problems: Sequence[Diagnostic]
     sensitive_paths: frozenset[AttributePath]
     prior: PriorInstance | None
     dependencies: tuple[str, ...]
-    create_first: bool = False
+    create_before_destroy: bool = False
     reason: str = ""
     removal: RemovalReason = RemovalReason.ALONE
-    owner_first: bool = False
+    owner_is_deleted_first: bool = False
 
 
 async def decide_changes(lifecycle: BaseLifecycle, inputs: Sequence[PlanInput]) -> list[Decision]:
@@ -72,7 +71,7 @@ async def decide_changes(lifecycle: BaseLifecycle, inputs: Sequence[PlanInput]) 
 
 def _first_request(item: PlanInput) -> PlanRequest:
     prior = item.prior
-    # As in core, a tainted object counts as no prior value.
+    # As in Terraform, a tainted object counts as no prior value.
     if prior is None or prior.value is None or prior.stored.tainted:
         return PlanCreation(item.config, address=item.address)
     return PlanChange(
@@ -81,7 +80,7 @@ def _first_request(item: PlanInput) -> PlanRequest:
         prior.private,
         item.removal,
         item.address,
-        item.owner_first,
+        item.owner_is_deleted_first,
     )
 
 
@@ -89,7 +88,7 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
     """Turn the answer to an instance's first request into a decision."""
     prior, block, config, planned = item.prior, item.block, item.config, plan.planned
     reason = _replacement_reason(item, plan)
-    diagnostics = [*lifecycle.definition.problems(config), *plan.diagnostics]
+    diagnostics = [*item.problems, *plan.diagnostics]
     if prior is not None and reason:
         # A replacement because of a changed attribute was judged when the change was planned.
         if not plan.replace:
@@ -102,14 +101,14 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         diagnostics += (one for one in created.diagnostics if one.is_error)
         if block.lifecycle_block.prevent_destroy:
             diagnostics.append(refuse_prevented(item.address, replaced=True))
-    elif prior is not None:
-        # As in core, the plan of an update ignores, and its apply has the whole declaration. A
+    elif prior is not None and block.lifecycle_block.ignores:
+        # As in Terraform, the plan of an update ignores, and its apply has the whole declaration. A
         # value that is not known yet would be planned again.
         kept = without_ignored(block, config, prior.value or {})
         if kept is not config:
             config = {n: kept[n] if holds_unknown(value) else value for n, value in config.items()}
-        item = replace(
-            item, sensitive_paths=_keep_ignored_marks(item, prior.stored.sensitive_paths)
+        item = item._replace(
+            sensitive_paths=_keep_ignored_marks(item, prior.stored.sensitive_paths)
         )
     former = prior.stored.dependencies if prior else ()
     action = _choose_action(item, plan, reason)
@@ -125,12 +124,12 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         replace_paths=plan.replace,
         reason=item.reason if creates else reason,
         private=plan.private,
-        create_first=item.create_first and bool(reason),
-        create_before_destroy=item.create_first,
+        create_first=item.create_before_destroy and bool(reason),
+        create_before_destroy=item.create_before_destroy,
         sensitive=leading_names(item.sensitive_paths) | (prior.sensitive if prior else frozenset()),
         sensitive_paths=item.sensitive_paths,
         construct_path=block.origin.path,
-        provider=block.provider,
+        provider_key=block.provider_key,
         import_id=prior.import_id if prior else "",
         previous_address=prior.previous_address if prior else "",
         depends_on=item.dependencies,
@@ -156,7 +155,7 @@ def _choose_action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:
         return Action.ADOPT if plan.adopts else Action.CREATE
     if reason:
         return Action.REPLACE
-    # As in core, a value that becomes or stops being sensitive is a change, though no call is made.
+    # As in Terraform, a value that becomes or stops being sensitive is a change without a call.
     stays = (
         is_same(prior.value, plan.planned) and item.sensitive_paths == prior.stored.sensitive_paths
     )
@@ -166,7 +165,7 @@ def _choose_action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:
 def _keep_ignored_marks(
     item: PlanInput, in_state: Iterable[AttributePath]
 ) -> frozenset[AttributePath]:
-    """Return the sensitive paths of a declaration; as in core, ignored values keep their marks."""
+    """Return the sensitive paths of a declaration; ignored values keep their marks."""
     if item.block.lifecycle_block.ignore_all:
         return frozenset(in_state)
     ignored = item.block.lifecycle_block.ignore_changes
@@ -278,7 +277,7 @@ def output_changes(
             # State holds no output that is null.
             action = Action.CREATE if new_value is not None else Action.NO_OP
         else:
-            # As in core, an empty list and an empty tuple differ by their type alone.
+            # As in Terraform, an empty list and an empty tuple differ by their type alone.
             kind_stays = (old.type, old.sensitive) == (new.type, new.sensitive)
             stays = is_same(old_value, new_value) and kind_stays
             action = Action.NO_OP if stays else Action.UPDATE

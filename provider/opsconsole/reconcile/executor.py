@@ -230,7 +230,7 @@ class Executor:
                 self._note_start(step)
                 self._note_outcome(step, outcome)
                 continue
-            key = (step.change.provider, step.change.type_name, step.kind)
+            key = (step.change.provider_key, step.change.type_name, step.kind)
             self._waiting.setdefault(key, deque()).append(step)
 
     def _skip(self, step: Step, blocker: str) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Block, Evaluator
-from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.reconcile.prior import PriorInstance, read_all, read_prior
-from opsconsole.reconcile.providers import OpenedStack, Providers, RegisterStop, provider_in_state
+from opsconsole.reconcile.providers import Providers, Watch, provider_in_state
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession, split_deposed
 from opsconsole.text import first_items, suggest_address
@@ -35,11 +35,11 @@ async def read_data_for_imports(
     diagnostics: list[Diagnostic] = []
     for address in filter(needed.__contains__, graph.order):
         # The id behind a data source that depends on a resource is not known before the walk.
-        if any(blocks[item].mode != "data" for item in (address, *graph.ancestors(address))):
+        if not all(item.startswith("data.") for item in (address, *graph.ancestors(address))):
             continue
         for instance in evaluator.instances(blocks[address]).values():
             config = evaluator.config(instance).values
-            provider = providers.of(instance.block.provider)
+            provider = providers.of(instance.block.provider_key)
             outcome = await provider.read_data(instance.block.type_name, config)
             diagnostics += (item.about(instance.address) for item in outcome.diagnostics)
             data[instance.address] = outcome.state
@@ -61,7 +61,7 @@ async def add_imports(
                 f"Two import blocks name {address}.", "An instance is one object: keep one of them."
             )
         addresses.add(address)
-        # As in core, a block whose object is already in state has no effect.
+        # As in Terraform, a block whose object is already in state has no effect.
         if address in prior:
             continue
         config = providers.program.blocks.get(target.address.config)
@@ -74,9 +74,9 @@ async def add_imports(
                 )
             )
             continue
-        provider = target.provider or config.provider
+        provider_key = target.provider_key or config.provider_key
         named, problems = await resolve_import(
-            providers, provider, address, config.type_name, target.id
+            providers, provider_key, address, config.type_name, target.id
         )
         diagnostics += problems
         if named is not None:
@@ -85,13 +85,13 @@ async def add_imports(
 
 
 async def resolve_import(
-    providers: Providers, provider: str, address: str, type_name: str, import_id: str
+    providers: Providers, provider_key: str, address: str, type_name: str, import_id: str
 ) -> tuple[PriorInstance | None, Sequence[Diagnostic]]:
     """Return the object of an import id, before it is read."""
-    outcome = await providers.of(provider).resources[type_name].import_state(import_id)
+    outcome = await providers.of(provider_key).resources[type_name].import_state(import_id)
     if outcome.state is None:
         return None, outcome.diagnostics
-    written = provider_in_state(providers.program, provider)
+    written = provider_in_state(providers.program, provider_key)
     stored = InstanceObject(written, outcome.state, private=outcome.private)
     named = PriorInstance(address, type_name, stored, outcome.state, import_id=import_id)
     return named, outcome.diagnostics
@@ -106,7 +106,7 @@ def refuse_missing_object(type_name: str, import_id: str) -> Diagnostic:
 
 
 async def import_instance(
-    stack: OpenedStack, address: Address, import_id: str, register_stop: RegisterStop
+    stack: OpenedStack, address: Address, import_id: str, watch: Watch
 ) -> list[Diagnostic]:
     """Import an object; return diagnostics. After an error, state is unchanged.
 
@@ -122,7 +122,7 @@ async def import_instance(
     _check_declared(stack, block, address)
     _check_free(state_session, address)
     async with stack.providers() as providers:
-        register_stop(providers.stop)
+        watch(providers)
         item, diagnostics = await _read_import(providers, block, address, import_id)
         providers.check_stopped()
         if item is None or has_error(diagnostics):
@@ -204,7 +204,7 @@ async def _read_import(
     providers: Providers, block: Block, address: Address, import_id: str
 ) -> tuple[PriorInstance | None, list[Diagnostic]]:
     prior, diagnostics = await resolve_import(
-        providers, block.provider, str(address), block.type_name, import_id
+        providers, block.provider_key, str(address), block.type_name, import_id
     )
     if prior is None:
         return None, list(diagnostics)
@@ -212,4 +212,4 @@ async def _read_import(
     if item.value is None:
         return None, [refuse_missing_object(block.type_name, import_id)]
     of_read = item.read.diagnostics if item.read is not None else ()
-    return replace(item, before=item.value), [*diagnostics, *of_read]
+    return item._replace(before=item.value), [*diagnostics, *of_read]

@@ -1,23 +1,23 @@
 """Gives the instances of a state their addresses in a program.
 
-`moved` blocks change addresses, and so does a resource that gains or loses `count`, as in core.
-Chained blocks may be in any order. No move overwrites an address that holds an object. State
-itself changes only when a plan is applied.
+As in Terraform, `moved` blocks change addresses, and so does a resource that gains or loses
+`count`. Chained blocks may be in any order. No move overwrites an address that holds an object.
+State itself changes only when a plan is applied.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import UserError
 from opsconsole.language import Evaluator, Moved, Program
+from opsconsole.local_terraform import cli_of
 from opsconsole.reconcile.prior import PriorInstance, read_prior
 from opsconsole.state import Address, State, config_address
-from opsconsole.terraform_binary import cli_of
 
 
 def present_addresses(state: State, program: Program) -> frozenset[str]:
@@ -47,7 +47,7 @@ def apply_moves(
         # A copy, as the loop removes moved instances.
         for text in list(instances) if move.whole else [single] if single in instances else ():
             key = Address.parse(text).key
-            new = str(replace(move.target, key=key) if move.whole else move.target)
+            new = str(move.target._replace(key=key) if move.whole else move.target)
             if occupied or new in moved:
                 # Nobody has asked for an implied move.
                 if not move.implied:
@@ -55,7 +55,7 @@ def apply_moves(
                 continue
             item = moved.pop(text)
             # In a chain of moves, state knows the first address only.
-            moved[new] = replace(item, address=new, previous_address=item.previous_address or text)
+            moved[new] = item._replace(address=new, previous_address=item.previous_address or text)
             del of_resource[config_address(text)][text]
             of_resource.setdefault(config_address(new), {})[new] = None
     if not blocked:
@@ -88,7 +88,7 @@ def _explicit_moves(blocks: Sequence[Moved]) -> Iterator[_Move]:
     Raises:
         UserError: One source has two targets, or one target two sources.
     """
-    # As in core, the instance without a key and its resource are two addresses.
+    # As in Terraform, the instance without a key and its resource are two addresses.
     targets: dict[tuple[Address, bool], Moved] = {}
     sources: dict[tuple[Address, bool], Moved] = {}
     for block in blocks:
@@ -118,14 +118,14 @@ def _implied_moves(of_resource: Mapping[str, Collection[str]], program: Program)
         if block is None or config in named or block.repeated:
             continue
         single = Address.parse(config)
-        first = replace(single, key=0)
+        first = single._replace(key=0)
         source, target = (single, first) if block.counted else (first, single)
         if str(source) in instances:
             yield _Move(source, target, implied=True)
 
 
 def _order_moves(moves: Sequence[_Move]) -> list[_Move]:
-    """Return moves in core's order, independent of the order of their blocks.
+    """Return moves in Terraform's order, independent of the order of their blocks.
 
     A move to an address precedes a move from it. The move of an instance precedes the move of the
     resource that it leaves or joins, and follows the move of the resource that becomes its own.

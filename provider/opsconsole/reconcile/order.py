@@ -5,8 +5,9 @@ the deletion of the object that it referred to. Objects deleted with an owner fo
 wait for all instances of a resource together, so 50,000 agents on 50,000 hosts make 100,000 edges,
 not their product.
 
-A deletion is a step *down*, any other step is *up*. A *gate* is a node without a step of its own,
-for all steps up, or down, of one resource. A *soft* edge is left out where it would close a cycle.
+A deletion is a step *down*, any other step is *up*. A *gate* is a node without a step of its own:
+the end of all steps up of one resource, or the begin of its steps down. A *soft* edge is left out
+where it would close a cycle.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from graphlib import CycleError, TopologicalSorter
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from opsconsole.errors import UserError
 from opsconsole.reconcile.plan import Action, Change
@@ -59,7 +60,7 @@ class Step:
 
 Arranged = TypeVar("Arranged")
 Node = int | tuple[str, str]
-"""A step by its number, or a gate: all steps up, or down, of one configured resource."""
+"""A step by its number, or a gate by a configured resource, with its kind."""
 
 
 class Order:
@@ -135,7 +136,7 @@ def _arrange(
 ) -> Arranged:
     kinds = ((change, kind) for change in changes for kind in _kinds(change))
     steps = [
-        Step(change, kind, console_of(change.provider), number)
+        Step(change, kind, console_of(change.provider_key), number)
         for number, (change, kind) in enumerate(kinds)
     ]
     edges = _Edges(steps)
@@ -158,11 +159,18 @@ def _kinds(change: Change) -> tuple[StepKind, ...]:
     if change.action is Action.REPLACE:
         kinds = (StepKind.DELETE, StepKind.CREATE)
         return kinds[::-1] if change.create_first else kinds
-    if change.action in (Action.NO_OP, Action.FORGET):
-        return (StepKind.KEEP,) if change.acts else ()
-    if change.action is Action.ADOPT:
-        return (StepKind.CREATE,)
-    return (StepKind(change.action.value),)
+    return (_KINDS[change.action],) if change.acts else ()
+
+
+_KINDS: Final = {
+    Action.NO_OP: StepKind.KEEP,
+    Action.CREATE: StepKind.CREATE,
+    Action.ADOPT: StepKind.CREATE,
+    Action.READ: StepKind.READ,
+    Action.UPDATE: StepKind.UPDATE,
+    Action.DELETE: StepKind.DELETE,
+    Action.FORGET: StepKind.KEEP,
+}
 
 
 class _Edges:
@@ -189,26 +197,29 @@ class _Edges:
             ]
             for name, definition in RESOURCES.items()
         }
+        # Nothing waits for the steps up of any other resource.
+        named = {name for step in steps for name in step.change.depends_on}
         for number, step in enumerate(steps):
             self._numbers[step.change.address, step.kind] = number
             if step.kind is StepKind.UPDATE:
                 self._updates[object_of(step)] = number
             self.graph[number] = set()
-            gate = (config_address(step.change.address), "up" if step.is_up else "down")
-            self.graph.setdefault(gate, set()).add(number)
+            own = config_address(step.change.address)
+            if step.is_up and own in named:
+                self.graph.setdefault((own, "up"), set()).add(number)
             name = name_of(step.console, step.change.type_name, step.change.after)
             if step.kind is StepKind.CREATE and name is not None:
-                self._coming[name] = gate[0]
+                self._coming[name] = own
             if not step.is_up:
-                self._deleting.add(gate[0])
+                self._deleting.add(own)
                 self._deletions[object_of(step)] = number, step.change
                 name = name_of(step.console, step.change.type_name, step.change.before)
                 if name is not None:
                     self._leaving.setdefault(name, []).append(number)
-                    self._leaving_names.setdefault(gate[0], set()).add(name)
+                    self._leaving_names.setdefault(own, set()).add(name)
                 for carried in _carried_objects(step):
                     self._carriers.setdefault(carried, []).append(number)
-                if step.change.deletes_owner:
+                if step.change.deletes_top_owner:
                     owners = _owners_down(step.change.type_name, step.console)
                     self.graph.setdefault(owners, set()).add(number)
 
@@ -271,10 +282,12 @@ class _Edges:
         if step.kind is StepKind.DELETE and not change.cascade:
             # The deletion also waits for the deletions of instances that carry its object, as a
             # literal id makes no dependency.
-            self.soft[number].update(self._carriers.get(object_of(step), ()))
+            if carriers := self._carriers.get(object_of(step)):
+                self.soft[number].update(carriers)
             # These edges are soft, as its own declaration may refer to one of these owners.
-            gates = (_owners_down(name, step.console) for name in self._blocking[change.type_name])
-            self.soft[number].update(gate for gate in gates if gate in self.graph)
+            for name in self._blocking[change.type_name]:
+                if (gate := _owners_down(name, step.console)) in self.graph:
+                    self.soft[number].add(gate)
             definition = RESOURCES[change.type_name]
             owner = owner_of(definition)
             if owner is not None:
@@ -339,13 +352,12 @@ def dropped_objects(step: Step) -> Iterator[Identity]:
 
 
 def _union(*graphs: Mapping[Node, set[Node]]) -> dict[Node, set[Node]]:
-    """Return the edges of several graphs, without the gates that nothing waits for."""
+    """Return the edges of several graphs."""
     union: defaultdict[Node, set[Node]] = defaultdict(set)
     for graph in graphs:
         for node, waits in graph.items():
             union[node] |= waits
-    needed = set[Node]().union(*union.values())
-    return {n: waits for n, waits in union.items() if isinstance(n, int) or n in needed}
+    return union
 
 
 def _outside_of_cycles(

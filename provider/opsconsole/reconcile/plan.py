@@ -14,8 +14,8 @@ from enum import Enum
 from typing import Any, Final
 
 from opsconsole.diagnostics import AttributePath, Diagnostic, error
-from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.resources import RESOURCES, owning_types
+from opsconsole.lifecycle.private_state import is_sentinel
+from opsconsole.resources import RESOURCES, top_owner_types
 from opsconsole.values import UNKNOWN, Value, Values
 
 
@@ -31,6 +31,9 @@ class Action(Enum):
     REPLACE = "replace"
     DELETE = "delete"
     FORGET = "forget"
+
+    # Reports look up each change by its action, and Enum's own hash runs Python code.
+    __hash__ = object.__hash__
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -65,7 +68,7 @@ class Change:
         create_before_destroy: Whether any replacement would create first, as state records it.
         sensitive: Names of attributes that must not be shown, before or after.
         sensitive_paths: The sensitive paths to record in state.
-        provider: Key of its provider configuration.
+        provider_key: Of its provider configuration.
         notes: One-line remarks shown under it, such as the verdict of a dry run.
         depends_on: Configuration addresses of the resources that it depends on.
         released: Configuration addresses of former dependencies.
@@ -89,7 +92,7 @@ class Change:
     sensitive: frozenset[str] = frozenset()
     sensitive_paths: frozenset[AttributePath] = frozenset()
     construct_path: str = ""
-    provider: str = ""
+    provider_key: str = ""
     notes: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
     released: tuple[str, ...] = ()
@@ -104,9 +107,9 @@ class Change:
         return self.action in (Action.DELETE, Action.REPLACE)
 
     @property
-    def deletes_owner(self) -> bool:
+    def deletes_top_owner(self) -> bool:
         """Whether it deletes an instance of a type that owns others."""
-        return self.removes and self.type_name in owning_types()
+        return self.removes and self.type_name in top_owner_types()
 
     @property
     def moves_to_other_owner(self) -> bool:
@@ -152,7 +155,7 @@ class DataRead:
 
     address: str
     type_name: str
-    provider: str
+    provider_key: str
     value: Values
     sensitive_paths: frozenset[AttributePath]
 
@@ -321,6 +324,8 @@ def checksum(plan: Plan) -> str:
         default={UNKNOWN: {UNKNOWN_KEY: True}}.__getitem__,
         sort_keys=True,
         separators=(",", ":"),
+        # A plan is made of JSON, so no value holds itself.
+        check_circular=False,
     )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -17,7 +17,6 @@ from opsconsole.reconcile.plan import (
     Action,
     Change,
     Drift,
-    OutputChange,
     Plan,
     PlanOptions,
     Refreshed,
@@ -34,7 +33,8 @@ from opsconsole.reconcile.prior import (
     values_from_state,
     warn_unsettled,
 )
-from opsconsole.reconcile.providers import OpenedStack, Providers, is_partly_shown
+from opsconsole.reconcile.providers import Providers, Watch, is_partly_shown
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reconcile.walk import Walk
 from opsconsole.resources import DATA_SOURCES, RESOURCES, owner_of
 from opsconsole.state import Address, InstanceKey, State, print_key, split_deposed
@@ -48,12 +48,9 @@ if TYPE_CHECKING:
 async def make_plan(
     stack: OpenedStack,
     options: PlanOptions,
-    watch: Callable[[Providers], None] = lambda providers: None,
+    watch: Watch = lambda providers: None,
 ) -> Plan:
     """Settle the writes of earlier runs, and make a plan.
-
-    Args:
-        watch: Receives the providers before the first request, to show progress and to stop them.
 
     Raises:
         UserError: The program or the state allows no plan at all.
@@ -131,11 +128,11 @@ class Planner:
         self.providers.check_stopped()
         # The walk would create the objects to be imported.
         if any(item.import_id and item.value is None for item in prior.values()):
-            return self._result([], prior, None)
+            return self._result([], None)
         if options.mode == "refresh-only" or self._targets is not None:
             self._show_state(prior)
         if options.mode == "refresh-only":
-            return self._result(_leave_unsettled(prior), prior, None)
+            return self._result(_leave_unsettled(prior), None)
         walk = Walk(
             self._evaluator,
             stack.graph,
@@ -147,7 +144,7 @@ class Planner:
             requested=options.replace,
         )
         changes = await self._plan_changes(walk)
-        return self._result(changes, prior, walk)
+        return self._result(changes, walk)
 
     def _evaluator_in_state(self) -> Evaluator:
         """Return an evaluator that knows the values before the changes of this plan."""
@@ -162,7 +159,7 @@ class Planner:
         return None if partial else item.value
 
     def _show_state(self, prior: Mapping[str, PriorInstance]) -> None:
-        """Let references see the instances in state that the plan keeps, as in core."""
+        """Let references see the instances in state that the plan keeps, as in Terraform."""
         kept = {address: item.value for address, item in prior.items() if item.value is not None}
         named = (split_deposed(address) for address in kept)
         in_state = keys_by_block(Address.parse(item) for item, deposed in named if not deposed)
@@ -215,9 +212,6 @@ class Planner:
             walk.diagnostics += removals.refuse_too_many_deletions(changes, self.providers)
         self._diagnostics += walk.diagnostics
         self._diagnostics += _warn_shared_names(changes, self.providers.console_of)
-        return self._in_order(changes)
-
-    def _in_order(self, changes: list[Change]) -> list[Change]:
         rank: dict[str, int] = {}
         for step in sort_steps(changes, self.providers.console_of):
             # Of the two steps of a replacement, the first one counts.
@@ -267,8 +261,8 @@ class Planner:
         checked = sum(item is not None and item.status is not ReadStatus.UNCHECKED for item in read)
         self._unread = len(planned) - checked
         self._partly_shown = sum(map(is_partly_shown, refreshed.values()))
-        # No later run could tell that objects outside of --target went with their owner: the plan
-        # may give its address another owner.
+        # No later run could tell that objects outside of --target went with their owner: this plan
+        # may put another object at the address of the owner.
         while owned := self._find_gone_with_owner(prior, refreshed):
             refreshed |= await self.providers.refresh(owned)
         for item in refreshed.values():
@@ -306,10 +300,8 @@ class Planner:
                 owned.append(item)
         return owned
 
-    def _result(
-        self, changes: Sequence[Change], prior: Mapping[str, PriorInstance], walk: Walk | None
-    ) -> Plan:
-        state, mode = self._stack.state, self._options.mode
+    def _result(self, changes: Sequence[Change], walk: Walk | None) -> Plan:
+        state, mode, prior = self._stack.state, self._options.mode, self._prior
         self._diagnostics += _refuse_shared_objects(prior.values(), changes, self.providers)
         # Without a walk, nothing has filled in the values that outputs refer to.
         if walk is None:
@@ -323,15 +315,19 @@ class Planner:
             self._diagnostics += refuse_declared_sources(self._evaluator)
         refused = {a for item in self._diagnostics if item.is_error for a in item.addresses}
         drift, refreshed = _compare_reads(prior.values())
+        destroy, targets = mode == "destroy", self._targets
+        names = targets.outputs(self._stack.graph, destroy=destroy) if targets is not None else None
         return Plan(
             changes=tuple(change for change in changes if change.address not in refused),
             drift=drift,
-            outputs=() if has_error(self._diagnostics) else self._output_changes(),
+            outputs=()
+            if has_error(self._diagnostics)
+            else output_changes(None if destroy else self._evaluator, state, names),
             diagnostics=tuple(self._diagnostics),
             lineage=state.lineage,
             serial=state.serial,
             mode=mode,
-            targeted=self._targets is not None,
+            targeted=targets is not None,
             calls=self.providers.calls,
             refreshed=refreshed,
             data=tuple(walk.data) if walk is not None else (),
@@ -345,12 +341,6 @@ class Planner:
             unread=self._unread,
             partly_shown=self._partly_shown,
         )
-
-    def _output_changes(self) -> tuple[OutputChange, ...]:
-        destroy = self._options.mode == "destroy"
-        graph, targets = self._stack.graph, self._targets
-        names = targets.outputs(graph, destroy=destroy) if targets is not None else None
-        return output_changes(None if destroy else self._evaluator, self._stack.state, names)
 
     def _find_dropped(self, walk: Walk) -> Iterator[str]:
         """Yield the data sources in state that the program no longer declares."""
@@ -422,7 +412,7 @@ def _warn_shared_names(
     """Yield a warning for each name that a new object shares with another object."""
     holders: dict[Name, list[Change]] = {}
     for change in changes:
-        key = name_of(console_of(change.provider), change.type_name, change.after)
+        key = name_of(console_of(change.provider_key), change.type_name, change.after)
         if key is not None:
             holders.setdefault(key, []).append(change)
     for (_, type_name, name), several in holders.items():
@@ -456,7 +446,7 @@ def _refuse_shared_objects(
         # A known id in the plan of a creation is that of an object which is adopted, or attached.
         object_id = (change.after or {}).get("id")
         if change.action in (Action.CREATE, Action.ADOPT) and isinstance(object_id, str):
-            identity = providers.console_of(change.provider), change.type_name, object_id
+            identity = providers.console_of(change.provider_key), change.type_name, object_id
             several = addresses.setdefault(identity, [])
             if all(
                 address in removed and _leaves_id_to_another(removed[address], providers)
@@ -482,7 +472,7 @@ def _leaves_id_to_another(change: Change, providers: Providers) -> bool:
     # An attachment is made again: its id is none that the console made up.
     if RESOURCES[change.type_name]["id"].local:
         return True
-    lifecycle = providers.of(change.provider).resources[change.type_name]
+    lifecycle = providers.of(change.provider_key).resources[change.type_name]
     return bool(lifecycle.warn_staying(change.before or {}))
 
 
@@ -502,9 +492,9 @@ async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
             note = f"dry run: not judged, as its {label} is not known yet"
             judged[change.address] = replace(change, notes=(*change.notes, note))
         else:
-            groups.setdefault((change.provider, change.type_name), []).append(change)
-    for (provider, type_name), created in groups.items():
-        lifecycle = providers.of(provider).resources[type_name]
+            groups.setdefault((change.provider_key, change.type_name), []).append(change)
+    for (provider_key, type_name), created in groups.items():
+        lifecycle = providers.of(provider_key).resources[type_name]
         requests = [
             CreateRequest(
                 {n: None if holds_unknown(v) else v for n, v in (change.config or {}).items()},

@@ -1,13 +1,12 @@
-"""Reads the instances of a state for planning.
+"""The instances of a state before a plan, and the instances that are deleted with an owner. Pure.
 
 Values in a state or a saved plan must have the shape of their definition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Final, NamedTuple
 
 from opsconsole.definition import (
     SCHEMA_VERSION,
@@ -19,10 +18,11 @@ from opsconsole.definition import (
 from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.errors import UserError
 from opsconsole.language import PresentKeys
-from opsconsole.lifecycle.answers import is_sentinel, may_hold_sentinel
-from opsconsole.lifecycle.interface import ReadOutcome
+from opsconsole.lifecycle.interface import ReadOutcome, RemovalReason
+from opsconsole.lifecycle.private_state import is_sentinel, may_hold_sentinel
 from opsconsole.lifecycle.writes import unsettled_remedy
-from opsconsole.resources import RESOURCES
+from opsconsole.local_terraform import cli_of
+from opsconsole.resources import RESOURCES, owner_of, owners_above
 from opsconsole.state import (
     Address,
     InstanceKey,
@@ -32,7 +32,6 @@ from opsconsole.state import (
     instance_of,
     split_deposed,
 )
-from opsconsole.terraform_binary import cli_of
 from opsconsole.values import UNKNOWN, Value, Values
 
 Identity = tuple[str, str, str]
@@ -41,8 +40,7 @@ Name = tuple[str, str, str]
 """A console, a type, and the name by which an object of the type is recognised."""
 
 
-@dataclass(frozen=True, slots=True)
-class PriorInstance:
+class PriorInstance(NamedTuple):
     """An instance or deposed object in state, or an object to import, with the result of its read.
 
     Attributes:
@@ -154,10 +152,7 @@ def name_of(console: str, type_name: str, values: Values | None) -> Name | None:
 
 def may_hold_unsettled(state: State) -> bool:
     """Return whether a state may hold an unsettled create, without decoding it."""
-    return any(
-        may_hold_sentinel(state.image(address, deposed) or "")
-        for address, deposed in state.objects()
-    )
+    return any(map(may_hold_sentinel, state.texts()))
 
 
 def warn_unsettled(address: str) -> Diagnostic:
@@ -179,6 +174,59 @@ def _describe_unsettled(address: str, after: str) -> tuple[str, str]:
         f"It is not known whether {address} was created",
         f"An earlier run ended before it knew; {after} {way_out}",
     )
+
+
+ConsoleHolding = Callable[[PriorInstance], str]
+"""Returns the console that has an instance: ids are compared within one console only."""
+
+
+class Cascade:
+    """The owners that a plan deletes, and the instances deleted with them.
+
+    `deleted_by` maps each object to the address of the change that deletes it or its owner.
+    """
+
+    def __init__(
+        self,
+        leaving: Iterable[PriorInstance],
+        prior: Iterable[PriorInstance],
+        console_holding: ConsoleHolding,
+        moving: Collection[str] = (),
+    ) -> None:
+        """Collect the deleted objects; an owner with deletion policy `abandon` stays.
+
+        Args:
+            leaving: The owners that are deleted.
+            prior: All instances in state.
+            moving: Addresses of instances that get another owner, and stay.
+        """
+        self._console_holding = console_holding
+        self.deleted_by: dict[Identity, str] = {
+            (console_holding(item), item.type_name, item.value["id"]): item.address
+            for item in leaving
+            if item.value is not None and not RESOURCES[item.type_name].is_abandoned(item.value)
+        }
+        if not self.deleted_by:
+            return
+        depth = {name: len(owners_above(item)) for name, item in RESOURCES.items()}
+        owned = (item for item in prior if depth[item.type_name])
+        # Owners come before their objects, which go with an owner that goes itself.
+        for item in sorted(owned, key=lambda item: depth[item.type_name]):
+            owner = self.owner_of(item)
+            if owner and item.value is not None and item.address not in moving:
+                self.deleted_by[console_holding(item), item.type_name, item.value["id"]] = owner
+
+    def owner_of(self, item: PriorInstance) -> str:
+        """Return the address of the owner whose deletion deletes an instance, or ""."""
+        definition = RESOURCES[item.type_name]
+        above = owner_of(definition)
+        if item.value is None or above is None:
+            return ""
+        owner_id = item.value.get(definition.owner) or ""
+        return self.deleted_by.get((self._console_holding(item), above.type_name, owner_id), "")
+
+    def removal_of(self, item: PriorInstance) -> RemovalReason:
+        return RemovalReason.WITH_OWNER if self.owner_of(item) else RemovalReason.ALONE
 
 
 _SCALARS: Final[Mapping[Kind, type | tuple[type, ...]]] = {

@@ -1,32 +1,27 @@
-"""The providers of one run, their reads, and the program with its state."""
+"""The providers of one run, and their reads."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any, Final, Self
+from dataclasses import dataclass, field
+from typing import Final, Self
 
 from opsconsole.address import LOCAL_NAME, SOURCE
-from opsconsole.diagnostics import AttributePath, Diagnostic, error
+from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import ConfigurationError, OpsconsoleError, Stopped, UserError
-from opsconsole.language import Evaluator, Graph, PresentKeys, Program, build_graph
-from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.language import Evaluator, Program
 from opsconsole.lifecycle.interface import ReadRequest, ReadStatus
-from opsconsole.reconcile.prior import Identity, PriorInstance, values_from_state
-from opsconsole.resources import DATA_SOURCES, RESOURCES, owners_above
+from opsconsole.reconcile.prior import Identity, PriorInstance
+from opsconsole.resources import RESOURCES, owners_above
 from opsconsole.resources.lifecycles import ConfiguredProvider
-from opsconsole.state import Address, State, StateSession
 from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Values, unknown_names
 
 MakeProvider = Callable[[Settings], ConfiguredProvider]
 _APPLY_FIRST: Final = "Apply what it depends on first, with --target."
-RegisterStop = Callable[[Callable[[], None]], None]
-"""Registers a callback for the stop of the run."""
 
 
 def full_source(program: Program) -> str:
@@ -68,11 +63,26 @@ class OpenedProviders:
             total.update(provider.client.calls)
         return dict(sorted(total.items()))
 
+    @property
+    def waiting(self) -> HeldBack:
+        """The longest wait that the consoles' rate limits impose on the run."""
+        waits = [provider.client.waiting for provider in self.opened]
+        return max(waits, key=lambda item: item.seconds, default=HeldBack(0, 0.0))
+
     def stop(self) -> None:
         """Begin no further request; requests in flight finish."""
         self.stopped = True
         for provider in self.opened:
             provider.stop()
+
+    def check_stopped(self) -> None:
+        """Refuse to go on with incomplete reads after a stop.
+
+        Raises:
+            Stopped: The run was told to stop.
+        """
+        if self.stopped:
+            raise Stopped("The run was told to stop.")
 
     async def __aenter__(self) -> Self:
         return self
@@ -81,6 +91,10 @@ class OpenedProviders:
         # They stay among the opened ones: a step that is late must not open another.
         for provider in self.opened:
             await provider.close()
+
+
+Watch = Callable[[OpenedProviders], None]
+"""Receives the providers of a run before its first request, to show its progress and to stop it."""
 
 
 @dataclass
@@ -121,7 +135,7 @@ class Providers(OpenedProviders):
         return self.by_key[key]
 
     def settings(self, key: str) -> Settings:
-        """Return the settings of a provider configuration; raises as `of`."""
+        """Return the settings of a provider configuration; raises as `of` does."""
         if key in self._settings:
             return self._settings[key]
         values = self.evaluator.provider_config(key).values
@@ -175,101 +189,6 @@ class Providers(OpenedProviders):
             [(item, self.of(provider_key_of(item.stored.provider))) for item in instances]
         )
 
-    @property
-    def waiting(self) -> HeldBack:
-        """The longest wait that the consoles' rate limits impose on the run."""
-        waits = [provider.client.waiting for provider in self.opened]
-        return max(waits, key=lambda item: item.seconds, default=HeldBack(0, 0.0))
-
-    def check_stopped(self) -> None:
-        """Refuse to go on with incomplete reads after a stop.
-
-        Raises:
-            Stopped: The run was told to stop.
-        """
-        if self.stopped:
-            raise Stopped("The run was told to stop.")
-
-
-@dataclass
-class OpenedStack:
-    """A program with its opened state: the common inputs of the plans and applies of one run.
-
-    Attributes:
-        state_session: The session on the state, which planning leaves unchanged.
-        environ: The environment that provider settings fall back on.
-
-    Raises:
-        UserError: The program has a reference to nothing, or a cycle of references.
-    """
-
-    program: Program
-    variables: Mapping[str, Any]
-    state_session: StateSession
-    environ: Mapping[str, str]
-    workspace: str = "default"
-    make_provider: MakeProvider = ConfiguredProvider
-    graph: Graph = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.graph = build_graph(self.program)
-
-    @property
-    def state(self) -> State:
-        return self.state_session.state
-
-    def sensitive_paths(self, address: str) -> Iterable[AttributePath]:
-        stored = self.state.get(address)
-        return stored.sensitive_paths if stored is not None else ()
-
-    def evaluator(
-        self,
-        lookup: Callable[[str], Any] = lambda address: None,
-        *,
-        present: PresentKeys = lambda block: None,
-        applying: bool = False,
-        planned_at: datetime | None = None,
-    ) -> Evaluator:
-        """Return an evaluator of the program.
-
-        Args:
-            lookup: Returns the values of an instance, or None.
-            present: Returns the keys of the instances that a reference to a whole block means.
-        """
-        return Evaluator(
-            self.program,
-            self.variables,
-            lookup,
-            sensitive=self.sensitive_paths,
-            present=present,
-            applying=applying,
-            workspace=self.workspace,
-            planned_at=planned_at,
-        )
-
-    def value_in_state(self, address: str) -> Values | None:
-        """Return the values of an instance in state; None: there are none."""
-        parsed = Address.parse(address)
-        stored = self.state.get(parsed)
-        if stored is None:
-            return None
-        kinds = DATA_SOURCES if parsed.mode == "data" else RESOURCES
-        value = values_from_state(address, kinds[parsed.type], stored.attributes)
-        # A sentinel stands for an id that nobody knows: no request may carry it.
-        return None if is_sentinel(value.get("id")) else value
-
-    def providers(
-        self, evaluator: Evaluator | None = None, in_state: Evaluator | None = None
-    ) -> Providers:
-        """Return the program's providers; without `evaluator`, they know the values in state."""
-        return Providers(
-            self.program,
-            evaluator or self.evaluator(self.value_in_state),
-            self.environ,
-            self.make_provider,
-            in_state,
-        )
-
 
 async def refresh(
     instances: Sequence[tuple[PriorInstance, ConfiguredProvider | None]],
@@ -301,7 +220,7 @@ async def _read(
 ) -> Iterable[PriorInstance]:
     requests = [ReadRequest(item.before, item.stored.private, item.address) for item in group]
     outcomes = await provider.resources[type_name].read(requests)
-    return [replace(item, read=outcome) for item, outcome in zip(group, outcomes, strict=True)]
+    return [item._replace(read=outcome) for item, outcome in zip(group, outcomes, strict=True)]
 
 
 def is_partly_shown(item: PriorInstance) -> bool:

@@ -11,11 +11,10 @@ from typing import Final
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
-from opsconsole.lifecycle.planning import is_counted, refuse_too_many
-from opsconsole.reconcile.cascade import Cascade
+from opsconsole.lifecycle.planning import counts_as_deletion, refuse_too_many
 from opsconsole.reconcile.decisions import plan_removals, refuse_prevented
 from opsconsole.reconcile.plan import Action, Change
-from opsconsole.reconcile.prior import Name, PriorInstance, name_of
+from opsconsole.reconcile.prior import Cascade, Name, PriorInstance, name_of
 from opsconsole.reconcile.providers import Providers, provider_key_of
 from opsconsole.reconcile.walk import Walk
 from opsconsole.resources import RESOURCES, blockers_of, owner_of
@@ -89,8 +88,8 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
             )
             walk.diagnostics.append(forgotten.about(address))
     cascade = walk.cascade(item for items in groups.values() for item in items)
-    for (provider, type_name), items in groups.items():
-        lifecycle = walk.providers.of(provider).resources[type_name]
+    for (provider_key, type_name), items in groups.items():
+        lifecycle = walk.providers.of(provider_key).resources[type_name]
         plans = await plan_removals(lifecycle, [(item, cascade.removal_of(item)) for item in items])
         for item, plan in zip(items, plans, strict=True):
             reason = reasons.get(item.address, "")
@@ -104,7 +103,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
                 )
             walk.add_change(change, diagnostics)
             block = blocks.get(config_address(address))
-            # As in core, prevent_destroy does not protect deposed objects.
+            # As in Terraform, prevent_destroy does not protect deposed objects.
             if not deposed and block is not None and block.lifecycle_block.prevent_destroy:
                 walk.diagnostics.append(refuse_prevented(address).about(address))
 
@@ -119,7 +118,7 @@ def _to_removal(item: PriorInstance, action: Action, reason: str, private: bytes
         reason=reason,
         private=private,
         sensitive=item.sensitive,
-        provider=provider_key_of(item.stored.provider),
+        provider_key=provider_key_of(item.stored.provider),
         previous_address=item.previous_address,
         depends_on=tuple(item.stored.dependencies),
     )
@@ -174,25 +173,27 @@ def _refuse_carried(
 ) -> list[Diagnostic]:
     """Refuse to delete an object that others in state continue to carry."""
     by_address = {change.address: change for change in changes}
-    consoles = {item.address: providers.console_holding(item) for item in prior}
+    in_state = {item.address: item for item in prior}
     diagnostics = []
     for definition in RESOURCES.values():
-        leaving = [
-            (change, (consoles[change.address], change.before["id"]))
-            for change in changes
-            if change.type_name == definition.type_name
-            and change.removes
-            and change.before is not None
-            and not definition.is_abandoned(change.before)
-        ]
-        for blocker, name in blockers_of(definition) if leaving else ():
+        for blocker, name in blockers_of(definition):
+            leaving = [
+                (change, (providers.console_holding(in_state[change.address]), change.before["id"]))
+                for change in changes
+                if change.type_name == definition.type_name
+                and change.removes
+                and change.before is not None
+                and not definition.is_abandoned(change.before)
+            ]
             staying: dict[tuple[str, str], list[str]] = {}
-            for item in prior:
+            for item in prior if leaving else ():
                 if item.type_name == blocker.type_name and item.value is not None:
                     change = by_address.get(item.address)
-                    goes = _can_delete(item, providers)
+                    opened = providers.by_key.get(provider_key_of(item.stored.provider))
+                    operation = blocker.ways["delete"][0].operation
+                    goes = opened is not None and opened.session.console.has(operation)
                     carried = _carried_after(item.value.get(name), change, name, goes)
-                    key = (consoles[item.address], carried)
+                    key = (providers.console_holding(item), carried)
                     staying.setdefault(key, []).append(item.address)
             diagnostics += [
                 _refuse_deletion(change.address, definition, key[1], blocker, staying[key])
@@ -221,13 +222,6 @@ def _refuse_deletion(
     )
 
 
-def _can_delete(item: PriorInstance, providers: Providers) -> bool:
-    """Return whether its console can delete an instance by itself."""
-    opened = providers.by_key.get(provider_key_of(item.stored.provider))
-    operation = RESOURCES[item.type_name].ways["delete"][0].operation
-    return opened is not None and opened.session.console.has(operation)
-
-
 def _carried_after(before: str | None, change: Change | None, name: str, can_delete: bool) -> str:
     """Return the id that an instance in state carries as `name` after the apply."""
     if change is not None and change.removes:
@@ -243,10 +237,10 @@ def refuse_too_many_deletions(
     """Yield an error for each provider whose `max_deletions` a plan exceeds."""
     going: dict[str, list[str]] = {}
     for change in changes:
-        if change.removes and is_counted(RESOURCES[change.type_name], change.before or {}):
-            going.setdefault(change.provider, []).append(change.address)
-    for provider, addresses in going.items():
-        settings = providers.of(provider).session.settings
+        if change.removes and counts_as_deletion(RESOURCES[change.type_name], change.before or {}):
+            going.setdefault(change.provider_key, []).append(change.address)
+    for key, addresses in going.items():
+        settings = providers.of(key).session.settings
         refusal = refuse_too_many(addresses, settings.max_deletions)
         if refusal is not None:
             yield refusal
@@ -264,7 +258,7 @@ def warn_apparent_moves(
         is_deposed = bool(split_deposed(change.address)[1])
         if change.action in sides and not change.cascade and not is_deposed:
             side, values = sides[change.action]
-            name = name_of(console_of(change.provider), change.type_name, values)
+            name = name_of(console_of(change.provider_key), change.type_name, values)
             if name is not None:
                 side.setdefault(name, []).append(change)
     pairs = [

@@ -33,11 +33,12 @@ from opsconsole.language import (
     read_program,
     resolve_variables,
 )
-from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.named_files import check_writable, read_named
 from opsconsole.reconcile.plan import UNKNOWN_KEY, Action, Plan
 from opsconsole.reconcile.prior import PriorInstance, has_shape
-from opsconsole.reconcile.providers import OpenedStack, RegisterStop, provider_in_state
+from opsconsole.reconcile.providers import Watch, provider_in_state
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
@@ -49,6 +50,7 @@ from opsconsole.state import (
     split_deposed,
 )
 from opsconsole.text import first_lines
+from opsconsole.v1.provider_settings import PROVIDER
 from opsconsole.values import UNKNOWN, Values, changed_fields
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ MAX_BYTES: Final = 512 * 2**20
 _MAGIC = b"opsconsole plan 3\n"
 _BYTES_KEY = "\0bytes"
 """The member name in a JSON object that stands for bytes."""
-_CREDENTIALS = ("api_key", "session_cookie")
+_CREDENTIALS = PROVIDER.sensitive_names
 _VALUES = "saved-values.json"
 _OWNER_ONLY = 0o600
 """The mode of a plan file."""
@@ -407,9 +409,7 @@ def check_state(saved: SavedPlan, session: StateSession) -> None:
         )
 
 
-async def compare_with_console(
-    stack: OpenedStack, plan: Plan, register_stop: RegisterStop
-) -> list[Diagnostic]:
+async def compare_with_console(stack: OpenedStack, plan: Plan, watch: Watch) -> list[Diagnostic]:
     """Read the plan's instances again; return their differences from the plan as diagnostics.
 
     Volatile values are ignored: any write may change them.
@@ -428,13 +428,13 @@ async def compare_with_console(
             continue
         stored = stack.state.get(*split_deposed(change.previous_address or change.address))
         remembered = private.get(change.address, stored.private if stored else b"")
-        provider = provider_in_state(stack.program, change.provider)
+        provider = provider_in_state(stack.program, change.provider_key)
         item = InstanceObject(provider, change.before, private=remembered)
         instances.append(PriorInstance(change.address, change.type_name, item, change.before))
     if not instances:
         return []
     async with stack.providers() as providers:
-        register_stop(providers.stop)
+        watch(providers)
         refreshed = await providers.refresh(instances)
         providers.check_stopped()
     failed = [

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import ConsoleError, Stopped, UserError
-from opsconsole.lifecycle.answers import PrivateState, new_sentinel
 from opsconsole.lifecycle.interface import Outcome, ReadStatus, UnsettledCreate
 from opsconsole.lifecycle.planning import fill_unknown
+from opsconsole.lifecycle.private_state import PrivateState, new_sentinel
 from opsconsole.lifecycle.writes import recall_create, unsettled_private
-from opsconsole.reconcile.cascade import Cascade
-from opsconsole.reconcile.prior import PriorInstance, read_all, warn_unsettled
-from opsconsole.reconcile.providers import OpenedStack, Providers, RegisterStop, provider_key_of
+from opsconsole.reconcile.prior import Cascade, PriorInstance, read_all, warn_unsettled
+from opsconsole.reconcile.providers import Providers, Watch, provider_key_of
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, Intent, StateSession, instance_of, split_deposed
 from opsconsole.text import plural
@@ -132,9 +132,13 @@ async def _ask_console(
     groups: dict[tuple[str, str], list[_CreateToSettle]] = {}
     for item in creates:
         groups.setdefault(item.kind, []).append(item)
+    # Two provider configurations may lead to one console: an object is found for one create only.
+    found: dict[tuple[str, str], list[Values]] = {}
     for (provider, type_name), group in groups.items():
         lifecycle = providers.of(provider_key_of(provider)).resources[type_name]
         existing = _list_existing(state_session, providers, provider, type_name)
+        found_here = found.setdefault((lifecycle.session.settings.base_url, type_name), [])
+        existing += found_here
         try:
             outcomes = await lifecycle.settle_creates([item.create for item in group], existing)
         except Stopped:
@@ -151,6 +155,7 @@ async def _ask_console(
                 f"and the console cannot be asked: {problem.message}",
                 problem.remedy or "Run again once it answers. Nothing was changed.",
             ) from problem
+        found_here += (outcome.state for outcome in outcomes if outcome.state is not None)
         for pair in zip(group, outcomes, strict=True):
             yield pair
 
@@ -207,9 +212,8 @@ def _keep_settled(
         # State holds it already.
         return []
     else:
-        planned, definition = create.planned, RESOURCES[item.kind[1]]
-        unknown = {a.name: UNKNOWN for a in definition if a.name not in planned}
-        state = fill_unknown(definition, planned | unknown, {"id": new_sentinel(intent.id)})
+        planned = {a.name: create.planned.get(a.name, UNKNOWN) for a in RESOURCES[item.kind[1]]}
+        state = fill_unknown(planned, {"id": new_sentinel(intent.id)})
         private = unsettled_private(create.dry_run_status, intent.at)
         instance = item.instance._replace(attributes=state, private=private, tainted=True)
     if intent is not None and _has_replaced_object(state_session, intent):
@@ -300,7 +304,7 @@ def _warn_of(
         yield warning(summary.format(plural(len(addresses), noun)), listed)
 
 
-async def settle_without_plan(stack: OpenedStack, register_stop: RegisterStop) -> list[Diagnostic]:
+async def settle_without_plan(stack: OpenedStack, watch: Watch) -> list[Diagnostic]:
     """Settle the writes of earlier runs without a plan; return diagnostics.
 
     Raises:
@@ -308,7 +312,7 @@ async def settle_without_plan(stack: OpenedStack, register_stop: RegisterStop) -
         Stopped: The run was told to stop.
     """
     async with stack.providers() as providers:
-        register_stop(providers.stop)
+        watch(providers)
         diagnostics = await settle_earlier_writes(stack.state_session, providers)
     prior = read_all(stack.state).values()
     return [*diagnostics, *(warn_unsettled(item.address) for item in prior if item.unsettled)]

@@ -10,7 +10,6 @@ from typing import Any
 from opsconsole.diagnostics import Diagnostic, diagnostics_of, error, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import PresentKeys
-from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -22,12 +21,14 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
     WriteRequest,
 )
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.lifecycle.writes import DRY_RUN_STATUS
 from opsconsole.reconcile.decisions import without_ignored
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reconcile.plan import Action, Change, Plan
 from opsconsole.reconcile.prior import keys_by_block
-from opsconsole.reconcile.providers import OpenedStack, provider_in_state
+from opsconsole.reconcile.providers import provider_in_state
+from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.resources import RESOURCES
 from opsconsole.state import (
     Address,
@@ -64,6 +65,10 @@ class StepWorker:
         self._planned = {
             **{item.address: item.value for item in plan.data},
             **{change.address: change.after for change in plan.changes},
+        }
+        self._provider_in_state = {
+            key: provider_in_state(stack.program, key)
+            for key in {change.provider_key for change in plan.changes}
         }
         # All providers are opened before the first step, with the settings of the plan.
         self.providers = stack.providers(
@@ -131,7 +136,7 @@ class StepWorker:
         self.evaluator.mark(address, instance.sensitive_paths)
 
     def _lifecycle_of(self, change: Change) -> BaseLifecycle:
-        return self.providers.of(change.provider).resources[change.type_name]
+        return self.providers.of(change.provider_key).resources[change.type_name]
 
     def max_creates_at_once(self, step: Step) -> int:
         """Return how many creations of this kind fit into one request."""
@@ -157,8 +162,8 @@ class StepWorker:
     async def carry_out(self, steps: Sequence[Step], ended: OnEnd) -> None:
         """Do steps of one type, provider and kind; several only as creations in one request.
 
-        Outcomes are durable before the next request in their place. Only values that reading back
-        adds may become durable later (`_keep_outcomes`).
+        Outcomes are durable before another request takes the place of this one. Only values that
+        reading back adds may become durable later (`_keep_outcomes`).
 
         Raises:
             UserError: An outcome cannot be made durable.
@@ -248,7 +253,7 @@ class StepWorker:
                 details = _describe_create(request, step.change, status)
             else:
                 details = {"id": (request.prior or {}).get("id")}
-            details |= {"verb": verb, "provider": self._provider_in_state(step.change)}
+            details |= {"verb": verb, "provider": self._provider_in_state[step.change.provider_key]}
             call = str(documented_for(RESOURCES[step.change.type_name], verb) or verb)
             intent = self.state_session.intend(request.address, call, details)
             self._intents[request.address] = intent
@@ -272,7 +277,7 @@ class StepWorker:
             return await self._plan_again(step, config, unknown)
         if unknown:
             return _fail(step, _refuse_unknown(change, unknown))
-        return await self.providers.of(change.provider).read_data(change.type_name, config)
+        return await self.providers.of(change.provider_key).read_data(change.type_name, config)
 
     async def _plan_again(
         self, step: Step, config: Values, unknown: Sequence[str]
@@ -336,19 +341,16 @@ class StepWorker:
         ):
             self._deposed[change.address] = state.depose(change.address)
         instance = InstanceObject(
-            provider=self._provider_in_state(change),
+            provider=self._provider_in_state[change.provider_key],
             attributes=outcome.state,
             private=outcome.private,
             dependencies=() if step.kind is StepKind.READ else change.depends_on,
-            # As in core, the next plan replaces an object whose creation failed.
+            # As in Terraform, the next plan replaces an object whose creation failed.
             tainted=outcome.failed and step.kind is StepKind.CREATE,
             sensitive_attributes=paths_to_state(change.sensitive_paths),
             create_before_destroy=change.create_before_destroy,
         )
         self.keep_instance(change.address, instance)
-
-    def _provider_in_state(self, change: Change) -> str:
-        return provider_in_state(self.evaluator.program, change.provider)
 
 
 def _describe_create(request: CreateRequest, change: Change, dry_run_status: str) -> dict[str, Any]:

@@ -79,10 +79,10 @@ class Targets:
     def outputs(self, graph: Graph, *, destroy: bool) -> frozenset[str]:
         """Return the outputs that depend on targets alone."""
         if destroy:
-            # As in core, a targeted destruction leaves every output as it is.
+            # As in Terraform, a targeted destruction leaves every output as it is.
             return frozenset()
         wanted = self._resources | self._of_exact
-        # As in core, an output that refers to no resource stays as it is.
+        # As in Terraform, an output that refers to no resource stays as it is.
         return frozenset(
             name for name, needed in graph.outputs.items() if needed and wanted.issuperset(needed)
         )
@@ -133,7 +133,7 @@ def warn_undeclared_replacements(
 ) -> Iterator[Diagnostic]:
     for address in requested:
         config = config_address(str(Address.parse(address)))
-        # As in core, nothing is said of what the targets leave out.
+        # As in Terraform, nothing is said of what the targets leave out.
         if address in declared or (targets is not None and not targets.reaches(config)):
             continue
         like = [item for item in declared if config_address(item) == config]

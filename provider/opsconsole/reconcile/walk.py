@@ -7,7 +7,7 @@ provider are planned by one request to the lifecycle.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
@@ -16,15 +16,13 @@ from opsconsole.diagnostics import Diagnostic, has_error, leading_names
 from opsconsole.language import Block, Evaluated, Evaluator, Graph, Instance, named_resources
 from opsconsole.reconcile.decisions import PlanInput, decide_changes, is_triggered
 from opsconsole.reconcile.plan import Action, Change, DataRead
-from opsconsole.reconcile.prior import PriorInstance
+from opsconsole.reconcile.prior import Cascade, PriorInstance
 from opsconsole.reconcile.providers import Providers
-from opsconsole.resources import RESOURCES, owners_above, owning_types
+from opsconsole.resources import RESOURCES, owners_above, top_owner_types
 from opsconsole.state import Address, config_address, instance_of, split_deposed
 from opsconsole.values import UNKNOWN, Values, unknown_names
 
-# A plan of new instances without --target loads neither.
 if TYPE_CHECKING:
-    from opsconsole.reconcile.cascade import Cascade
     from opsconsole.reconcile.targets import Targets
 
 
@@ -73,7 +71,7 @@ class Walk:
     data: list[DataRead] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     _of_block: dict[str, list[Change]] = field(default_factory=dict)
-    _create_first: frozenset[str] = frozenset()
+    _create_before_destroy: frozenset[str] = frozenset()
     _failed: set[str] = field(default_factory=set)
     """Configuration addresses of the blocks that could not be planned or read."""
 
@@ -84,10 +82,10 @@ class Walk:
             UserError: It cannot be evaluated.
         """
         blocks = self.evaluator.program.blocks
-        # As in core, the dependencies of such a block are created first, too. Otherwise the two
-        # replacements would wait for each other.
+        # As in Terraform, the dependencies of such a block are created first, too. Otherwise the
+        # two replacements would wait for each other.
         own = [a for a, block in blocks.items() if block.lifecycle_block.create_before_destroy]
-        self._create_first = frozenset(own).union(*map(self.graph.ancestors, own))
+        self._create_before_destroy = frozenset(own).union(*map(self.graph.ancestors, own))
         for level in levels(self.graph, blocks):
             groups: dict[tuple[str, str], list[PlanInput]] = {}
             for address in level:
@@ -109,10 +107,15 @@ class Walk:
                     else:
                         plan_input = self._plan_input(instance)
                         if plan_input is not None:
-                            key = block.provider, block.type_name
+                            key = block.provider_key, block.type_name
                             groups.setdefault(key, []).append(plan_input)
-            for (provider, type_name), inputs in groups.items():
-                await self._decide_group(provider, type_name, inputs)
+            for (provider_key, type_name), inputs in groups.items():
+                lifecycle = self.providers.of(provider_key).resources[type_name]
+                if any(item.prior is not None for item in inputs):
+                    cascade = self.cascade()
+                    inputs = [self._with_removal(item, cascade) for item in inputs]
+                for change, diagnostics in await decide_changes(lifecycle, inputs):
+                    self.add_change(change, diagnostics)
 
     def covers(self, address: str) -> bool:
         return self.targets is None or address in self.targets
@@ -122,7 +125,7 @@ class Walk:
         return config_address(address) in self._failed and address not in self.changes
 
     def _skip(self, address: str) -> None:
-        """Plan nothing for a block that depends on one without a plan, as in core."""
+        """Plan nothing for a block that depends on one without a plan, as in Terraform."""
         self._failed.add(address)
         for item in self._prior_of_block.get(address, ()):
             self.declared.add(item.address)
@@ -150,20 +153,13 @@ class Walk:
             address,
             block,
             evaluated.values,
+            evaluated.problems,
             sensitive_paths=frozenset(path for path in evaluated.sensitive_paths if path),
             prior=item if item is not None and item.value is not None else None,
             dependencies=self.graph.ancestors(block.address),
-            create_first=block.address in self._create_first,
+            create_before_destroy=block.address in self._create_before_destroy,
             reason=reason,
         )
-
-    async def _decide_group(self, provider: str, type_name: str, inputs: list[PlanInput]) -> None:
-        lifecycle = self.providers.of(provider).resources[type_name]
-        if any(item.prior is not None for item in inputs):
-            cascade = self.cascade()
-            inputs = [self._with_removal(item, cascade) for item in inputs]
-        for change, diagnostics in await decide_changes(lifecycle, inputs):
-            self.add_change(change, diagnostics)
 
     def _with_removal(self, item: PlanInput, cascade: Cascade) -> PlanInput:
         """Return an instance to plan with the effects of a cascade on its object."""
@@ -173,7 +169,7 @@ class Walk:
         goes_first = self._may_lose_owner_first(item, cascade.owner_of(item.prior))
         if removal is item.removal and not goes_first:
             return item
-        return replace(item, removal=removal, owner_first=goes_first)
+        return item._replace(removal=removal, owner_is_deleted_first=goes_first)
 
     def _may_lose_owner_first(self, item: PlanInput, owner: str) -> bool:
         """Return whether the owner of an instance may be deleted before its update can begin."""
@@ -189,10 +185,9 @@ class Walk:
 
     def cascade(self, also: Iterable[PriorInstance] = ()) -> Cascade:
         """Return the cascade of the owners planned for deletion so far, and of `also`."""
-        from opsconsole.reconcile.cascade import Cascade
 
-        going = [self.prior[c.address] for c in self.changes.values() if c.deletes_owner]
-        owners = (item for item in also if item.type_name in owning_types())
+        going = [self.prior[c.address] for c in self.changes.values() if c.deletes_top_owner]
+        owners = (item for item in also if item.type_name in top_owner_types())
         moving = {change.address for change in self.changes.values() if change.moves_to_other_owner}
         # Owners that are no longer declared are removed after the walk. The objects that they own
         # are planned during the walk.
@@ -200,7 +195,7 @@ class Walk:
         orphaned = [
             item
             for item in self.prior.values()
-            if item.type_name in owning_types()
+            if item.type_name in top_owner_types()
             and self.covers(item.address)
             and (split_deposed(item.address)[1] or config_address(item.address) not in blocks)
             and not self.is_forgotten(item)
@@ -245,14 +240,14 @@ class Walk:
         if unknown_names(values):
             self._defer_read(block, address, evaluated, "read_because_config_unknown")
             return
-        # As in core: a change in this plan may change the answer of the data source.
+        # As in Terraform: a change in this plan may change the answer of the data source.
         if any(map(self._is_pending, named_resources(block))):
             self._defer_read(block, address, evaluated, "read_because_dependency_pending")
             return
         if address in self.data_for_imports:
             value = self.data_for_imports[address]
         else:
-            outcome = await self.providers.of(block.provider).read_data(block.type_name, values)
+            outcome = await self.providers.of(block.provider_key).read_data(block.type_name, values)
             self.diagnostics += (item.about(address) for item in outcome.diagnostics)
             value = outcome.state
         if value is None:
@@ -263,7 +258,7 @@ class Walk:
                 DataRead(
                     address,
                     block.type_name,
-                    block.provider,
+                    block.provider_key,
                     value,
                     frozenset(evaluated.sensitive_paths),
                 )
@@ -307,6 +302,6 @@ class Walk:
             sensitive=leading_names(evaluated.sensitive_paths),
             sensitive_paths=frozenset(evaluated.sensitive_paths),
             construct_path=block.origin.path,
-            provider=block.provider,
+            provider_key=block.provider_key,
             depends_on=self.graph.ancestors(block.address),
         )

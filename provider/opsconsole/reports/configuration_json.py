@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from opsconsole.definition import SCHEMA_VERSION
 from opsconsole.language import (
@@ -28,9 +28,12 @@ from opsconsole.reconcile.providers import full_source
 from opsconsole.reports.json_values import without_empty
 from opsconsole.resources import PROVIDER
 
+BUILT_IN: Final = "terraform.io/builtin/terraform"
+"""The provider of remote states."""
+
 
 def configuration(program: Program) -> dict[str, Any]:
-    blocks = sorted(program.blocks.values(), key=lambda item: (item.mode == "data", item.address))
+    blocks = sorted(program.declared.values(), key=lambda item: (item.mode == "data", item.address))
     variables = program.variables
     defaults = lasting_values(example_values(program)) if variables else {}
     root = {
@@ -42,7 +45,7 @@ def configuration(program: Program) -> dict[str, Any]:
     }
     providers = {
         key: _provider_json(key, program)
-        for key in sorted({*program.providers, *(block.provider for block in blocks)})
+        for key in sorted({*program.providers, *(block.provider_key for block in blocks)})
     }
     return without_empty({"provider_config": providers}) | {"root_module": without_empty(root)}
 
@@ -57,7 +60,7 @@ def _provider_json(key: str, program: Program) -> dict[str, Any]:
     return without_empty(
         {
             "name": name,
-            "full_name": full_source(program),
+            "full_name": BUILT_IN if name == "terraform" else full_source(program),
             "alias": alias,
             "version_constraint": program.required_providers.get(name, {}).get("version"),
             "expressions": _expressions(shown),
@@ -72,7 +75,7 @@ def _resource_json(block: Block) -> dict[str, Any]:
             "mode": block.mode,
             "type": block.type_name,
             "name": block.name,
-            "provider_config_key": block.provider,
+            "provider_config_key": block.provider_key,
             "expressions": _expressions(block.arguments),
             "schema_version": SCHEMA_VERSION,
             "count_expression": _expression(block.count) if block.counted else None,
@@ -171,7 +174,7 @@ def _follow_reference(
     if first == "each" and owner is not None:
         return [(owner, owner.for_each)], None
     size = _count_named_steps(steps)
-    block = program.blocks.get(".".join(str(step) for step in steps[:size]))
+    block = program.declared.get(".".join(str(step) for step in steps[:size]))
     if block is None:
         return [], None
     address, rest = block.address, steps[size:]

@@ -23,8 +23,7 @@ from pydantic import (
 from pydantic.config import JsonDict
 
 from opsconsole.diagnostics import Diagnostic, Severity
-from opsconsole.drift.model import Bucket, Difference
-from opsconsole.drift.verdict import CheckOutcome
+from opsconsole.drift.model import Bucket, CheckOutcome, Difference
 from opsconsole.errors import Cause
 from opsconsole.reports.json_values import cause_json
 

@@ -23,9 +23,9 @@ from opsconsole.drift.model import (
     Finding,
     Managed,
     ShardResult,
+    judge,
     read_shard,
 )
-from opsconsole.drift.verdict import judge
 from opsconsole.errors import Cause, ErrorAnswer, ProblemKind, UserError
 from opsconsole.reports.drift_document import (
     FORMAT,

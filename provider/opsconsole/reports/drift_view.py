@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from opsconsole.drift.model import Bucket, DriftEntry, DriftReport, Finding
-from opsconsole.drift.verdict import CheckOutcome, format_percent, judge
+from opsconsole.drift.model import (
+    Bucket,
+    CheckOutcome,
+    DriftEntry,
+    DriftReport,
+    Finding,
+    format_percent,
+    judge,
+)
 from opsconsole.reports.value_diff import Line, changed_value
 from opsconsole.reports.view import (
     BUCKET_STYLES,
     RESOLVED,
     GraphItem,
-    Row,
+    ResourceRow,
     Section,
     Style,
     View,
@@ -137,7 +144,7 @@ def _sections(report: DriftReport, findings: Sequence[Finding]) -> tuple[Section
         unseen = BUCKET_STYLES[Bucket.UNCHECKED]
         missed = [entry for entry in comparison.open if not entry.seen]
         sections += _entries("c-open", "Still open, not seen", unseen, missed, stacks)
-    return tuple(sorted(sections, key=lambda section: section.is_quiet))
+    return tuple(sorted(sections, key=lambda section: section.style.is_quiet))
 
 
 def _entries(
@@ -145,7 +152,7 @@ def _entries(
 ) -> Iterator[Section]:
     """Yield a section of drift that no finding shows, if there is any."""
     rows = tuple(
-        Row(
+        ResourceRow(
             f"{anchor}{number}",
             style,
             short_type(entry.type_name),
@@ -159,8 +166,8 @@ def _entries(
         yield Section(anchor, title, style.meaning, style, rows)
 
 
-def _row(finding: Finding, number: int, stacks: bool) -> Row:
-    row = Row(
+def _row(finding: Finding, number: int, stacks: bool) -> ResourceRow:
+    row = ResourceRow(
         f"r{number}",
         style_of_finding(finding),
         short_type(finding.type_name),

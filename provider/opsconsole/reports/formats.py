@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
+from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from opsconsole.drift.model import DriftReport
@@ -26,7 +26,8 @@ class Format:
 
     def load(self) -> Callable[..., str]:
         """Import and return the rendering function; ModuleNotFoundError without its extra."""
-        return cast(Callable[..., str], import_module(f"opsconsole.reports.{self.module}").render)
+        render: Callable[..., str] = resolve_name(f"opsconsole.reports.{self.module}:render")
+        return render
 
     def __call__(self, report: DriftReport, **options: Any) -> str:
         if not self.readable:

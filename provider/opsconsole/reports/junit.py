@@ -10,8 +10,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 from opsconsole.diagnostics import has_error
-from opsconsole.drift.model import Bucket, DriftReport, Finding
-from opsconsole.drift.verdict import judge
+from opsconsole.drift.model import Bucket, DriftReport, Finding, judge
 from opsconsole.reports.drift_view import (
     difference_lines,
     entry_text,

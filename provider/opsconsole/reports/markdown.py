@@ -10,7 +10,7 @@ from typing import Final
 
 from opsconsole.reports.terminal import body_of
 from opsconsole.reports.value_diff import Line, fold_unknown
-from opsconsole.reports.view import Row, View
+from opsconsole.reports.view import ResourceRow, View
 from opsconsole.text import capitalise_first, plural, printable
 
 LIMIT: Final = 1_000_000
@@ -138,7 +138,7 @@ def _sections(view: View) -> Iterator[MarkdownSection]:
         ]
         yield MarkdownSection("\n### Messages\n\n", items, "message")
     for section in view.sections:
-        if not section.is_quiet:
+        if not section.style.is_quiet:
             opening = f"\n### {section.title} ({len(section.rows):,})\n\n"
             yield MarkdownSection(
                 opening, [item for rows in section.groups for item in _render_group(rows)]
@@ -157,7 +157,7 @@ def _on_one_line(body: str) -> str:
     return f"{text} ({', '.join(places)})".strip() if places else text
 
 
-def _render_group(rows: Sequence[Row]) -> Iterator[str]:
+def _render_group(rows: Sequence[ResourceRow]) -> Iterator[str]:
     """Yield resources with the same reason, which stands above the first of several."""
     if len(rows) == 1 or not rows[0].reason:
         yield from (_render_row(row, row.reason) for row in rows)
@@ -170,7 +170,7 @@ def _render_group(rows: Sequence[Row]) -> Iterator[str]:
     yield from (_render_row(row, "") for row in rest)
 
 
-def _render_row(row: Row, reason: str) -> str:
+def _render_row(row: ResourceRow, reason: str) -> str:
     verb = f"**{plain(row.verb)}**" if row.verb else ""
     headline = " ".join(filter(None, (code(row.title), plain(row.label), verb)))
     remarks = [plain(text) for text in (reason, *row.remarks) if text]

@@ -14,13 +14,12 @@ from typing import Any, Final, NamedTuple
 from opsconsole import __version__
 from opsconsole.clock import timestamp
 from opsconsole.diagnostics import Diagnostic
+from opsconsole.local_terraform import TERRAFORM_VERSION
 from opsconsole.reconcile.plan import Action, Change, ChangeCounts, Drift, OutputChange
 from opsconsole.reports.json_values import diagnostic_json, without_empty
 from opsconsole.reports.plan_json import imported_id
-from opsconsole.reports.plan_parts import count_sentence, parse_address
-from opsconsole.reports.terminal import apply_summary
+from opsconsole.reports.plan_parts import apply_summary, count_sentence, parse_address
 from opsconsole.state import StateOutput
-from opsconsole.terraform_binary import TERRAFORM_VERSION
 from opsconsole.text import printable
 
 UI_VERSION: Final = "1.2"
@@ -114,15 +113,15 @@ def _change_of(item: Change | Drift) -> dict[str, Any]:
     )
 
 
-def change_summary(counts: ChangeCounts, operation: str) -> Message:
-    """Return the message of the counts; `operation` is `plan`, `apply` or `destroy`."""
-    text = count_sentence(counts) if operation == "plan" else apply_summary(counts, operation)
+def change_summary(counts: ChangeCounts, command: str) -> Message:
+    """Return the message of the counts; `command` is `plan`, `apply` or `destroy`."""
+    text = count_sentence(counts) if command == "plan" else apply_summary(counts, command)
     changes = {
         "add": counts.add,
         "change": counts.change,
         "import": counts.imported + counts.adopt,
         "remove": counts.destroy,
-        "operation": operation,
+        "operation": command,
     }
     return _message("change_summary", text, changes=changes)
 

@@ -11,12 +11,11 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from opsconsole.drift.model import Comparison, DriftReport
-from opsconsole.drift.verdict import judge
+from opsconsole.drift.model import Comparison, DriftReport, judge
 from opsconsole.errors import UserError
 from opsconsole.reports.drift_document import NOTIFICATION, NotificationDocument
 from opsconsole.reports.drift_view import entry_text, since_text
-from opsconsole.v1.urls import is_loopback
+from opsconsole.v1.settings import is_loopback
 
 _TIMEOUT: Final = 10.0
 _ENTRIES: Final = 100

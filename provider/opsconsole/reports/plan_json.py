@@ -15,6 +15,7 @@ from opsconsole.address import FULL_ADDRESS
 from opsconsole.definition import SCHEMA_VERSION
 from opsconsole.diagnostics import has_error, leading_names
 from opsconsole.language import Program
+from opsconsole.local_terraform import TERRAFORM_VERSION
 from opsconsole.reconcile.plan import Action, Change, DataRead, Drift, OutputChange, Plan
 from opsconsole.reconcile.providers import full_source
 from opsconsole.reports.configuration_json import checks, configuration, relevant_attributes
@@ -28,7 +29,6 @@ from opsconsole.reports.json_values import (
 )
 from opsconsole.reports.plan_parts import cascade_note, kinds_of, parse_address, sensitive_of
 from opsconsole.state import split_deposed
-from opsconsole.terraform_binary import TERRAFORM_VERSION
 from opsconsole.text import natural_order
 from opsconsole.values import UNKNOWN, Value, Values, holds_unknown
 

@@ -180,6 +180,22 @@ def count_sentence(counts: ChangeCounts) -> str:
     )
 
 
+def apply_summary(counts: ChangeCounts, command: str, complete: bool = True) -> str:
+    """Return `Apply complete! Resources: 1 added, 0 changed, 0 destroyed.`"""
+    word = "Destroy" if command == "destroy" else "Apply"
+    opening = f"{word} complete!" if complete else f"{word} incomplete."
+    if command == "destroy":
+        text = f"{opening} Resources: {counts.destroy} destroyed."
+    else:
+        imported = f"{counts.imported} imported, " if counts.imported else ""
+        adopted = f"{counts.adopt} adopted, " if counts.adopt else ""
+        text = (
+            f"{opening} Resources: {imported}{adopted}{counts.add} added, {counts.change} changed, "
+            f"{counts.destroy} destroyed."
+        )
+    return f"{text} {counts.forget} left management." if counts.forget else text
+
+
 def plan_summary(counts: ChangeCounts, changes: Sequence[Change]) -> str:
     """Return the summary line, with further sentences for changes that Terraform does not count."""
     sentences = [count_sentence(counts)]

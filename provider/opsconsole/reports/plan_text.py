@@ -1,16 +1,18 @@
-"""A plan as Terraform's users know it: changes by attribute, and a summary line."""
+"""A plan, the end of an apply, and outputs, as Terraform's users know them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.plan import Action, Change, Drift, OutputChange, Plan
 from opsconsole.reports import terminal
 from opsconsole.reports.plan_parts import (
     LEGEND,
+    apply_summary,
     cascade_effect,
     cascades,
     describe_change,
@@ -25,12 +27,15 @@ from opsconsole.reports.plan_parts import (
     symbol,
     visible_changes,
 )
-from opsconsole.reports.value_diff import Line, fold_unknown
-from opsconsole.state import print_key
+from opsconsole.reports.value_diff import Line, fold_unknown, lines_of_value
+from opsconsole.state import StateOutput, print_key
 from opsconsole.text import (
     PLAIN,
+    SENSITIVE,
     SIGN_COLOURS,
     Pen,
+    first_items,
+    first_lines,
     format_scalar,
     natural_order,
     plural,
@@ -38,6 +43,9 @@ from opsconsole.text import (
     wrap_lines,
 )
 from opsconsole.values import holds_unknown
+
+if TYPE_CHECKING:
+    from opsconsole.reconcile.executor import ApplyResult
 
 RULE = "─" * 77
 _WIDTH = 100
@@ -285,4 +293,67 @@ def render_outputs(outputs: Iterable[OutputChange], pen: Pen = PLAIN) -> str:
     for output in changing:
         for line in output_lines(output, width):
             lines.append(_paint(line, pen))
+    return "\n".join([*lines, ""])
+
+
+def describe_duration(seconds: float) -> str:
+    """Return a duration as `5.2 s` or `3 min 20 s`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes:,} min {rest} s"
+
+
+def _list_changes(what: str, lines: Sequence[str], pen: Pen, colour: str) -> list[str]:
+    if not lines:
+        return []
+    heading = pen.paint(f"{plural(len(lines), 'change')} {what}:", "bold", colour)
+    return [heading, *first_lines(lines, 50)]
+
+
+def render_apply(
+    applied: ApplyResult,
+    outputs: Mapping[str, StateOutput],
+    pen: Pen = PLAIN,
+    *,
+    command: str = "apply",
+) -> str:
+    """Return the end of an apply as text.
+
+    Args:
+        outputs: The outputs by name, shown if everything was done.
+        command: `apply` or `destroy`.
+    """
+    failures = sorted((step.change.address for step in applied.failed), key=natural_order)
+    skipped = sorted(applied.skipped.items(), key=lambda item: natural_order(item[0]))
+    cross, dash = pen.paint("✗", "red"), pen.paint("-", "yellow")
+    waits = (f"{printable(item)} (waited for {printable(cause)})" for item, cause in skipped)
+    lines = [
+        *_list_changes("failed", [f"  {cross} {printable(item)}" for item in failures], pen, "red"),
+        *_list_changes("skipped", [f"  {dash} {item}" for item in waits], pen, "yellow"),
+    ]
+    summary = apply_summary(applied.counts, command, applied.complete)
+    lines.append(pen.paint(summary, "bold", "green" if applied.complete else "yellow"))
+    if applied.seconds:
+        lines.append(f"The run ended in {describe_duration(applied.seconds)}.")
+    if failures:
+        # Diagnostics come last, because some clients show only the end of a failure.
+        lines.append(pen.paint(f"Failed: {printable(first_items(failures, 1))}", "bold", "red"))
+    text = "\n".join([*lines, ""])
+    messages = terminal.render_diagnostics(applied.diagnostics, pen)
+    shown = outputs_text(outputs, pen) if applied.complete else ""
+    return "\n".join(filter(None, (messages, text, shown)))
+
+
+def outputs_text(outputs: Mapping[str, StateOutput], pen: Pen) -> str:
+    """Return outputs as `name = value`, sensitive ones masked."""
+    if not outputs:
+        return ""
+    lines = [pen.paint("Outputs:", "bold", "green"), ""]
+    for name in sorted(outputs):
+        if outputs[name].sensitive:
+            lines.append(f"{printable(name)} = {SENSITIVE}")
+        else:
+            shown = lines_of_value(outputs[name].value, 0, "", f"{printable(name)} = ")
+            lines += [line.plain[4:] for line in shown]
     return "\n".join([*lines, ""])

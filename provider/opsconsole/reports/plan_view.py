@@ -23,7 +23,16 @@ from opsconsole.reports.plan_parts import (
     visible_changes,
 )
 from opsconsole.reports.terminal import dedupe_diagnostics
-from opsconsole.reports.view import SAME, GraphItem, Row, Section, Style, View, group_rows, moment
+from opsconsole.reports.view import (
+    SAME,
+    GraphItem,
+    ResourceRow,
+    Section,
+    Style,
+    View,
+    group_rows,
+    moment,
+)
 from opsconsole.text import natural_order, plural, printable, short_type
 
 _MOVE: Final = Style("info", "→", "move or read", 60, meaning="Nothing on the console changes.")
@@ -120,7 +129,7 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> tuple[Section, ...]:
     ]
     still = [change for change in plan.changes if not change.acts]
     rows += [
-        Row(
+        ResourceRow(
             anchors[id(change)],
             SAME,
             short_type(change.type_name),
@@ -135,11 +144,11 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> tuple[Section, ...]:
         differing = tuple(_drift_row(item, number) for number, item in enumerate(drift))
         meaning = "The console holds other values than state."
         sections.append(Section("s-drift", "Differs from state", meaning, _MOVE, differing))
-    return tuple(sorted(sections, key=lambda section: section.is_quiet))
+    return tuple(sorted(sections, key=lambda section: section.style.is_quiet))
 
 
-def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> Row:
-    return Row(
+def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> ResourceRow:
+    return ResourceRow(
         anchor=anchor,
         style=_style_of(change),
         kind=short_type(change.type_name),
@@ -153,9 +162,9 @@ def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> Row:
     )
 
 
-def _drift_row(drift: Drift, number: int) -> Row:
+def _drift_row(drift: Drift, number: int) -> ResourceRow:
     gone = drift.after is None
-    return Row(
+    return ResourceRow(
         anchor=f"d{number}",
         style=PLAN_STYLES[Action.DELETE if gone else Action.UPDATE],
         kind=short_type(drift.type_name),

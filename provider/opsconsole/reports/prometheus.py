@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
-from opsconsole.drift.model import Bucket, DriftReport
-from opsconsole.drift.verdict import CheckOutcome, judge
+from opsconsole.drift.model import Bucket, CheckOutcome, DriftReport, judge
 
 _Metric: TypeAlias = tuple[str, str, str, Mapping[Any, float]]
 """Its name, its help, the names of its labels, and a value for each tuple of labels."""

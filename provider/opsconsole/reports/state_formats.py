@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from opsconsole.diagnostics import leading_names
-from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.reports import terminal
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.reports.json_values import instance_json, sensitive, values_json, without_empty
 from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
 from opsconsole.reports.plan_parts import kinds_of, sensitive_of
+from opsconsole.reports.plan_text import outputs_text
 from opsconsole.reports.value_diff import lines_of_value
 from opsconsole.state import Address, InstanceObject, State, StateOutput
 from opsconsole.text import SENSITIVE, Pen, printable
@@ -26,7 +26,7 @@ def render_text(state: State, pen: Pen) -> str:
     if state.empty:
         return "The state is empty. Nothing is managed yet.\n"
     parts = [instance(state, address, pen) for address in state.addresses()]
-    outputs = terminal.outputs_text(state.outputs, pen)
+    outputs = outputs_text(state.outputs, pen)
     return "\n".join([*parts, *([outputs] if outputs else [])])
 
 

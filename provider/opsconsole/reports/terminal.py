@@ -1,32 +1,25 @@
-"""Texts for a terminal: diagnostics, the end of an apply, and a drift report."""
+"""Diagnostics and a report as text for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from opsconsole.diagnostics import Diagnostic, Severity
 from opsconsole.errors import ProblemKind
-from opsconsole.reports.value_diff import lines_of_value
 from opsconsole.text import (
     PLAIN,
-    SENSITIVE,
     SIGN_COLOURS,
     Pen,
-    first_items,
     first_lines,
-    natural_order,
     plural,
     printable,
     wrap_lines,
 )
 
 if TYPE_CHECKING:
-    from opsconsole.reconcile.executor import ApplyResult
-    from opsconsole.reconcile.plan import ChangeCounts
-    from opsconsole.reports.view import Row, View
-    from opsconsole.state import StateOutput
+    from opsconsole.reports.view import ResourceRow, View
 
 MANY: Final = 10
 """Above this number, resources with the same reason are only counted, except for drift."""
@@ -103,90 +96,11 @@ def _render_diagnostic(item: Diagnostic, pen: Pen) -> str:
     return f"{pen.paint('╷', style)}\n{text}\n{pen.paint('╵', style)}\n"
 
 
-def apply_summary(counts: ChangeCounts, operation: str, complete: bool = True) -> str:
-    """Return `Apply complete! Resources: 1 added, 0 changed, 0 destroyed.`"""
-    word = "Destroy" if operation == "destroy" else "Apply"
-    opening = f"{word} complete!" if complete else f"{word} incomplete."
-    if operation == "destroy":
-        text = f"{opening} Resources: {counts.destroy} destroyed."
-    else:
-        imported = f"{counts.imported} imported, " if counts.imported else ""
-        adopted = f"{counts.adopt} adopted, " if counts.adopt else ""
-        text = (
-            f"{opening} Resources: {imported}{adopted}{counts.add} added, {counts.change} changed, "
-            f"{counts.destroy} destroyed."
-        )
-    return f"{text} {counts.forget} left management." if counts.forget else text
-
-
-def describe_duration(seconds: float) -> str:
-    """Return a duration as `5.2 s` or `3 min 20 s`."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes:,} min {rest} s"
-
-
-def _list_changes(what: str, lines: Sequence[str], pen: Pen, colour: str) -> list[str]:
-    if not lines:
-        return []
-    heading = pen.paint(f"{plural(len(lines), 'change')} {what}:", "bold", colour)
-    return [heading, *first_lines(lines, 50)]
-
-
-def render_apply(
-    applied: ApplyResult,
-    outputs: Mapping[str, StateOutput],
-    pen: Pen = PLAIN,
-    *,
-    operation: str = "apply",
-) -> str:
-    """Return the end of an apply as text.
-
-    Args:
-        outputs: The outputs by name, shown if everything was done.
-        operation: `apply` or `destroy`.
-    """
-    failures = sorted((step.change.address for step in applied.failed), key=natural_order)
-    skipped = sorted(applied.skipped.items(), key=lambda item: natural_order(item[0]))
-    cross, dash = pen.paint("✗", "red"), pen.paint("-", "yellow")
-    waits = (f"{printable(item)} (waited for {printable(cause)})" for item, cause in skipped)
-    lines = [
-        *_list_changes("failed", [f"  {cross} {printable(item)}" for item in failures], pen, "red"),
-        *_list_changes("skipped", [f"  {dash} {item}" for item in waits], pen, "yellow"),
-    ]
-    summary = apply_summary(applied.counts, operation, applied.complete)
-    lines.append(pen.paint(summary, "bold", "green" if applied.complete else "yellow"))
-    if applied.seconds:
-        lines.append(f"The run ended in {describe_duration(applied.seconds)}.")
-    if failures:
-        # Diagnostics come last, because some clients show only the end of a failure.
-        lines.append(pen.paint(f"Failed: {printable(first_items(failures, 1))}", "bold", "red"))
-    text = "\n".join([*lines, ""])
-    messages = render_diagnostics(applied.diagnostics, pen)
-    shown = outputs_text(outputs, pen) if applied.complete else ""
-    return "\n".join(filter(None, (messages, text, shown)))
-
-
-def outputs_text(outputs: Mapping[str, StateOutput], pen: Pen) -> str:
-    """Return outputs as `name = value`, sensitive ones masked."""
-    if not outputs:
-        return ""
-    lines = [pen.paint("Outputs:", "bold", "green"), ""]
-    for name in sorted(outputs):
-        if outputs[name].sensitive:
-            lines.append(f"{printable(name)} = {SENSITIVE}")
-        else:
-            shown = lines_of_value(outputs[name].value, 0, "", f"{printable(name)} = ")
-            lines += [line.plain[4:] for line in shown]
-    return "\n".join([*lines, ""])
-
-
 def render(view: View, pen: Pen = PLAIN) -> str:
     """Return the report as text; the verdict comes last, nearest the prompt."""
     lines: list[str] = []
     for section in view.sections:
-        if not section.is_quiet:
+        if not section.style.is_quiet:
             heading = f"{section.title} ({len(section.rows):,})"
             meaning = [pen.paint(line, "dim") for line in pen.wrap(section.meaning)]
             lines += [pen.paint(heading, "bold", section.style.colour), *meaning, ""]
@@ -203,7 +117,7 @@ def render(view: View, pen: Pen = PLAIN) -> str:
     return "\n".join(filter(None, ("\n".join(lines), messages, end)))
 
 
-def _render_group(rows: Sequence[Row], pen: Pen) -> Iterator[str]:
+def _render_group(rows: Sequence[ResourceRow], pen: Pen) -> Iterator[str]:
     """Yield resources with the same reason; if there are many, the first ones and a count."""
     shown = rows if len(rows) <= MANY else rows[:_SHOWN]
     for row in shown:
@@ -235,7 +149,7 @@ def _end_lines(view: View, pen: Pen) -> Iterator[str]:
     yield from rest
     # The verdict has the number of accepted resources, and of all resources that are in sync.
     sections = [section for section in view.sections if section.style.name != "accepted"]
-    if any(not section.is_quiet for section in sections):
+    if any(not section.style.is_quiet for section in sections):
         counts = (f"{len(section.rows):,} {section.title.lower()}" for section in sections)
         yield from pen.wrap(f"{', '.join(counts)}.")
     yield from pen.wrap(" · ".join(f"{name} {value}" for name, value in view.facts))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -240,11 +239,6 @@ def _context(texts: list[str], depth: int) -> Iterator[Line]:
         yield Line(depth, "", printable(text))
 
 
-@lru_cache(maxsize=1024)
-def _known_later(head: str) -> tuple[Line]:
-    return (Line(1, "+", f"{head}{KNOWN_AFTER_APPLY}"),)
-
-
 FORCES: Final = "# forces replacement"
 
 
@@ -274,7 +268,7 @@ def diff_lines(
         still = {name for name in names if left.get(name) is not None} - changed
         visible = [name for name in names if name in changed or (name in shown and name in still)]
     else:
-        visible = [name for name, value in sorted((left or right).items()) if value is not None]
+        visible = sorted(name for name, value in (left or right).items() if value is not None)
     width = max(map(len, visible), default=0)
     lines: list[Line] = []
     for name in visible:
@@ -286,7 +280,7 @@ def diff_lines(
             tail = TO_NULL if sign == "-" else ""
             lines.append(Line(1, sign, f"{head}{SENSITIVE}{tail}", remark if sign else ""))
         elif before is None:
-            lines += _known_later(head) if new is UNKNOWN else lines_of_value(new, 1, "+", head)
+            lines += lines_of_value(new, 1, "+", head)
         elif after is None:
             lines += lines_of_value(old, 1, "-", head, TO_NULL)
         else:

@@ -105,7 +105,7 @@ def style_of_finding(finding: Finding) -> Style:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ResourceRow:
     """One resource.
 
     Attributes:
@@ -150,25 +150,20 @@ class Section:
     title: str
     meaning: str
     style: Style
-    rows: tuple[Row, ...]
+    rows: tuple[ResourceRow, ...]
 
     @property
-    def is_quiet(self) -> bool:
-        """Whether its rows need no attention."""
-        return self.style.is_quiet
-
-    @property
-    def groups(self) -> Sequence[Sequence[Row]]:
+    def groups(self) -> Sequence[Sequence[ResourceRow]]:
         """The rows in groups: single rows first, then rows that are alike together."""
-        groups: dict[Hashable, list[Row]] = {}
+        groups: dict[Hashable, list[ResourceRow]] = {}
         for row in self.rows:
             groups.setdefault(row.anchor if row.alike is None else row.alike, []).append(row)
         return sorted(groups.values(), key=lambda rows: len(rows) > 1)
 
 
-def group_rows(rows: Iterable[Row]) -> list[Section]:
+def group_rows(rows: Iterable[ResourceRow]) -> list[Section]:
     """Return a section for each style of the rows, in the order of attention."""
-    by_style: dict[Style, list[Row]] = {}
+    by_style: dict[Style, list[ResourceRow]] = {}
     for row in rows:
         by_style.setdefault(row.style, []).append(row)
     return [
@@ -238,7 +233,9 @@ class View:
     @property
     def is_short(self) -> bool:
         """Whether the report is so short that it starts unfolded."""
-        return sum(len(section.rows) for section in self.sections if not section.is_quiet) <= 5
+        return (
+            sum(len(section.rows) for section in self.sections if not section.style.is_quiet) <= 5
+        )
 
 
 def moment(text: str) -> str:

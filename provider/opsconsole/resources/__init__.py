@@ -12,13 +12,13 @@ from functools import cache
 from typing import Final
 
 from opsconsole.definition import Attribute, ResourceDefinition
-from opsconsole.provider_settings import PROVIDER
 from opsconsole.resources.agent.definition import AGENT
 from opsconsole.resources.agent_plugin.definition import AGENT_PLUGIN
 from opsconsole.resources.blacklisted_command.definition import BLACKLISTED_COMMAND
 from opsconsole.resources.data_sources import DATA_SOURCES
 from opsconsole.resources.host.definition import HOST
 from opsconsole.resources.specialty.definition import SPECIALTY
+from opsconsole.v1.provider_settings import PROVIDER
 
 RESOURCES: Final[Mapping[str, ResourceDefinition]] = {
     definition.type_name: definition
@@ -26,8 +26,8 @@ RESOURCES: Final[Mapping[str, ResourceDefinition]] = {
 }
 """The resources by Terraform type name."""
 
-_PREFIX: Final = re.compile(r"(\w+_)…|(\w+=)[A-Z]+")
-"""The prefix of an import id, as its example in the definition shows it."""
+_PREFIX: Final = re.compile(r"\w+_(?=…)|\w+=(?=[A-Z])")
+"""The prefix of an import id, as a form in the definition shows it."""
 
 
 @cache
@@ -55,7 +55,7 @@ def owned_by(definition: ResourceDefinition) -> list[ResourceDefinition]:
 
 
 @cache
-def owning_types() -> frozenset[str]:
+def top_owner_types() -> frozenset[str]:
     """Return the types that own others and have no owner themselves."""
     above = map(owners_above, RESOURCES.values())
     return frozenset(owners[-1].type_name for owners in above if owners)
@@ -64,8 +64,8 @@ def owning_types() -> frozenset[str]:
 def resource_of_id(text: str) -> ResourceDefinition | None:
     """Return the resource of an import id with a prefix of the document's examples, or None."""
     for definition in RESOURCES.values():
-        prefixes = ("".join(found) for found in _PREFIX.findall(definition.import_id))
-        if text.startswith(tuple(prefixes)):
+        prefixes = map(_PREFIX.match, definition.import_forms)
+        if text.startswith(tuple(found[0] for found in prefixes if found)):
             # The id of an attachment begins with the id of its agent.
             return AGENT_PLUGIN if definition is AGENT and "/" in text else definition
     return None
@@ -94,7 +94,7 @@ __all__ = [
     "owned_by",
     "owner_of",
     "owners_above",
-    "owning_types",
     "referred_to",
     "resource_of_id",
+    "top_owner_types",
 ]

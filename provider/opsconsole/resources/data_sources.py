@@ -16,8 +16,9 @@ from opsconsole.definition import (
 from opsconsole.resources.agent.definition import AGENT
 from opsconsole.resources.agent_plugin.definition import AGENT_PLUGIN, PLUGIN_FIELDS
 from opsconsole.resources.blacklisted_command.definition import BLACKLISTED_COMMAND
-from opsconsole.resources.host.definition import HOST, HOW_HOSTS_ARE_READ
+from opsconsole.resources.host.definition import HOST
 from opsconsole.resources.specialty.definition import SPECIALTY
+from opsconsole.v1.operations import OPERATIONS
 
 SELECTORS = ("id", "key", "name")
 """The attributes of which one selects a specialty."""
@@ -76,31 +77,24 @@ def _by_id(what: str, attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
     )
 
 
-_ONE_HOST = "One host, such as a jump host that somebody else manages."
-
-
-def _define(
-    name: str,
-    resource: ResourceDefinition,
-    operations: tuple[str, ...],
-    description: str,
-    attributes: tuple[Attribute, ...],
-) -> DataSourceDefinition:
-    type_name = f"opsconsole_{name}"
-    return DataSourceDefinition(attributes, name, type_name, description, resource.name, operations)
+def _describe(description: str, operation: str, undocumented: str) -> str:
+    """Return a description, with another sentence if the document does not show an operation."""
+    documented = OPERATIONS[operation].documented
+    return description if documented else f"{description} {undocumented}"
 
 
 def _define_list(
     resource: ResourceDefinition, endpoint: str, fields: Iterable[Attribute]
 ) -> DataSourceDefinition:
-    """Return the data source of a list that the document does not show."""
     name = resource.plural.replace(" ", "_")
-    description = (
-        f"Every {resource.title} that the console lists. The API document shows no such list: name "
-        f"the console's operation in `extra_endpoints` as `{endpoint}`."
+    description = _describe(
+        f"Every {resource.title} that the console lists.",
+        endpoint,
+        "The API document shows no such list: name the console's operation in `extra_endpoints` as "
+        f"`{endpoint}`.",
     )
     attributes = _list_attributes(name, resource.plural, fields)
-    return _define(name, resource, (endpoint,), description, attributes)
+    return DataSourceDefinition(attributes, name, description, resource.name, (endpoint,))
 
 
 _AGENT_FIELDS = tuple(item for item in AGENT.answer_fields if item.name != "plugin_ids")
@@ -114,58 +108,67 @@ _PLUGIN_ID = Attribute("id", "The console's id of the plugin.", computed=True)
 DATA_SOURCES: Final[Mapping[str, DataSourceDefinition]] = {
     definition.type_name: definition
     for definition in (
-        _define(
-            "specialty",
-            SPECIALTY,
-            ("specialty_search",),
-            "One specialty, found by exactly one of `id`, `key` or `name`.",
-            tuple(
+        DataSourceDefinition(
+            name="specialty",
+            description="One specialty, found by exactly one of `id`, `key` or `name`.",
+            resource=SPECIALTY.name,
+            operations=("specialty_search",),
+            attributes=tuple(
                 replace(_as_shown(attribute), optional=True, change=ChangeRule.UPDATE)
                 if attribute.name in SELECTORS
                 else _as_shown(attribute)
                 for attribute in SPECIALTY.answer_fields
             ),
         ),
-        _define(
-            "specialties",
-            SPECIALTY,
-            ("specialty_search",),
-            "Every specialty that the console shows.",
-            _list_attributes("specialties", "specialties", SPECIALTY.answer_fields),
+        DataSourceDefinition(
+            name="specialties",
+            description="Every specialty that the console shows.",
+            resource=SPECIALTY.name,
+            operations=("specialty_search",),
+            attributes=_list_attributes("specialties", "specialties", SPECIALTY.answer_fields),
         ),
-        _define(
-            "host",
-            HOST,
-            ("host_get", "host_update"),
-            " ".join(filter(None, (_ONE_HOST, HOW_HOSTS_ARE_READ))),
-            _by_id("host", HOST.answer_fields),
+        DataSourceDefinition(
+            name="host",
+            description=_describe(
+                "One host, such as a jump host that somebody else manages.",
+                "host_get",
+                "It is read by `host_get` where `extra_endpoints` names it, else by an empty "
+                "update, which takes a key that may write hosts.",
+            ),
+            resource=HOST.name,
+            operations=("host_get", "host_update"),
+            attributes=_by_id("host", HOST.answer_fields),
         ),
         _define_list(HOST, "host_list", HOST.answer_fields),
-        _define(
-            "agent",
-            AGENT,
-            ("agent_get",),
-            "One agent. The API document shows no operation that reads one: name the console's in "
-            "`extra_endpoints` as `agent_get`.",
-            _by_id("agent", _AGENT_FIELDS),
+        DataSourceDefinition(
+            name="agent",
+            description=_describe(
+                "One agent.",
+                "agent_get",
+                "The API document shows no operation that reads one: name the console's in "
+                "`extra_endpoints` as `agent_get`.",
+            ),
+            resource=AGENT.name,
+            operations=("agent_get",),
+            attributes=_by_id("agent", _AGENT_FIELDS),
         ),
         _define_list(AGENT, "agent_list", _AGENT_FIELDS),
-        _define(
-            "agent_plugins",
-            AGENT_PLUGIN,
-            ("plugin_list",),
-            "The plugins attached to one agent.",
-            (
+        DataSourceDefinition(
+            name="agent_plugins",
+            description="The plugins attached to one agent.",
+            resource=AGENT_PLUGIN.name,
+            operations=("plugin_list",),
+            attributes=(
                 Attribute("agent_id", "Id of the agent.", required=True, refers_to="agent"),
                 *_list_attributes("plugins", "plugins", (_PLUGIN_ID, *PLUGIN_FIELDS)),
             ),
         ),
-        _define(
-            "blacklisted_command",
-            BLACKLISTED_COMMAND,
-            ("blacklist_get",),
-            "One blacklisted command.",
-            _by_id("row", _ROW_FIELDS),
+        DataSourceDefinition(
+            name="blacklisted_command",
+            description="One blacklisted command.",
+            resource=BLACKLISTED_COMMAND.name,
+            operations=("blacklist_get",),
+            attributes=_by_id("row", _ROW_FIELDS),
         ),
         _define_list(BLACKLISTED_COMMAND, "blacklist_list", _ROW_FIELDS),
     )

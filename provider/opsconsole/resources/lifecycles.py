@@ -39,23 +39,21 @@ class ConfiguredProvider:
         resources: The lifecycle of each resource by Terraform type name.
     """
 
-    def __init__(self, settings: Settings, *, read_only: bool = False) -> None:
-        """Make no connection yet; `read_only` forbids any call but GET."""
-        self.client = Client(settings, read_only=read_only)
+    def __init__(self, settings: Settings, *, get_only: bool = False) -> None:
+        """Make no connection yet; `get_only` forbids any call but GET."""
+        self.client = Client(settings, get_only=get_only)
         self.session = ConsoleSession(Console(self.client, settings), settings, owned_by)
         self.resources: Mapping[str, BaseLifecycle] = _Lifecycles(self.session)
 
     async def read_data(self, type_name: str, config: Values) -> Outcome:
         """Read one data source; `config` is all known."""
-        from opsconsole.resources.data_reading import read_data
-
-        definition = DATA_SOURCES[type_name]
-        lifecycle = self.resources[f"opsconsole_{definition.resource}"]
-        return await read_data(lifecycle, definition, config)
+        source = DATA_SOURCES[type_name]
+        return await self.resources[f"opsconsole_{source.resource}"].read_data(source, config)
 
     def stop(self) -> None:
         """Send no further request; those in flight are finished."""
-        self.session.note_stop()
+        self.session.stopped = True
+        self.session.wake()
         self.client.stop()
 
     async def close(self) -> None:

@@ -14,9 +14,13 @@ from typing import Any, Final
 
 from opsconsole.errors import UserError
 from opsconsole.language import Program
+from opsconsole.local_terraform import (
+    TERRAFORM_VERSION,
+    ConfiguredBackend,
+    data_directory,
+    noted_backend,
+)
 from opsconsole.state import replace_durably
-from opsconsole.terraform_binary import TERRAFORM_VERSION
-from opsconsole.working_directory import ConfiguredBackend, data_directory, noted_backend
 
 SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {"local": ("path", "workspace_dir")}
 """All settings of a backend, by its kind; unset settings are noted as null.

@@ -16,16 +16,16 @@ from typing import NoReturn
 from opsconsole import resources
 from opsconsole.address import SOURCE
 from opsconsole.errors import UserError
-from opsconsole.standin.command_line import ProgramCall, for_terraform
-from opsconsole.terraform_binary import (
+from opsconsole.local_terraform import (
     FALLBACK,
     OF_OPENTOFU,
     OPENTOFU,
     STANDIN,
     cli_of,
+    data_directory,
     real_terraform,
 )
-from opsconsole.working_directory import data_directory
+from opsconsole.standin.command_line import ProgramCall, for_terraform
 
 ENGINE = "OPSCONSOLE_ENGINE"
 """The variable that forces one engine: `native` or `terraform`."""

@@ -11,6 +11,7 @@ from opsconsole import resources
 from opsconsole.cli.standard_streams import ask
 from opsconsole.errors import UserError
 from opsconsole.language import load_directory, read_backend_options
+from opsconsole.local_terraform import WORKSPACES_FOLDER, ConfiguredBackend, cli_of, noted_backend
 from opsconsole.standin.backend_note import (
     SETTINGS,
     DeclaredBackend,
@@ -34,9 +35,7 @@ from opsconsole.state import (
     read_state,
     workspace_of,
 )
-from opsconsole.terraform_binary import cli_of
 from opsconsole.text import join_words, plural
-from opsconsole.working_directory import WORKSPACES_FOLDER, ConfiguredBackend, noted_backend
 
 _QUESTION = """\
 Do you want to copy existing state to the new backend?
@@ -53,13 +52,13 @@ or empty."""
 def run(call: ProgramCall) -> int:
     if not call.is_on("json"):
         return _prepare(Path.cwd(), call, _print_sentence)
-    from opsconsole.cli import events
+    from opsconsole.cli import message_stream
     from opsconsole.reports import messages
 
     def say(text: str, code: str) -> None:
-        events.emit(messages.init_output(text, code))
+        message_stream.emit(messages.init_output(text, code))
 
-    return events.run_with_messages(lambda: _prepare(Path.cwd(), call, say))
+    return message_stream.run_with_messages(lambda: _prepare(Path.cwd(), call, say))
 
 
 def _print_sentence(text: str, code: str) -> None:
@@ -154,10 +153,10 @@ def _copy_state(
         UserError: The state cannot be copied, or the user cannot be asked. Nothing was changed.
     """
     from opsconsole.cli import opening
-    from opsconsole.cli.options import seconds  # loads the definitions
+    from opsconsole.cli.options import read_duration  # loads the definitions
 
     _check_source(directory, source)
-    locking = Locking(call.is_on("lock", True), seconds(call.text("lock-timeout", "0")))
+    locking = Locking(call.is_on("lock", True), read_duration(call.text("lock-timeout", "0")))
     options = RunOptions(directory, "init", locking)
     old, new = (backend_for(backend, options) for backend in (source, target))
     if isinstance(old, LocalBackend) and isinstance(new, LocalBackend) and old.path == new.path:

@@ -6,11 +6,11 @@ Each verb imports what it needs: clients call `version` several times at each st
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from opsconsole.cli.standard_streams import OutputStream, open_descriptors, text_stream
@@ -51,11 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = _run_call(words)
             sys.stdout.flush()
             return code
-    from opsconsole.cli.main import is_debugging, run_and_report
+    from opsconsole.cli.main import DEBUG, run_and_report
+    from opsconsole.cli.options import is_switched_on
     from opsconsole.cli.table import FAILED
 
     again = "OPSCONSOLE_DEBUG=1 opsconsole-terraform …"
-    code = run_and_report(lambda: _run_call(words), debug=is_debugging(), again=again)
+    code = run_and_report(lambda: _run_call(words), debug=is_switched_on(DEBUG), again=again)
     sys.stdout.flush()
     # Clients only know Terraform's exit codes.
     return FAILED if code == TRY_LATER else code
@@ -82,7 +83,7 @@ def _run_call(words: list[str]) -> int:
         raise call.mistake
 
     if call.is_on("json") and call.name in ("plan", "apply", "destroy", "refresh"):
-        from opsconsole.cli.events import run_with_messages
+        from opsconsole.cli.message_stream import run_with_messages
 
         return run_with_messages(lambda: _run_verb(call, verb, directory))
     return _run_verb(call, verb, directory)
@@ -97,8 +98,7 @@ def _run_verb(call: ProgramCall, verb: Verb, directory: Path) -> int:
         if not verb.run:
             args = _read_arguments(call, verb)
             return int(args.run(args))
-        module, _, function = verb.run.partition(":")
-        carry_out = getattr(importlib.import_module(f"opsconsole.standin.{module}"), function)
+        carry_out = resolve_name(f"opsconsole.standin.{verb.run}")
         arguments = [_read_arguments(call, verb)] if verb.command else []
         return int(carry_out(call, *arguments))
     except UserError as problem:
@@ -127,12 +127,11 @@ def _read_arguments(call: ProgramCall, verb: Verb) -> argparse.Namespace:
     passed = [f"-{name}={value}" for name, value in call.flags if verb.flags[name].use == "pass"]
     args = build_parser(command[0]).parse_args([*command, *passed, *call.operands])
     args.standin = True
-    if hasattr(args, "input") and parse_bool(os.environ.get("TF_INPUT", "")) is False:
+    if parse_bool(os.environ.get("TF_INPUT", "")) is False:
         args.input = False
-    saved = getattr(args, "planfile", None)
-    if saved is None and any(here.glob("*.tf.json")):
+    if args.planfile is None and any(here.glob("*.tf.json")):
         args.dir = here
-    if verb.needs_backend and args.dir is not None and saved is None and args.state is None:
+    if verb.needs_backend and args.dir is not None and args.planfile is None and args.state is None:
         from opsconsole import resources
         from opsconsole.language import load_directory
         from opsconsole.standin.backend_note import check_initialised
@@ -167,7 +166,11 @@ def help_text(name: str) -> str:
     verb = VERBS.get(name)
     if verb is None:
         return _help_of_all()
-    lines = [f"Usage: opsconsole-terraform [global options] {name} [flags]", "", f"  {verb.line}."]
+    lines = [
+        f"Usage: opsconsole-terraform [global options] {name} [flags]",
+        "",
+        f"  {verb.summary}.",
+    ]
     if verb.flags:
         lines += ["", "Flags:"]
     for flag, facts in sorted(verb.flags.items()):
@@ -184,7 +187,7 @@ def _help_of_all() -> str:
         "",
         "Verbs:",
     ]
-    lines += [f"  {name:18}{verb.line}" for name, verb in VERBS.items()]
+    lines += [f"  {name:18}{verb.summary}" for name, verb in VERBS.items()]
     lines += ["", "Global options:"]
     lines += [f"  {name:18}{meaning}" for name, meaning in _GLOBAL]
     lines += ["", "Environment:"]

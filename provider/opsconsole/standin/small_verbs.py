@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from opsconsole import __version__
 from opsconsole.address import SOURCE
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import TERRAFORM_VERSION, cli_of, platform_name
 from opsconsole.standin.command_line import ProgramCall
-from opsconsole.terraform_binary import TERRAFORM_VERSION, cli_of
 
 if TYPE_CHECKING:
     from opsconsole.definition import (
@@ -26,13 +26,10 @@ if TYPE_CHECKING:
         ResourceDefinition,
     )
 
-_MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
-
 
 def version(call: ProgramCall) -> int:
     selections = dict.fromkeys(_required_providers(Path.cwd()), __version__)
-    machine = platform.machine().lower()
-    system = f"{platform.system().lower()}_{_MACHINES.get(machine, machine)}"
+    system = platform_name(platform.system(), platform.machine())
     if call.is_on("json"):
         document = {
             "terraform_version": TERRAFORM_VERSION,

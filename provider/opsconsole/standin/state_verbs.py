@@ -9,14 +9,13 @@ import sys
 from opsconsole.cli import opening
 from opsconsole.errors import UserError
 from opsconsole.standin.command_line import ProgramCall
-from opsconsole.state import Address, State, open_state
+from opsconsole.state import Address, State
 
 
 def run(call: ProgramCall, args: argparse.Namespace) -> int:
     """Mark an instance, which the next apply then replaces, or remove the mark."""
     address, tainted = Address.parse(call.operands[0]), call.name == "taint"
-    with open_state(opening.open_state_backend(args, call.name)) as session:
-        opening.report_folded(session)
+    with opening.open_session(args, opening.open_state_backend(args, call.name)) as session:
         said = _set_mark(
             session.state, address, tainted, missing_allowed=call.is_on("allow-missing")
         )

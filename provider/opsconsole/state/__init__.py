@@ -10,6 +10,7 @@ the names of this package, not its modules.
 
 from __future__ import annotations
 
+from opsconsole.local_terraform import ConfiguredBackend, data_directory, noted_backend
 from opsconsole.state.address import (
     Address,
     InstanceKey,
@@ -26,12 +27,19 @@ from opsconsole.state.backend import (
     RunOptions,
     UnreadableBackend,
 )
-from opsconsole.state.document import WrittenNumber, decode, encode, lay_out
 from opsconsole.state.files import replace_durably
 from opsconsole.state.journal import Intent
 from opsconsole.state.lock import LockInfo, Locking, info_file
 from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, StateOutput, paths_to_state
+from opsconsole.state.objects import (
+    InstanceObject,
+    StateOutput,
+    WrittenNumber,
+    decode,
+    encode,
+    lay_out,
+    paths_to_state,
+)
 from opsconsole.state.opening import (
     backend_for,
     is_as_stored,
@@ -48,7 +56,6 @@ from opsconsole.state.place import (
     workspace_of,
 )
 from opsconsole.state.session import StateSession
-from opsconsole.working_directory import ConfiguredBackend, data_directory, noted_backend
 
 __all__ = [
     "DEFAULT_WORKSPACE",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from opsconsole.errors import UserError
 from opsconsole.text import quote
@@ -25,8 +25,7 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """A resource instance.
 
     Attributes:
@@ -54,12 +53,12 @@ class Address:
     @property
     def resource(self) -> Address:
         """The address of the resource, without the instance key."""
-        return self if self.key is None else replace(self, key=None)
+        return self if self.key is None else self._replace(key=None)
 
     @property
     def config(self) -> str:
         """The address in the configuration, without any key, as `dependencies` lists it."""
-        return str(replace(self, key=None, module=_INDEX.sub("", self.module)))
+        return str(self._replace(key=None, module=_INDEX.sub("", self.module)))
 
     def __str__(self) -> str:
         prefix = f"{self.module}." if self.module else ""
@@ -164,7 +163,7 @@ def split_deposed(address: str) -> tuple[str, str]:
 
 
 def instance_of(address: str) -> Address:
-    """Parse an instance's address, also from a deposed object's name; raises as `Address.parse`."""
+    """Parse an instance's address, or a deposed object's name; raises as `Address.parse` does."""
     return Address.parse(split_deposed(address)[0])
 
 

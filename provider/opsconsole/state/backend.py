@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Never
 
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import journal_of
 from opsconsole.named_files import check_no_device, file_errors
 from opsconsole.state.files import (
     NOT_OPEN,
@@ -38,24 +39,23 @@ from opsconsole.state.lock import (
     remove_unwritten,
 )
 from opsconsole.text import first_items
-from opsconsole.working_directory import journal_of
 
 
 class RunOptions(NamedTuple):
-    """The operation of a run, and its options.
+    """The command of a run, and its options.
 
     Attributes:
         directory: The working directory, in which Terraform would run.
-        operation: Such as `plan` or `apply`, shown to other runs that wait for the lock.
-        journals: The folder for the journal of a remote state; None is the working directory.
+        command: Such as `plan` or `apply`, shown to other runs that wait for the lock.
+        journal_folder: The folder for the journal of a remote state; None is the working directory.
         journal: The journal that the user named (`--journal`), for local and remote states.
         checks_place: Whether the state must be where the last run in `directory` wrote it.
     """
 
     directory: Path = Path()
-    operation: str = "apply"
+    command: str = "apply"
     locking: Locking = Locking()
-    journals: Path | None = None
+    journal_folder: Path | None = None
     journal: Path | None = None
     checks_place: bool = False
 
@@ -90,7 +90,7 @@ class Backend:
             UserError: The journal is not a regular file.
         """
         self.name = name
-        self._operation, self._locking = options.operation, options.locking
+        self._command, self._locking = options.command, options.locking
         named = options.journal
         self.journal = journal_of(marker) if named is None else Path(os.path.realpath(named))
         check_regular(self.journal, "journal", "Name a file with --journal=FILE.")
@@ -117,7 +117,7 @@ class Backend:
         """
         raise NotImplementedError
 
-    def check_name(self) -> None:
+    def check_same_file(self) -> None:
         """Raise UserError if the state's file no longer has its name. Sends no request."""
 
     def is_gone(self) -> bool:
@@ -221,7 +221,7 @@ class LocalBackend(Backend):
         if self._locking.lock:
             with file_errors("lock", self.path, _AS_IT_WAS):
                 self._descriptor = lock_file(
-                    self.path, self._operation, self._open_for_writing, self._locking
+                    self.path, self._command, self._open_for_writing, self._locking
                 )
             return
         # The journal needs the directory before the first write makes it.
@@ -292,7 +292,7 @@ class LocalBackend(Backend):
         with contextlib.suppress(OSError):
             self._copy.unlink()
 
-    def check_name(self) -> None:
+    def check_same_file(self) -> None:
         if not self._is_named():
             is_gone = not os.path.lexists(self.path)
             raise removed_error("state", self.path) if is_gone else self._written_by_other()
@@ -390,7 +390,7 @@ class LocalBackend(Backend):
     def _check_untouched(self) -> None:
         if self._descriptor == NOT_OPEN:
             self._descriptor = self._open_for_writing()
-        self.check_name()
+        self.check_same_file()
         now = _stamp(self._descriptor)
         # Without a stamp, `read` found no state: this run's new file must still be empty.
         if now != (self._seen or (0, *now[1:])):

@@ -27,7 +27,6 @@ import msgspec
 from opsconsole.errors import TryLater, UserError
 from opsconsole.named_files import file_error, file_errors
 from opsconsole.state.backend import Backend
-from opsconsole.state.document import WrittenNumber, encode
 from opsconsole.state.files import (
     NOT_OPEN,
     is_file,
@@ -38,7 +37,7 @@ from opsconsole.state.files import (
     sync_directory,
     write_at,
 )
-from opsconsole.state.objects import StateChange
+from opsconsole.state.objects import StateChange, WrittenNumber, encode
 
 
 class Base(msgspec.Struct, frozen=True, array_like=True, tag="base"):
@@ -292,7 +291,7 @@ class Journal:
         """Return every change since the last write of the state."""
         return changes_of(self._records)
 
-    def check_name(self) -> None:
+    def check_same_file(self) -> None:
         """Raise UserError if the next run will not find the journal: no call may rely on it."""
         if not is_file(self._descriptor, self.path):
             # A restart under way gives the name to the next file, so wait for it.
@@ -389,7 +388,7 @@ class Journal:
             self._replace([base, *open_intents(before), *behind], len(before) + len(after))
 
     def replace(self, records: Sequence[Record]) -> None:
-        """Replace all records by one rename; raises as `restart`."""
+        """Replace all records by one rename; raises as `restart` does."""
         with self._file_lock:
             self._replace(records, len(self._records))
 

@@ -47,8 +47,8 @@ class LockInfo(NamedTuple):
     info: str = ""
 
     @classmethod
-    def own(cls, operation: str, path: Path | str) -> LockInfo:
-        """Describe this process; `operation` is such as `apply`."""
+    def own(cls, command: str, path: Path | str) -> LockInfo:
+        """Describe this process; `command` is such as `apply`."""
         try:
             user = getpass.getuser()
         except (OSError, KeyError):
@@ -56,7 +56,7 @@ class LockInfo(NamedTuple):
             user = str(os.getuid())
         return cls(
             id=str(uuid.uuid4()),
-            operation=f"opsconsole {operation}",
+            operation=f"opsconsole {command}",
             who=f"{user}@{socket.gethostname()}",
             version=f"opsconsole {__version__}",
             created=timestamp(utc_now(), "microseconds"),
@@ -157,17 +157,17 @@ def take_lock(take: Callable[[], _Taken], locking: Locking, pauses: Sequence[flo
 _UNKNOWN = LockInfo(who="a process that left no note of itself")
 
 
-def lock_file(path: Path, operation: str, reopen: Callable[[], int], locking: Locking) -> int:
+def lock_file(path: Path, command: str, reopen: Callable[[], int], locking: Locking) -> int:
     """Lock a state file that `reopen` opens or creates, and return the locked descriptor.
 
     Raises:
         UserError: Another process holds the lock (the error names the holder), or the file cannot
             be opened.
     """
-    return take_lock(lambda: _lock_now(path, operation, reopen), locking, _POLL)
+    return take_lock(lambda: _lock_now(path, command, reopen), locking, _POLL)
 
 
-def _lock_now(path: Path, operation: str, reopen: Callable[[], int]) -> int:
+def _lock_now(path: Path, command: str, reopen: Callable[[], int]) -> int:
     while True:
         descriptor = reopen()
         try:
@@ -176,7 +176,7 @@ def _lock_now(path: Path, operation: str, reopen: Callable[[], int]) -> int:
             # A holder that created the file may remove it on release; Terraform does so if nothing
             # was written. A lock on a removed file excludes nobody.
             if is_file(descriptor, path):
-                _note(path, operation)
+                _note(path, command)
                 return descriptor
         except BaseException:
             os.close(descriptor)
@@ -207,12 +207,12 @@ def remove_unwritten(path: Path, descriptor: int) -> None:
         path.unlink()
 
 
-def _note(path: Path, operation: str) -> None:
+def _note(path: Path, command: str) -> None:
     note = info_file(path)
     try:
         target = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(target, "wb") as file:
-            file.write(LockInfo.own(operation, path).to_json())
+            file.write(LockInfo.own(command, path).to_json())
     except OSError as error:
         with contextlib.suppress(OSError):
             note.unlink()

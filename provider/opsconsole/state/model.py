@@ -17,12 +17,18 @@ from typing import Any, Final
 from msgspec import DecodeError, Raw
 
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import cli_of
 from opsconsole.state.address import Address, InstanceKey, is_name
-from opsconsole.state.document import compact, decode, encode, fields_of, items_of, lay_out
 from opsconsole.state.objects import (
     InstanceObject,
     StateChange,
     StateOutput,
+    compact,
+    decode,
+    encode,
+    fields_of,
+    items_of,
+    lay_out,
     object_id,
     read_instance,
     set_field,
@@ -30,7 +36,6 @@ from opsconsole.state.objects import (
     with_fields,
     write_instance,
 )
-from opsconsole.terraform_binary import cli_of
 
 _FIELDS = (
     "version",
@@ -45,7 +50,7 @@ _FORMAT_VERSION: Final = 4
 _OTHER_LAYOUT: Final = "its resources are not laid out as state version 4"
 
 _ResourceKey = tuple[str, str, str, str]
-"""Module, mode, type and name: the order in which core sorts resources."""
+"""Module, mode, type and name: the order in which Terraform sorts resources."""
 
 _ObjectKey = tuple[InstanceKey, str]
 """Instance key and deposed key; the deposed key is empty for the current object."""
@@ -95,7 +100,7 @@ class State:
 
     @classmethod
     def parse(cls, data: bytes, source: str = "file") -> State:
-        """Read a state file; an empty file is a new state, as it is for core.
+        """Read a state file; an empty file is a new state, as it is for Terraform.
 
         Raises:
             UserError: The data is not a readable state of version 4. The error names `source`.
@@ -147,7 +152,7 @@ class State:
         return tuple(sorted(deposed for key, deposed in keys if key == address.key))
 
     def addresses(self) -> Iterator[Address]:
-        """Yield the address of every instance once, in core's order."""
+        """Yield the address of every instance once, in Terraform's order."""
         yield from dict.fromkeys(address for address, _ in self.objects())
 
     def objects(self) -> Iterator[tuple[Address, str]]:
@@ -157,7 +162,12 @@ class State:
             for key, deposed in sorted(resource.objects, key=_rank):
                 yield Address(type_name, name, key, module, mode), deposed
 
-    def image(self, address: Address | str, deposed: str = "") -> str | None:
+    def texts(self) -> Iterator[bytes]:
+        """Yield the JSON of every object, undecoded."""
+        for resource in self._resources.values():
+            yield from resource.objects.values()
+
+    def object_json(self, address: Address | str, deposed: str = "") -> str | None:
         text = self._text(_address(address), deposed)
         return None if text is None else text.decode()
 
@@ -224,14 +234,18 @@ class State:
         """Make a change that was made in another state. Repeating it does no harm.
 
         Raises:
-            UserError: The change's image is not JSON, so that no state could hold it.
+            UserError: The change's `object_json` is not JSON, so that no state could hold it.
         """
-        text = None if change.image is None else change.image.encode("utf-8", "surrogatepass")
+        text = (
+            None
+            if change.object_json is None
+            else change.object_json.encode("utf-8", "surrogatepass")
+        )
         try:
             decode(text or b"null")
         except ValueError as error:
             raise UserError(
-                f"The journal is damaged: its image of {change.address} is not JSON."
+                f"The journal is damaged: what it holds of {change.address} is not JSON."
             ) from error
         if change.kind == "instance":
             address = Address.parse(change.address)
@@ -318,7 +332,10 @@ class State:
                 del self._resources[key]
         else:
             if resource is None:
-                resource = self._resources[key] = _new_resource(key, provider)
+                module = {"module": address.module} if address.module else {}
+                named = {"mode": address.mode, "type": address.type, "name": address.name}
+                fields = {**module, **named, "provider": provider, "instances": None}
+                resource = self._resources[key] = _Resource(provider, fields)
             elif resource.provider != provider:
                 # Not changed in place, because a copy of this state shares the old fields.
                 resource.provider, fields = provider, {**resource.fields, "provider": provider}
@@ -328,12 +345,12 @@ class State:
             resource.objects[object_key] = text
             if deposed:
                 resource.deposed |= {object_key}
-        image = None if text is None else text.decode()
+        object_json = None if text is None else text.decode()
         self._tell(
             StateChange(
                 "instance",
                 str(address),
-                image,
+                object_json,
                 provider,
                 deposed,
                 object_id(old),
@@ -356,16 +373,9 @@ def _resource_key(address: Address) -> _ResourceKey:
 
 
 def _rank(key: _ObjectKey) -> tuple[bool, bool, Any, str]:
-    """Return a sort key for core's order: no key, numbers, strings; the current object first."""
+    """Return a key for Terraform's order: no key, numbers, strings; the current object first."""
     index, deposed = key
     return isinstance(index, str), isinstance(index, int), index, deposed
-
-
-def _new_resource(key: _ResourceKey, provider: str) -> _Resource:
-    module, mode, type_name, name = key
-    fields = {"module": module} if module else {}
-    fields |= {"mode": mode, "type": type_name, "name": name, "provider": provider}
-    return _Resource(provider, {**fields, "instances": None})
 
 
 def _write_output(output: StateOutput) -> bytes:

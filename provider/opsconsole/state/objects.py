@@ -1,20 +1,27 @@
-"""The parts of a state: instance objects, outputs, and changes to them."""
+"""The parts of a state, and their JSON as Terraform writes it.
+
+Keys are in order, two spaces indent a level, and characters are escaped as in Go.
+
+A state holds fields that this program does not know, and numbers that no float can hold. So text is
+decoded only when a value is needed. `fields_of` and `items_of` return the parts of an object or
+array undecoded, as `Raw`. `encode` writes a `Raw` unchanged.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
-from msgspec import Raw
+from msgspec import DecodeError, Raw
 
 from opsconsole.diagnostics import AttributePath
 from opsconsole.errors import UserError
 from opsconsole.state.address import InstanceKey
-from opsconsole.state.document import decode, encode, fields_of
 
 INSTANCE_FIELDS = (
     "index_key",
@@ -33,7 +40,7 @@ INSTANCE_FIELDS = (
 
 
 class InstanceObject(NamedTuple):
-    """One object of a resource instance, as core keeps it.
+    """One object of a resource instance, as Terraform keeps it.
 
     Attributes:
         provider: The provider's address in state, `provider["registry.terraform.io/ns/name"]`.
@@ -76,7 +83,7 @@ class StateChange(NamedTuple):
     Attributes:
         address: The instance's address, or the output's name.
         deposed: The deposed key, or empty for the current object.
-        image: The object's JSON, or None if the object was removed.
+        object_json: The object's JSON, or None if the object was removed.
         previous_id: The `id` of the object before the change. Empty if that object has no `id`,
             None if there was no object.
         previous_digest: The `short_digest` of the object's JSON before the change; empty without
@@ -85,7 +92,7 @@ class StateChange(NamedTuple):
 
     kind: Literal["instance", "output"]
     address: str
-    image: str | None
+    object_json: str | None
     provider: str = ""
     deposed: str = ""
     previous_id: str | None = None
@@ -188,8 +195,12 @@ def _written_step(step: str | int) -> dict[str, Any]:
     return {"type": "index", "value": {"value": step, "type": "number"}}
 
 
-class _Identified(msgspec.Struct):
-    attributes: dict[str, Raw] = {}
+class _Attributes(msgspec.Struct, frozen=True):
+    id: Raw = Raw(b'""')
+
+
+class _Identified(msgspec.Struct, frozen=True):
+    attributes: _Attributes = _Attributes()
 
 
 _IDENTIFIED = msgspec.json.Decoder(_Identified)
@@ -204,7 +215,7 @@ def object_id(text: bytes | str | None) -> str | None:
     if text is None:
         return None
     try:
-        value = decode(_IDENTIFIED.decode(text).attributes.get("id", b'""'))
+        value = decode(_IDENTIFIED.decode(text).attributes.id)
     except ValueError as error:
         raise UserError(f"The state holds an object that is not JSON: {error}.") from error
     return value if isinstance(value, str) else ""
@@ -214,3 +225,99 @@ def short_digest(text: bytes | str | None) -> str:
     """Return a short digest of an object's JSON; empty if there is no object."""
     text = text.encode() if isinstance(text, str) else text
     return hashlib.blake2b(text, digest_size=8).hexdigest() if text else ""
+
+
+_INVALID = (DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class WrittenNumber(float):
+    """A number with a fraction or an exponent, with its original text."""
+
+    text: str
+
+    def __new__(cls, text: str) -> WrittenNumber:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_VALUES = msgspec.json.Decoder(float_hook=WrittenNumber)
+_ENCODER = msgspec.json.Encoder(enc_hook=lambda number: Raw(number.text.encode()))
+# Go's encoder escapes these characters, which occur in JSON only within strings.
+_GO_ESCAPES = tuple((c.encode(), f"\\u{ord(c):04x}".encode()) for c in "<>&\u2028\u2029")
+
+
+def decode(text: bytes | str) -> Any:
+    """Decode JSON. A number with a fraction keeps its original text.
+
+    Raises:
+        ValueError: The text is not JSON, or is nested too deeply.
+    """
+    try:
+        return _VALUES.decode(text)
+    except _INVALID:
+        # The standard library gives the position, and accepts lone surrogates, like Go.
+        return _decode_slowly(text)
+
+
+def _decode_slowly(text: bytes | str) -> Any:
+    try:
+        return json.loads(text, parse_float=WrittenNumber, parse_constant=_no_constant)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+fields_of = msgspec.json.Decoder(dict[str, Raw]).decode
+"""Returns the undecoded fields of a JSON object by name; a ValueError for any other text."""
+items_of = msgspec.json.Decoder(list[Raw] | None).decode
+"""Returns the undecoded items of a JSON array; None for null; a ValueError for any other text."""
+
+
+def compact(text: bytes) -> bytes:
+    """Return JSON without spaces; raises as `decode`."""
+    try:
+        return msgspec.json.format(text, indent=-1)
+    except _INVALID:
+        return encode(_decode_slowly(text))
+
+
+def encode(value: Any, *, sort: bool = False) -> bytes:
+    """Return a value as compact JSON with Go's escapes.
+
+    Args:
+        sort: Sort the keys of every object, as Terraform does for attributes.
+    """
+    return escape_as_go(_ENCODER.encode(_sort(value) if sort else value))
+
+
+def escape_as_go(text: bytes) -> bytes:
+    """Escape the characters in JSON that Go's encoder escapes."""
+    for letter, escape in _GO_ESCAPES:
+        text = text.replace(letter, escape)
+    return text
+
+
+_NESTED: Final = (dict, list, tuple)
+
+
+def _sort(value: Any) -> Any:
+    if isinstance(value, dict):
+        # Terraform writes a value of dynamic type in this order; all other keys are sorted.
+        names = value if list(value) == ["value", "type"] else sorted(value)
+        # Most values are scalars, for which a call would take longer than this test.
+        return {
+            name: _sort(item) if isinstance(item := value[name], _NESTED) else item
+            for name in names
+        }
+    if isinstance(value, list | tuple):
+        return [_sort(item) for item in value]
+    return value
+
+
+def lay_out(text: bytes) -> bytes:
+    """Return compact JSON in the layout of a state file: two spaces a level, a final line break."""
+    return msgspec.json.format(text, indent=2) + b"\n"

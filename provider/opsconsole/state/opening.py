@@ -8,11 +8,12 @@ import re
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Final
 
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import ConfiguredBackend, noted_backend
 from opsconsole.named_files import file_error
 from opsconsole.state.backend import (
     DEFAULT_OPTIONS,
@@ -33,7 +34,6 @@ from opsconsole.state.place import (
     workspace_of,
 )
 from opsconsole.state.session import StateSession
-from opsconsole.working_directory import ConfiguredBackend, noted_backend
 
 _LIBRARIES: Final = {
     "azurerm": "azure-storage-blob and azure-identity",
@@ -60,13 +60,13 @@ def native_backend(
         UserError: A setting or a library is missing.
     """
     try:
-        module = import_module(f"opsconsole.state.backends.{kind}")
+        backend = resolve_name(f"opsconsole.state.backends.{kind}:{kind.capitalize()}Backend")
     except ImportError as error:
         raise UserError(
             f"The {kind} backend needs {_LIBRARIES[kind]}, which is not installed ({error}).",
             f"Install the extra: pip install 'opsconsole[{kind}]'.",
         ) from error
-    made: Backend = getattr(module, f"{kind.capitalize()}Backend")(block, workspace, options)
+    made: Backend = backend(block, workspace, options)
     return made
 
 

@@ -19,17 +19,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import DEFAULT_WORKSPACE
-from opsconsole.state.files import read_file, replace_durably
-from opsconsole.state.model import State
-from opsconsole.terraform_binary import cli_of
-from opsconsole.text import plural
-from opsconsole.working_directory import (
+from opsconsole.local_terraform import (
     WORKSPACES_FOLDER,
     cdktf_states,
+    cli_of,
     data_directory,
     noted_backend,
 )
+from opsconsole.state.backend import DEFAULT_WORKSPACE
+from opsconsole.state.files import read_file, replace_durably
+from opsconsole.state.model import State
+from opsconsole.text import plural
 
 _PLACE: Final[Mapping[str, Mapping[str, str]]] = {
     "azurerm": {"storage_account_name": "", "container_name": "", "key": ""},

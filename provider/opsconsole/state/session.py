@@ -245,8 +245,8 @@ class StateSession:
                 await self._journal.flush()
                 # The callers send their calls next. If the file has lost its name, the outcomes
                 # would be written to a file that the next run does not find.
-                self._journal.check_name()
-            self._backend.check_name()
+                self._journal.check_same_file()
+            self._backend.check_same_file()
             if noted and self._backend.embeds_journal:
                 async with self._writing:
                     # The write that held the lock may have embedded the intents.
@@ -329,7 +329,7 @@ class StateSession:
         self._write(snapshot)
         if self._journal is not None:
             # A state that lost its name cannot be found again, so the journal must stay.
-            self._backend.check_name()
+            self._backend.check_same_file()
             self._finish_journal(self._journal)
 
     def abandon(self) -> None:
@@ -452,11 +452,13 @@ class StateSession:
     def _name_unsaved(self, error: UserError) -> UserError:
         """Name the changes that are saved nowhere, and save the whole state to another file."""
         journal = self._journal
-        is_kept = journal is None or self._backend.keeps_journal or _passes(journal.check_name)
+        is_kept = journal is None or self._backend.keeps_journal or _passes(journal.check_same_file)
         lost = [*self._pending]
         if journal is not None and is_kept:
             lost = [*journal.waiting_changes(), *lost]
-        elif journal is not None and (self.state.changed or not _passes(self._backend.check_name)):
+        elif journal is not None and (
+            self.state.changed or not _passes(self._backend.check_same_file)
+        ):
             lost = [*journal.all_changes(), *lost]
         intents = [] if is_kept else list(self._intents.values())
         is_gone = self._backend.is_gone() and not self.state.empty
@@ -510,7 +512,7 @@ class _Snapshot:
 
 
 def _name_changes(changes: Iterable[StateChange]) -> str:
-    last = {(change.address, change.deposed): object_id(change.image) for change in changes}
+    last = {(change.address, change.deposed): object_id(change.object_json) for change in changes}
     return ", ".join(f"{address} = {id or 'gone'}" for (address, _), id in last.items())
 
 

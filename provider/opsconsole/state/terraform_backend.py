@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.errors import UserError
+from opsconsole.local_terraform import cli_of, data_directory, real_terraform
 from opsconsole.named_files import file_errors
 from opsconsole.state.address import Address
 from opsconsole.state.backend import Backend, RunOptions
@@ -27,8 +28,6 @@ from opsconsole.state.files import NOT_OPEN
 from opsconsole.state.lock import lock_file, release_file
 from opsconsole.state.model import State
 from opsconsole.state.place import workspace_of
-from opsconsole.terraform_binary import cli_of, real_terraform
-from opsconsole.working_directory import data_directory
 
 _KEPT = "The changes are kept in the journal: run again once the cause is fixed."
 
@@ -85,7 +84,7 @@ class TerraformBackend(Backend):
             )
         if self._locking.lock:
             self._descriptor = lock_file(
-                self._marker, self._operation, self._open_marker, self._locking
+                self._marker, self._command, self._open_marker, self._locking
             )
 
     def read(self) -> bytes:

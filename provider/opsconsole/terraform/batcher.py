@@ -59,20 +59,16 @@ class Batcher:
         self._start()
 
     async def _run(self) -> None:
-        await self._wait_for_others()
+        clock = asyncio.get_running_loop().time
+        latest, count = clock() + _LONGEST_WAIT, 0
+        while count != len(self._waiting) and clock() < latest:
+            count = len(self._waiting)
+            await asyncio.sleep(_PAUSE)
         self._collecting = False
         size = self._lifecycle.max_creates_at_once
         batch, self._waiting = self._waiting[:size], self._waiting[size:]
         self._start()
         await self._answer(batch)
-
-    async def _wait_for_others(self) -> None:
-        clock = asyncio.get_running_loop().time
-        latest = clock() + _LONGEST_WAIT
-        count = 0
-        while count != len(self._waiting) and clock() < latest:
-            count = len(self._waiting)
-            await asyncio.sleep(_PAUSE)
 
     async def _answer(self, batch: list[tuple[CreateRequest, asyncio.Future[Outcome]]]) -> None:
         # By identity: requests hold dicts, which cannot be hashed.

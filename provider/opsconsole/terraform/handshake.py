@@ -88,11 +88,6 @@ class SocketListener:
             self.folder.rmdir()
 
 
-def socket_parents(environment: Mapping[str, str]) -> list[Path]:
-    named = (environment.get(SOCKET_FOLDER), environment.get("TMPDIR"), "/tmp")
-    return [Path(folder) for folder in named if folder]
-
-
 def _private_folder(parents: list[Path]) -> Path:
     problem = OSError("no folder for the provider's socket")
     for parent in parents:

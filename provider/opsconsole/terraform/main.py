@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from opsconsole.terraform.handshake import (
     COOKIE_NAME,
+    SOCKET_FOLDER,
     RefusedError,
     SocketListener,
     client_certificate,
     handshake_line,
-    socket_parents,
 )
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ async def connect(config: Values) -> ConfiguredProvider:
     from opsconsole.v1.settings import Settings
 
     settings = Settings.from_values(config, os.environ)
+    from opsconsole.local_terraform import cli_of
     from opsconsole.resources.lifecycles import ConfiguredProvider
-    from opsconsole.terraform_binary import cli_of
 
     provider = ConfiguredProvider(settings)
     provider.session.command = cli_of().command
@@ -88,7 +88,8 @@ def main(make: Callable[[Redaction], Service] = make_service) -> int:
         sys.stderr.write(f"{refused}\n")
         return 1
     _ignore_terminal_signals()
-    listener = SocketListener(socket_parents(os.environ))
+    named = (os.environ.get(SOCKET_FOLDER), os.environ.get("TMPDIR"), "/tmp")
+    listener = SocketListener([Path(folder) for folder in named if folder])
     try:
         from opsconsole.terraform.certificate import make_certificate
 

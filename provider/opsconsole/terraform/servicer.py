@@ -31,18 +31,23 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     UpdateRequest,
 )
+from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.lifecycle.translate import diagnose
+from opsconsole.local_terraform import cli_of, unfolded_journals
 from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.terraform.batcher import Batcher
-from opsconsole.terraform.codec import ObjectCodec, attribute_path, render_diagnostics
+from opsconsole.terraform.codec import (
+    CAPABILITIES,
+    ObjectCodec,
+    attribute_path,
+    provider_schema,
+    render_diagnostics,
+)
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.schema import CAPABILITIES, provider_schema
 from opsconsole.terraform.transport import Activity, Method, unary_handlers
-from opsconsole.terraform_binary import cli_of
 from opsconsole.v1.settings import ENVIRONMENT, Settings
 from opsconsole.values import Values, holds_unknown, unknown_names
-from opsconsole.working_directory import unfolded_journals
 
 if TYPE_CHECKING:
     from opsconsole.lifecycle.base import BaseLifecycle
@@ -50,8 +55,6 @@ if TYPE_CHECKING:
 
 Connect = Callable[[Values], Awaitable["ConfiguredProvider"]]
 """Makes a provider of its settings; raises OpsconsoleError for wrong settings."""
-
-SECRET_SETTINGS: Final = tuple(item.name for item in PROVIDER if item.sensitive)
 
 SERVICE: Final = pb.DESCRIPTOR.services_by_name["Provider"]
 """The service of plugin protocol 6."""
@@ -78,7 +81,7 @@ class Servicer:
 
     def __init__(self, connect: Connect, redaction: Redaction) -> None:
         self.redaction = redaction
-        for name in SECRET_SETTINGS:
+        for name in PROVIDER.sensitive_names:
             redaction.learn(os.environ.get(ENVIRONMENT[name]))
         self._connect = connect
         self._provider: ConfiguredProvider | None = None
@@ -90,7 +93,7 @@ class Servicer:
         self._schema: pb.GetProviderSchema.Response | None = None
 
     def _learn_secrets(self, config: Values) -> None:
-        for name in SECRET_SETTINGS:
+        for name in PROVIDER.sensitive_names:
             value = config.get(name)
             if isinstance(value, str):
                 self.redaction.learn(value)
@@ -102,10 +105,6 @@ class Servicer:
             doing: `read`, `change` or `delete`.
             values: The object in state.
         """
-        # The schema does not need this import. Terraform requests the schema first, in several
-        # processes of each run.
-        from opsconsole.lifecycle.answers import is_sentinel
-
         object_id = values.get("id")
         if not isinstance(object_id, str) or is_sentinel(object_id):
             return

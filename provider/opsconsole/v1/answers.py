@@ -1,4 +1,4 @@
-"""Decodes one HTTP answer: a JSON object, or an error (the document: Errors).
+"""Decodes one HTTP answer: a JSON object, an error (the document: Errors), or a redirect.
 
 The document does not bound the depth and the numbers of a body, so this module does; `transport`
 bounds the size.
@@ -9,9 +9,13 @@ from __future__ import annotations
 import codecs
 import json
 import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Never
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Never
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from opsconsole.errors import (
     ApiError,
@@ -29,37 +33,36 @@ from opsconsole.errors import (
     has_no_effect,
 )
 from opsconsole.text import LONE_SURROGATE, shorten
-from opsconsole.v1.retry import retry_after
+from opsconsole.v1.settings import DEFAULT_PORTS
+
+if TYPE_CHECKING:
+    from opsconsole.v1.operations import Operation
 
 _MAX_DEPTH = 100
 _MAX_DIGITS = 40
 
 
 class WrongShape(ValueError):
-    """An answer lacks the documented shape; the message names its content."""
-
-
-class NotJson(ValueError):
-    """A body is no usable JSON object; the message names its content."""
+    """A body is no usable JSON object, or not the documented one; the message names its content."""
 
 
 def json_object(content: bytes) -> dict[str, Any]:
-    """Decode the JSON object of a body (the document's first part, 4); raise NotJson for others."""
+    """Decode the JSON object of a body (the document's first part, 4), or raise WrongShape."""
     try:
         # Python's own decoding of bytes would let halves of surrogate pairs pass, as three bytes.
         body = _DECODER.decode(content.removeprefix(codecs.BOM_UTF8).decode())
-    except NotJson:
+    except WrongShape:
         raise
     except (ValueError, RecursionError):
-        raise NotJson("no JSON object") from None
+        raise WrongShape("no JSON object") from None
     if not isinstance(body, dict):
-        raise NotJson("no JSON object")
+        raise WrongShape("no JSON object")
     # Most bodies have fewer brackets than that, and counting takes less than looking through them.
     if content.count(b"[") + content.count(b"{") > _MAX_DEPTH and _is_deep(body):
-        raise NotJson(f"values nested more than {_MAX_DEPTH} deep")
+        raise WrongShape(f"values nested more than {_MAX_DEPTH} deep")
     if (b"\\ud" in content or b"\\uD" in content) and _has_lone_surrogate(body):
         # It is not text, and could not be written anywhere.
-        raise NotJson("half a character")
+        raise WrongShape("an unpaired surrogate")
     return body
 
 
@@ -87,19 +90,19 @@ def _is_deep(body: dict[str, Any]) -> bool:
 
 def _parse_integer(digits: str) -> int:
     if len(digits) > _MAX_DIGITS:
-        raise NotJson(f"a number of {len(digits)} digits")
+        raise WrongShape(f"a number of {len(digits)} digits")
     return int(digits)
 
 
 def _parse_fraction(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise NotJson("a number that is too large")
+        raise WrongShape("a number that is too large")
     return number
 
 
 def _refuse_constant(name: str) -> Never:
-    raise NotJson(f"{name}, which is not JSON")
+    raise WrongShape(f"{name}, which is not JSON")
 
 
 _DECODER = json.JSONDecoder(
@@ -172,7 +175,7 @@ def decode_object(
         raise error
     try:
         return json_object(reply.content)
-    except NotJson as problem:
+    except WrongShape as problem:
         what = str(problem)
     # Raised outside of `except`: a decoding error holds the content, which may echo the key.
     raise unexpected_answer(operation, reply, what, redact)
@@ -184,7 +187,7 @@ def _error(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) ->
     status = reply.status
     try:
         answer = ErrorBody.read(json_object(redact(reply.content))).error_answer(status)
-    except (NotJson, WrongShape):
+    except WrongShape:
         if status not in _MEANING_WITHOUT_BODY and status < 500:
             return unexpected_answer(operation, reply, "no documented error", redact)
         answer = ErrorAnswer(status=status, message=_describe(reply, redact))
@@ -227,3 +230,83 @@ def beginning(content: bytes) -> str:
     text = content[: 4 * _FIRST_CHARACTERS].decode(errors="replace")
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return shorten(line, _FIRST_CHARACTERS)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a Retry-After header asks to wait, or None (RFC 9110, 10.2.3)."""
+    value = headers.get("retry-after", "").strip()
+    if not value:
+        return None
+    if value.isascii() and value.isdigit():
+        return float(value.lstrip("0")[:9] or 0)
+    until = _timestamp(value)
+    if until is None:
+        return None
+    # The clocks of the two machines may differ, so the answer's own Date comes first.
+    sent = _timestamp(headers.get("date", ""))
+    return max(0.0, until - (time.time() if sent is None else sent))
+
+
+def _timestamp(value: str) -> float | None:
+    try:
+        moment = parsedate_to_datetime(value)
+        # HTTP dates are UTC; the older form names no zone (RFC 9110, 5.6.7).
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+_SAME_METHOD = frozenset({307, 308})
+_REDIRECTS = frozenset({301, 302, 303, *_SAME_METHOD})
+
+
+def next_url(operation: Operation, url: str, reply: Reply, redact: Callable[[bytes], bytes]) -> str:
+    """Return the target of a redirect (the document shows none).
+
+    Raises:
+        UnexpectedAnswer: It is another origin, which would get the key, or must not be followed.
+    """
+    # 307 and 308 keep method and body, and the request was not carried out. After the others this
+    # is uncertain for any method but GET.
+    followed = _REDIRECTS if operation.method == "GET" else _SAME_METHOD
+    target = _target(url, reply.headers.get("location", ""))
+    origin = "" if target is None else _origin(target)
+    address = "" if target is None else redact(f"{origin}{target.path}".encode()).decode()
+    if target is None or reply.status not in _REDIRECTS:
+        where, remedy = "without a usable address", "Check base_url."
+    elif origin != _origin(urlsplit(url)):
+        where = f"to another origin, {address}"
+        remedy = (
+            "It was not followed, as it would be given the API key. "
+            "If the console lives there, set base_url to it."
+        )
+    elif reply.status not in followed:
+        where = f"to {address}"
+        remedy = "Only reads follow it. Check base_url: its path, and http or https."
+    else:
+        return target._replace(fragment="").geturl()
+    raise UnexpectedAnswer(
+        f"the console redirects (status {reply.status}) {where}.",
+        remedy,
+        operation=str(operation),
+        status=reply.status,
+        had_no_effect=has_no_effect(reply.status, documented=False),
+    )
+
+
+def _target(url: str, location: str) -> SplitResult | None:
+    if not location or not location.isprintable():
+        return None
+    try:
+        target = urlsplit(urljoin(url, location))
+        usable = target.scheme in ("http", "https") and bool(target.hostname)
+        usable = usable and target.username is None and target.port != 0
+    except ValueError:
+        return None
+    return target if usable else None
+
+
+def _origin(parts: SplitResult) -> str:
+    host = parts.hostname or ""
+    port = parts.port or DEFAULT_PORTS[parts.scheme]
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}"

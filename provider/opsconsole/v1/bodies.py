@@ -25,6 +25,7 @@ from pydantic import (
     WrapValidator,
 )
 
+from opsconsole.document_models import Whole
 from opsconsole.errors import ErrorAnswer
 from opsconsole.text import shorten
 from opsconsole.v1.answers import WrongShape
@@ -83,13 +84,8 @@ def _with_id(entry: dict[str, Any]) -> dict[str, Any]:
     return entry
 
 
-def _whole(value: Any) -> Any:
-    # JSON has one type of number: 1.0 is an integer, too.
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 _OrNone = _lenient(None)
-_Integer = Annotated[int, BeforeValidator(_whole)]
+_Integer = Annotated[int, Whole]
 _SHORTEN = AfterValidator(partial(shorten, most=_MAX_TEXT_LENGTH))
 _Text = Annotated[str, _SHORTEN]
 _Word = Annotated[str, StringConstraints(min_length=1), _SHORTEN]

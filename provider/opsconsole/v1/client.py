@@ -13,28 +13,47 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from opsconsole import __version__
-from opsconsole.errors import ConsoleError, Stopped, TooManyRequests, Unauthorized, UserError
+from opsconsole.errors import (
+    ConfigurationError,
+    ConsoleError,
+    Stopped,
+    TooManyRequests,
+    Unauthorized,
+    UserError,
+)
 from opsconsole.redaction import Redaction
-from opsconsole.v1.answers import Reply, WrongShape, decode_object, unexpected_answer
-from opsconsole.v1.limiter import HeldBack, LargeAnswerSlot, Limiter, shared_limiter
-from opsconsole.v1.operations import Operation
-from opsconsole.v1.retry import (
+from opsconsole.v1.answers import (
+    Reply,
+    WrongShape,
+    decode_object,
+    next_url,
+    retry_after,
+    unexpected_answer,
+)
+from opsconsole.v1.limiter import (
     COOL_DOWN,
     LONGEST_OBEYED,
     CircuitBreaker,
+    HeldBack,
+    LargeAnswerSlot,
+    Limiter,
     NotReachable,
     OutOfTime,
-    retry_after,
+    shared_limiter,
 )
-from opsconsole.v1.settings import Settings, tls_context
-from opsconsole.v1.urls import MAX_REDIRECTS, next_url
+from opsconsole.v1.operations import Operation
+from opsconsole.v1.settings import Settings
 
 if TYPE_CHECKING:
+    import ssl
+
     from opsconsole.v1.transport import Transport
 
 Shaped = TypeVar("Shaped")
 
 _log = logging.getLogger(__name__)
+
+_MAX_REDIRECTS = 5
 
 
 class _Request(NamedTuple):
@@ -53,12 +72,12 @@ class Client:
     """
 
     def __init__(
-        self, settings: Settings, *, read_only: bool = False, limiter: Limiter | None = None
+        self, settings: Settings, *, get_only: bool = False, limiter: Limiter | None = None
     ) -> None:
         """Make no connection yet.
 
         Args:
-            read_only: Send nothing but GET.
+            get_only: Send nothing but GET.
             limiter: Says when a request may be sent. By default it is the one that all clients
                 of this console share.
 
@@ -67,7 +86,7 @@ class Client:
         """
         self.calls: Counter[str] = Counter()
         self._settings = settings
-        self._read_only = read_only
+        self._read_only = get_only
         self._limiter = limiter
         self._breaker = CircuitBreaker(
             settings.max_retries, settings.request_timeout, lambda: self._shared_limiter().clock()
@@ -94,7 +113,7 @@ class Client:
         self._wake()
 
     def stop(self) -> None:
-        """Send no further request; calls that wait end at once, requests in flight are finished."""
+        """Send nothing more: calls that wait raise Stopped, requests in flight are finished."""
         self._stopped.set()
         self._wake()
 
@@ -134,7 +153,7 @@ class Client:
         except UnicodeEncodeError as problem:
             raise UserError(
                 f"{operation} cannot be called: {problem.object[problem.start : problem.end]!a} "
-                "is half a character.",
+                "is an unpaired surrogate (half a character).",
                 "Write the whole character, or leave it out.",
             ) from problem
         if idempotent is None:
@@ -245,13 +264,13 @@ class Client:
         raise unexpected_answer(operation, reply, reason, self._redact)
 
     async def _follow_redirects(self, request: _Request) -> Reply:
-        for _ in range(MAX_REDIRECTS):
+        for _ in range(_MAX_REDIRECTS):
             reply = await self._send_once(request)
             if not 300 <= reply.status < 400:
                 return reply
             url = next_url(request.operation, request.url, reply, self._redact)
             request = request._replace(url=url)
-        problem = f"{MAX_REDIRECTS} redirects in a row"
+        problem = f"{_MAX_REDIRECTS} redirects in a row"
         raise unexpected_answer(request.operation, reply, problem, self._redact)
 
     async def _send_once(self, request: _Request) -> Reply:
@@ -320,9 +339,13 @@ class Client:
         # end.
         request.add_done_callback(end)
 
+    def may_send(self, operation: Operation) -> bool:
+        """Return whether the client may send an operation; if it only reads, none but GET."""
+        return operation.method == "GET" or not self._read_only
+
     def _refuse_if_blocked(self, operation: Operation) -> None:
         """Raise if a call must not be made, or would only fail."""
-        if self._read_only and operation.method != "GET":
+        if not self.may_send(operation):
             raise UserError(
                 f"{operation} was not sent: this run is read only.",
                 "Only GET leaves this process. Leave out --read-only to allow others.",
@@ -379,3 +402,50 @@ def _encode_body(body: Mapping[str, Any] | None, csv: str | None) -> tuple[str, 
     if body is None:
         return "", None
     return "application/json", _encode(body).encode()
+
+
+def tls_context(settings: Settings) -> ssl.SSLContext | bool:
+    """Return the TLS context that verifies the console.
+
+    It trusts the roots of the system (SSL_CERT_FILE and SSL_CERT_DIR are obeyed) and of certifi,
+    or `ca_file` alone. Without an https address it is True, the library's default, which nothing
+    uses: a redirect never leads to another scheme.
+
+    Raises:
+        ConfigurationError: `ca_file` cannot be read, or holds no certificate.
+    """
+    uses_tls = any(
+        address.startswith("https:") for address in (settings.base_url, settings.proxy or "")
+    )
+    if not uses_tls and settings.ca_file is None:
+        # A context takes time to make.
+        return True
+    import ssl
+
+    # It accepts nothing older than TLS 1.2.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if settings.insecure_skip_verify:
+        # In this order: Python refuses CERT_NONE while host names are checked.
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if settings.ca_file is not None:
+        # An ssl.SSLError is an OSError, too: a file without a certificate.
+        try:
+            context.load_verify_locations(cafile=settings.ca_file)
+        except ssl.SSLError:
+            reason = "it holds no certificate in PEM form"
+        except (OSError, ValueError) as problem:
+            reason = getattr(problem, "strerror", None) or str(problem)
+        else:
+            return context
+        raise ConfigurationError(
+            f'ca_file "{settings.ca_file}" cannot be used: {reason}.',
+            "Give the path of a PEM file with the certificate authorities to trust.",
+            "ca_file",
+        )
+    if not settings.insecure_skip_verify:
+        import certifi
+
+        context.load_default_certs()
+        context.load_verify_locations(cafile=certifi.where())
+    return context

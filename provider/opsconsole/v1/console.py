@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from opsconsole.errors import ApiError, ConfigurationError, NotFound
+from opsconsole.text import capitalise_first
 from opsconsole.v1.answers import WrongShape
 from opsconsole.v1.client import Client
 from opsconsole.v1.operations import OPERATIONS, Operation, can_be_id
@@ -38,13 +39,19 @@ class Console:
         self._client = client
         self.calls: Mapping[str, int] = client.calls
         self._settings = settings
-        self._operations = {name: item for name, item in OPERATIONS.items() if item.documented}
+        operations = {name: item for name, item in OPERATIONS.items() if item.documented}
         for name, line in settings.extra_endpoints.items():
             method, _, path = line.partition(" ")
-            self._operations[name] = replace(OPERATIONS[name], method=method, path=path)
+            operations[name] = replace(OPERATIONS[name], method=method, path=path)
+        self._operations = {
+            name: item for name, item in operations.items() if client.may_send(item)
+        }
 
     def has(self, name: str) -> bool:
-        """Return whether the operation `name` is documented, or named as extra endpoint."""
+        """Return whether the operation `name` is documented, or named as extra endpoint.
+
+        A client that only reads has no operation that could write.
+        """
         return name in self._operations
 
     async def call(
@@ -103,9 +110,11 @@ class Console:
         body: Mapping[str, Any] | None = None,
         csv: str | None = None,
     ) -> ImportResult:
+        from opsconsole.v1.bodies import ImportResult  # with the first import
+
         return await self._client.call(
             OPERATIONS["host_import"],
-            shape=_import_result,
+            shape=ImportResult.read,
             query={**query, "dry_run": "true" if dry_run else "false"},
             body=body,
             csv=csv,
@@ -163,15 +172,13 @@ class Console:
         return Listing(list(entries.values()), gap, page.total_count)
 
     def _page(self, answer: Mapping[str, Any]) -> tuple[ListEnvelope, str | None]:
+        """Return one page, and the cursor of the next page if the answer holds one."""
         from opsconsole.v1.bodies import ListEnvelope  # with the first answer
 
-        return ListEnvelope.read(answer), cursor_of(answer, self._settings.cursor_field)
-
-
-def _import_result(answer: Mapping[str, Any]) -> ImportResult:
-    from opsconsole.v1.bodies import ImportResult  # with the first answer
-
-    return ImportResult.read(answer)
+        cursor = answer.get(self._settings.cursor_field) if self._settings.cursor_field else None
+        if isinstance(cursor, int) and not isinstance(cursor, bool):
+            cursor = str(cursor)
+        return ListEnvelope.read(answer), cursor if isinstance(cursor, str) and cursor else None
 
 
 def check_resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]:
@@ -211,6 +218,14 @@ class Gap(Enum):
         """The remedy of an operator who knows this console."""
         return _REMEDIES[self]
 
+    def reason(self, listed: str) -> str:
+        """Return why a list (such as "the agent's plugins") may not be whole, without a stop."""
+        return f"the list of {listed} may not be whole: {self.value}"
+
+    def explain(self, listed: str) -> str:
+        """Return why a list may not be whole, and the remedy."""
+        return f"{capitalise_first(self.reason(listed))}. {self.remedy}"
+
 
 _REMEDIES = {
     Gap.MORE: (
@@ -249,13 +264,10 @@ class Listing:
         """Whether the list shows every existing entry."""
         return self.gap is None
 
-
-def cursor_of(answer: Mapping[str, Any], cursor_field: str | None) -> str | None:
-    """Return the cursor of the next page, or None if the answer does not hold one."""
-    cursor = answer.get(cursor_field) if cursor_field else None
-    if isinstance(cursor, int) and not isinstance(cursor, bool):
-        cursor = str(cursor)
-    return cursor if isinstance(cursor, str) and cursor else None
+    @property
+    def unarchived_entries(self) -> list[dict[str, Any]]:
+        """The entries without the archived ones, which a console may still list."""
+        return [entry for entry in self.entries if entry.get("status") != "archived"]
 
 
 def gap_after(last: ListEnvelope, seen: int) -> Gap | None:

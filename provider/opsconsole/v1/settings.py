@@ -1,36 +1,42 @@
-"""The provider's settings, checked, and the certificates that they trust.
+"""The provider's settings, checked: among them the address of the console, and of a proxy to it.
+
+Does no I/O. No message shows a value that may be a secret.
 
 Imported before the provider's handshake: without HTTP libraries, and with `ssl` only on demand.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Never
+from typing import Any, Never
+from urllib.parse import SplitResult, urlsplit
 
 from opsconsole.definition import Attribute, Kind
 from opsconsole.errors import ConfigurationError
-from opsconsole.provider_settings import PROVIDER
 from opsconsole.redaction import COOKIE_FORM, KEY_FORM
-from opsconsole.v1.urls import base_address, proxy_for
+from opsconsole.text import parse_switch
+from opsconsole.v1.provider_settings import PROVIDER
 from opsconsole.values import UNKNOWN
 
-if TYPE_CHECKING:
-    import ssl
-
 _EMPTY: Mapping[str, str] = MappingProxyType({})
-_CREDENTIALS = frozenset({"api_key", "session_cookie"})
+_CREDENTIALS = PROVIDER.sensitive_names
 API_KEY = re.compile(r"svc_ak_[!-~]+")
 _COOKIE = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+=[!-+\--:<-~]+")
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _ENDPOINT_PATH = re.compile(r"/[A-Za-z0-9\-._~!$&'()*+,;=:@%/{}]*")
+_EXAMPLE = "It looks like https://console.example.com."
+_API_PREFIX = "/api/v1"
+DEFAULT_PORTS = {"http": 80, "https": 443}
+_BASE_PATH = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*")
 
 ENVIRONMENT: Mapping[str, str] = MappingProxyType(
     {name: f"OPSCONSOLE_{name.upper()}" for name in PROVIDER.names}
@@ -105,9 +111,9 @@ class Settings:
 
         Args:
             values: Setting to its value; None and the empty string mean unset.
-            environ: The environment: `OPSCONSOLE_NAME` for every setting, numbers, booleans and
-                maps as JSON, and the usual proxy variables. Credentials are taken from it only
-                where `values` hold none.
+            environ: The environment: `OPSCONSOLE_NAME` for every setting, numbers and maps as
+                JSON, and the usual proxy variables. Credentials are taken from it only where
+                `values` hold none.
 
         Raises:
             ConfigurationError: A setting is missing or wrong; its message never shows a secret.
@@ -151,13 +157,20 @@ def _with_environment(values: Mapping[str, Any], environ: Mapping[str, str]) -> 
 def _from_variable(kind: Kind, name: str, text: str) -> Any:
     if kind is Kind.STRING:
         return text
+    if kind is Kind.BOOLEAN:
+        switch = parse_switch(text)
+        if switch is None:
+            raise ConfigurationError(
+                f"{ENVIRONMENT[name]} in the environment is neither true nor false.", "", name
+            )
+        return switch
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         # The text is left out, also of the cause, as it may be a secret in the wrong variable.
         problem = ConfigurationError(
             f"{ENVIRONMENT[name]} in the environment is not valid JSON.",
-            'Numbers, booleans and maps are written as JSON: 5, true, {"name": "text"}.',
+            'Numbers and maps are written as JSON: 5, {"name": "text"}.',
             name,
         )
     raise problem
@@ -264,48 +277,158 @@ def _endpoint(name: str, text: str) -> str:
     return f"{method} {path}"
 
 
-def tls_context(settings: Settings) -> ssl.SSLContext | bool:
-    """Return the TLS context that verifies the console.
+def is_loopback(host: str) -> bool:
+    """Return whether a host name or address names this machine only."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
-    It trusts the roots of the system (SSL_CERT_FILE and SSL_CERT_DIR are obeyed) and of certifi,
-    or `ca_file` alone. Without an https address it is True, the library's default, which nothing
-    uses: a redirect never leads to another scheme.
+
+def base_address(text: str | None, *, allow_http: bool) -> str:
+    """Normalise the base address: no trailing slash, no default port.
+
+    The document's paths are relative to it (its first part, 5). https is required, except on
+    loopback, unless `allow_http`.
 
     Raises:
-        ConfigurationError: `ca_file` cannot be read, or holds no certificate.
+        ConfigurationError: It is missing, malformed, or http where https is required.
     """
-    uses_tls = any(
-        address.startswith("https:") for address in (settings.base_url, settings.proxy or "")
-    )
-    if not uses_tls and settings.ca_file is None:
-        # A context takes time to make.
-        return True
-    import ssl
-
-    # It accepts nothing older than TLS 1.2.
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if settings.insecure_skip_verify:
-        # In this order: Python refuses CERT_NONE while host names are checked.
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    if settings.ca_file is not None:
-        # An ssl.SSLError is an OSError, too: a file without a certificate.
-        try:
-            context.load_verify_locations(cafile=settings.ca_file)
-        except ssl.SSLError:
-            reason = "it holds no certificate in PEM form"
-        except (OSError, ValueError) as problem:
-            reason = getattr(problem, "strerror", None) or str(problem)
-        else:
-            return context
+    if not text:
         raise ConfigurationError(
-            f'ca_file "{settings.ca_file}" cannot be used: {reason}.',
-            "Give the path of a PEM file with the certificate authorities to trust.",
-            "ca_file",
+            "No base address of the console is set.",
+            f"Set base_url in the provider's configuration, or OPSCONSOLE_BASE_URL. {_EXAMPLE}",
+            "base_url",
         )
-    if not settings.insecure_skip_verify:
-        import certifi
+    # `urlsplit` would silently drop some of these.
+    if re.search(r"[\s\x00-\x1f\x7f\\]", text):
+        _wrong("base_url", "holds a space, a backslash or a control character.", _EXAMPLE)
+    if "svc_ak_" in text:
+        _wrong(
+            "base_url",
+            "holds an API key.",
+            f"The key goes into api_key, or OPSCONSOLE_API_KEY. {_EXAMPLE}",
+        )
+    try:
+        parts = urlsplit(text)
+        # Only reading the port checks it.
+        _ = parts.port
+    except ValueError:
+        # The text is left out, of the cause too: malformed, it may hold a password.
+        raise ConfigurationError("base_url is malformed.", _EXAMPLE, "base_url") from None
+    if parts.username is not None:
+        _wrong("base_url", "holds a user name or password.", "Credentials go into api_key.")
+    # A query or a fragment may hold a secret.
+    shown = f'"{re.split("[?#]", text)[0]}"'
+    if parts.scheme not in ("http", "https"):
+        if "://" not in text:
+            scheme = "http" if is_loopback(_host_of(text)) else "https"
+            _wrong(
+                "base_url",
+                f"{shown} has no scheme.",
+                f'Write "{scheme}://{re.split("[?#]", text)[0]}".',
+            )
+        _wrong("base_url", f"{shown} does not begin with https://.", _EXAMPLE)
+    host = parts.hostname
+    if not host:
+        _wrong("base_url", f"{shown} names no host.", _EXAMPLE)
+    if "?" in text or "#" in text:
+        _wrong("base_url", f"{shown} holds a query or a fragment.", _EXAMPLE)
+    path = parts.path.rstrip("/")
+    if path.endswith(_API_PREFIX):
+        _wrong(
+            "base_url",
+            f"{shown} ends with {_API_PREFIX}, which every path of the API begins with.",
+            f"Leave {_API_PREFIX} out.",
+        )
+    if _BASE_PATH.fullmatch(path) is None or any(part in (".", "..") for part in path.split("/")):
+        _wrong("base_url", f"{shown} holds a path that is not a plain path.", _EXAMPLE)
+    if parts.scheme == "http" and not allow_http and not is_loopback(host):
+        _wrong(
+            "base_url",
+            f"{shown} is http: the API key would cross the network unencrypted.",
+            "Use https, or set allow_http = true.",
+        )
+    return f"{parts.scheme}://{_authority(parts, host, shown)}{path}"
 
-        context.load_default_certs()
-        context.load_verify_locations(cafile=certifi.where())
-    return context
+
+def _host_of(text: str) -> str:
+    try:
+        return urlsplit(f"//{text}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _authority(parts: SplitResult, host: str, shown: str) -> str:
+    try:
+        ascii_host = host if ":" in host else host.encode("idna").decode()
+    except UnicodeError:
+        ascii_host = ""
+    if not ascii_host or (":" not in host and not re.fullmatch(r"[a-z0-9._\-]+", ascii_host)):
+        _wrong("base_url", f"{shown} names no possible host.", _EXAMPLE)
+    bracketed = f"[{host}]" if ":" in host else ascii_host
+    # Two spellings of one console must be equal.
+    default = DEFAULT_PORTS[parts.scheme]
+    return bracketed if parts.port in (None, default) else f"{bracketed}:{parts.port}"
+
+
+def proxy_for(base_url: str, environ: Mapping[str, str]) -> str | None:
+    """Return the address of the proxy to `base_url`, credentials included, or None.
+
+    HTTPS_PROXY or HTTP_PROXY, else ALL_PROXY; lower case takes precedence. NO_PROXY excepts hosts,
+    domains, addresses and networks.
+    """
+    target = urlsplit(base_url)
+    host = target.hostname or ""
+    port = target.port or DEFAULT_PORTS[target.scheme]
+    exceptions = _variable(environ, "NO_PROXY")[1].lower().split(",")
+    # Go's programs, Terraform among them, use no proxy to loopback either.
+    if is_loopback(host) or any(_matches(host, port, entry.strip()) for entry in exceptions):
+        return None
+    for variable in (f"{target.scheme.upper()}_PROXY", "ALL_PROXY"):
+        name, value = _variable(environ, variable)
+        if value:
+            return _proxy_address(name, value)
+    return None
+
+
+def _variable(environ: Mapping[str, str], name: str) -> tuple[str, str]:
+    lower = environ.get(name.lower(), "").strip()
+    return (name.lower(), lower) if lower else (name, environ.get(name, "").strip())
+
+
+def _proxy_address(name: str, value: str) -> str:
+    address = value if "://" in value else f"http://{value}"
+    remedy = "It looks like http://proxy.example.com:3128; NO_PROXY excepts hosts."
+    try:
+        parts = urlsplit(address)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        known = False
+    if not known:
+        # The value is left out: it may hold a password.
+        raise ConfigurationError(
+            f"The environment's {name} holds no address of an http or https proxy.", remedy
+        )
+    return address
+
+
+def _matches(host: str, port: int, entry: str) -> bool:
+    if not entry:
+        return False
+    if entry == "*":
+        return True
+    entry = entry.partition("://")[2] or entry
+    with suppress(ValueError):  # the one is no network, or the other no address
+        network = ipaddress.ip_network(entry.strip("[]"), strict=False)
+        return ipaddress.ip_address(host) in network
+    name, colon, entry_port = entry.rpartition(":")
+    # `int` would refuse a superscript, which `isdigit` takes, and a port of thousands of digits.
+    if colon and entry_port.isascii() and entry_port.isdigit():
+        if entry_port.lstrip("0") != str(port):
+            return False
+        entry = name.strip("[]")
+    domain = entry.removeprefix("*").removeprefix(".")
+    return host == domain or host.endswith(f".{domain}")

@@ -17,8 +17,7 @@ import aiohttp
 
 from opsconsole.errors import AnswerLost, ConsoleError, NotSent, UnexpectedAnswer
 from opsconsole.v1.answers import Reply
-from opsconsole.v1.limiter import LargeAnswerSlot
-from opsconsole.v1.retry import NotReachable
+from opsconsole.v1.limiter import LargeAnswerSlot, NotReachable
 from opsconsole.v1.settings import Settings
 
 _KEPT_IDLE = 1.5

@@ -19,19 +19,14 @@ import pytest
 from patience import PATIENCE, until
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+_DISABLED = (
+    *("gpu", "dev-shm-usage", "background-networking", "component-update"),
+    *("sync", "extensions"),
+)
 _FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-extensions",
-    "--no-first-run",
-    "--hide-scrollbars",
-    "--remote-debugging-port=0",
-    "--remote-debugging-address=127.0.0.1",
+    *("--headless", "--no-sandbox", "--no-first-run", "--hide-scrollbars"),
+    *(f"--disable-{name}" for name in _DISABLED),
+    *("--remote-debugging-port=0", "--remote-debugging-address=127.0.0.1"),
     "--proxy-server=127.0.0.1:1",
 )
 

@@ -1,4 +1,4 @@
-"""Functions on lists, sets and tuples, and conversions."""
+"""Functions on collections and structures, and conversions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from opsconsole.language.conversion import any_of, convert, equal, fingerprint, make_set, unify
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.functions.registry import Signature, Unknowns
+from opsconsole.language.functions.registry import Signature
 from opsconsole.language.numbers import Number, calculate, int64
 from opsconsole.language.values import (
     BOOL,
@@ -30,7 +30,11 @@ from opsconsole.language.values import (
     list_type,
     list_value,
     map_type,
+    map_value,
+    members_of,
+    object_value,
     set_type,
+    strip_marks,
     tuple_type,
     tuple_value,
     unknown,
@@ -81,7 +85,7 @@ for _name, _wanted in {
     "toset": SET_OF_ANY,
     "tomap": map_type(DYNAMIC),
 }.items():
-    Signature(_name, (DYNAMIC,), nulls=True, opaque=True, unknowns=Unknowns.OWN)(
+    Signature(_name, (DYNAMIC,), nulls=True, opaque=True, unknown_if="never")(
         partial(convert, wanted=_wanted)
     )
 
@@ -149,7 +153,7 @@ def _index(value: Value, wanted: Value) -> Any:
     raise EvaluationError("the item is not in the list")
 
 
-@Signature("distinct", (LIST_OF_ANY,), unknowns=Unknowns.ANY)
+@Signature("distinct", (LIST_OF_ANY,), unknown_if="part")
 def _distinct(value: Value) -> Value:
     element = value.type.element
     items: dict[str, Any] = {}
@@ -158,7 +162,7 @@ def _distinct(value: Value) -> Value:
     return Value(value.type, [*items.values()])
 
 
-Signature("compact", (LIST_OF_TEXT,), unknowns=Unknowns.ANY, returns=LIST_OF_TEXT)(
+Signature("compact", (LIST_OF_TEXT,), unknown_if="part", returns=LIST_OF_TEXT)(
     lambda items: [*filter(None, items)]
 )
 
@@ -179,25 +183,24 @@ def _chunklist(value: Value, size: Number) -> Value:
 @Signature("flatten", (DYNAMIC,), opaque=True)
 def _flatten(value: Value) -> Value:
     require_sequence(value)
-    flat: list[Value] = []
     marks: set[str] = set()
-    known = _flatten_into(value, flat, marks)
-    return (tuple_value(flat) if known else unknown()).mark(frozenset(marks))
+    flat = [*_leaves(value, marks)]
+    # An unknown value without a type may turn out to be a sequence.
+    is_open = any(item.data is UNKNOWN and item.type is DYNAMIC for item in flat)
+    return (unknown() if is_open else tuple_value(flat)).mark(frozenset(marks))
 
 
-def _flatten_into(value: Value, flat: list[Value], marks: set[str]) -> bool:
-    """Add the items of `value` to `flat`; return whether all of them are known."""
+def _leaves(value: Value, marks: set[str]) -> Iterator[Value]:
+    """Yield the items of a sequence at all depths, adding the marks of inner ones to `marks`."""
     if not value.is_known:
-        return False
-    known = True
+        yield unknown()
+        return
     for item in items_of(value):
         if is_sequence(item) and not item.is_null:
             marks |= item.marks
-            known = _flatten_into(item, flat, marks) and known
+            yield from _leaves(item, marks)
         else:
-            known = known and not (item.data is UNKNOWN and item.type == DYNAMIC)
-            flat.append(item)
-    return known
+            yield item
 
 
 Signature("reverse", (DYNAMIC,), opaque=True)(
@@ -216,7 +219,7 @@ def _slice(value: Value, start: Number, end: Number) -> Value:
     return sequence_like(value, items[first:last])
 
 
-@Signature("sort", (LIST_OF_TEXT,), unknowns=Unknowns.ANY, returns=LIST_OF_TEXT)
+@Signature("sort", (LIST_OF_TEXT,), unknown_if="part", returns=LIST_OF_TEXT)
 def _sort(items: list[str]) -> list[str]:
     if None in items:
         raise EvaluationError("null cannot be sorted")
@@ -233,7 +236,7 @@ def _one(value: Value) -> Value:
     return items[0] if items else Value(value.type.element, None)
 
 
-@Signature("sum", (DYNAMIC,), unknowns=Unknowns.ANY, returns=NUMBER)
+@Signature("sum", (DYNAMIC,), unknown_if="part", returns=NUMBER)
 def _sum(value: Value) -> Number:
     items = require_sequence(value)
     if not items:
@@ -258,7 +261,7 @@ def _alltrue(items: list[Any]) -> Any:
 Signature("anytrue", (list_type(BOOL),), returns=BOOL)(any_of)
 
 
-@Signature("coalesce", rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
+@Signature("coalesce", rest=DYNAMIC, nulls=True, unknown_if="never")
 def _coalesce(*values: Value) -> Value:
     types = [value.type for value in values]
     wanted = unify(types)
@@ -275,7 +278,7 @@ def _coalesce(*values: Value) -> Value:
     raise EvaluationError("every argument is null or an empty string")
 
 
-@Signature("coalescelist", rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
+@Signature("coalescelist", rest=DYNAMIC, nulls=True, unknown_if="never")
 def _coalescelist(*values: Value) -> Value:
     # Check all arguments first, because a wrong argument fails even after the one that is returned.
     for value in values:
@@ -337,10 +340,10 @@ def _combine_sets(step: Callable[[set[str], set[str]], set[str]], *sets: Value) 
 
 
 for _name, _step in (("setunion", set.union), ("setintersection", set.intersection)):
-    Signature(_name, (SET_OF_ANY,), rest=SET_OF_ANY, unknowns=Unknowns.ANY)(
+    Signature(_name, (SET_OF_ANY,), rest=SET_OF_ANY, unknown_if="part")(
         partial(_combine_sets, _step)
     )
-Signature("setsubtract", (SET_OF_ANY, SET_OF_ANY), unknowns=Unknowns.ANY)(
+Signature("setsubtract", (SET_OF_ANY, SET_OF_ANY), unknown_if="part")(
     partial(_combine_sets, set.difference)
 )
 
@@ -359,3 +362,95 @@ def _product(*parts: Value) -> Value:
     if any(item.kind == "set" for item in parts):
         return make_set([Value(element, row) for row in rows], element)
     return Value(list_type(element), rows)
+
+
+def _members(value: Value) -> dict[str, Value]:
+    if value.kind not in ("map", "object"):
+        raise EvaluationError(f"a map or an object is required, not {value.type}")
+    return members_of(value)
+
+
+@Signature("keys", (DYNAMIC,), opaque=True)
+def _keys(value: Value) -> Value:
+    names = list(_members(value))
+    if value.kind == "map":
+        return Value(LIST_OF_TEXT, names)
+    return tuple_value(Value(STRING, name) for name in names)
+
+
+@Signature("values", (DYNAMIC,), opaque=True)
+def _values(value: Value) -> Value:
+    items = _members(value).values()
+    if value.kind == "map":
+        return list_value(items, value.type.element)
+    return tuple_value(items)
+
+
+@Signature("lookup", (DYNAMIC, STRING), rest=DYNAMIC, nulls=True, opaque=True, unknown_if="never")
+def _lookup(source: Value, key: Any, *default: Value) -> Value:
+    if len(default) > 1:
+        raise EvaluationError("two or three arguments are required")
+    if source.is_null or key is None:
+        raise EvaluationError("an argument must not be null")
+    if source.data is UNKNOWN:
+        return unknown(source.type.element)
+    members = _members(source)
+    fallback = list(default)
+    if source.kind == "map":
+        # Converted even if the key exists, because a default of another type is always an error.
+        fallback = [convert(value, source.type.element) for value in default]
+    if key is UNKNOWN:
+        return unknown(source.type.element)
+    if key in members:
+        return members[key]
+    if fallback:
+        return fallback[0]
+    raise EvaluationError(f"there is no key {key!r}")
+
+
+@Signature("merge", rest=DYNAMIC, nulls=True, opaque=True)
+def _merge(*parts: Value) -> Value:
+    merged: dict[str, Value] = {}
+    for part in parts:
+        if part.type != DYNAMIC and part.kind not in ("map", "object"):
+            _members(part)
+        if not part.is_null:
+            merged.update(_members(part))
+    if parts and parts[0].kind == "map" and all(part.type == parts[0].type for part in parts):
+        return map_value(merged, parts[0].type.element)
+    return object_value(merged)
+
+
+@Signature("zipmap", (LIST_OF_TEXT, DYNAMIC), opaque=True)
+def _zipmap(keys: list[Any], values: Value) -> Value:
+    items = require_sequence(values, sets=False)
+    if len(keys) != len(items):
+        raise EvaluationError(f"there are {len(keys)} keys, but {len(items)} values")
+    key_marks: set[str] = set()
+    names = strip_marks(keys, key_marks)
+    marks = frozenset(key_marks)
+    if holds_unknown(names):
+        return unknown(marks=marks)
+    if None in names:
+        raise EvaluationError("a key must not be null")
+    pairs = dict(zip(names, items, strict=True))
+    ordered = {name: pairs[name] for name in sorted(pairs)}
+    if values.kind == "list":
+        return map_value(ordered, values.type.element).mark(marks)
+    return object_value(ordered).mark(marks)
+
+
+@Signature(
+    "transpose",
+    (map_type(LIST_OF_TEXT),),
+    unknown_if="part",
+    returns=map_type(LIST_OF_TEXT),
+)
+def _transpose(source: dict[str, list[str]]) -> dict[str, list[str]]:
+    turned: dict[str, list[str]] = {}
+    for key in sorted(source):
+        if source[key] is None or None in source[key]:
+            raise EvaluationError("neither a list nor a string may be null")
+        for item in source[key]:
+            turned.setdefault(item, []).append(key)
+    return {key: sorted(turned[key]) for key in sorted(turned)}

@@ -15,7 +15,7 @@ from typing import Any, Final
 from urllib.parse import quote_plus
 
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.functions.registry import Signature, Unknowns
+from opsconsole.language.functions.registry import Signature
 from opsconsole.language.json_body import parse_json, replace_surrogates
 from opsconsole.language.numbers import format_number
 from opsconsole.language.values import DYNAMIC, STRING, Value, list_type, object_type
@@ -31,7 +31,7 @@ _ESCAPED = {
 }
 
 
-@Signature("jsonencode", (DYNAMIC,), nulls=True, unknowns=Unknowns.ANY, returns=STRING)
+@Signature("jsonencode", (DYNAMIC,), nulls=True, unknown_if="part", returns=STRING)
 def _jsonencode(value: Value) -> str:
     return to_json(value.data)
 

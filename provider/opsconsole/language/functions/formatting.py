@@ -18,7 +18,7 @@ from opsconsole.language.failures import (
 )
 from opsconsole.language.functions.collections import LIST_OF_TEXT, require_whole
 from opsconsole.language.functions.encoding import to_json
-from opsconsole.language.functions.registry import Signature, Unknowns
+from opsconsole.language.functions.registry import Signature
 from opsconsole.language.numbers import Number, format_number, is_negative
 from opsconsole.language.values import (
     BOOL,
@@ -67,7 +67,7 @@ def _has_untyped_null(pattern: Any, arguments: Iterable[Value]) -> bool:
     return any(item.is_null and item.type == DYNAMIC for item in arguments)
 
 
-@Signature("format", (STRING,), rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN, returns=STRING)
+@Signature("format", (STRING,), rest=DYNAMIC, nulls=True, unknown_if="never", returns=STRING)
 def _format(pattern: Any, *arguments: Any) -> Any:
     if _has_untyped_null(pattern, arguments):
         return unknown()
@@ -77,7 +77,7 @@ def _format(pattern: Any, *arguments: Any) -> Any:
 
 
 @Signature(
-    "formatlist", (STRING,), rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN, returns=LIST_OF_TEXT
+    "formatlist", (STRING,), rest=DYNAMIC, nulls=True, unknown_if="never", returns=LIST_OF_TEXT
 )
 def _formatlist(pattern: Any, *arguments: Any) -> Any:
     if _has_untyped_null(pattern, arguments):
@@ -119,23 +119,14 @@ def apply_format(pattern: str, arguments: Any) -> str:
         highest = max(highest, following)
         if following > len(arguments):
             raise EvaluationError(f'there is no argument {following} for "{match[0]}"')
-        pieces.append(_format_value(_verb(match), arguments[following - 1]))
+        precision = None if match["precision"] is None else _size(match["precision"])
+        verb = _Verb(match[0], match["flags"], _size(match["width"]), precision, match["mode"])
+        pieces.append(_format_value(verb, arguments[following - 1]))
         length += len(pieces[-1])
         check_length(length)
     if highest < len(arguments):
         raise EvaluationError(f"{len(arguments)} arguments are given, but {highest} are used")
     return to_nfc("".join([*pieces, pattern[position:]]))
-
-
-def _verb(match: re.Match[str]) -> _Verb:
-    precision = match["precision"]
-    return _Verb(
-        raw=match[0],
-        flags=match["flags"],
-        width=_size(match["width"]),
-        precision=None if precision is None else _size(precision),
-        mode=match["mode"],
-    )
 
 
 def _size(digits: str | None) -> int:

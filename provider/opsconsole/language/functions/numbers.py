@@ -32,14 +32,11 @@ Signature("max", (NUMBER,), rest=NUMBER)(lambda *numbers: max(numbers))
 Signature("min", (NUMBER,), rest=NUMBER)(lambda *numbers: min(numbers))
 
 
-@Signature("ceil", (NUMBER,))
-def _ceil(number: Number) -> Number:
-    return number or 0 if isinstance(number, int) else -(-number // 1)
-
-
-@Signature("floor", (NUMBER,))
-def _floor(number: Number) -> Number:
-    return number or 0 if isinstance(number, int) else number // 1
+for _name, _step in {"ceil": math.ceil, "floor": math.floor}.items():
+    Signature(_name, (NUMBER,))(
+        # A whole number keeps its precision.
+        lambda number, step=_step: (number or 0) if isinstance(number, int) else step(number)
+    )
 
 
 @Signature("signum", (NUMBER,))

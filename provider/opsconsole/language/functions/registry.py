@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
@@ -17,30 +16,19 @@ from opsconsole.language.name_resolver import NameResolver
 from opsconsole.language.values import (
     COLLECTIONS,
     DYNAMIC,
-    NO_MARKS,
     PRIMITIVES,
     STRING,
     Type,
     Value,
     check_size,
     from_python,
+    strip_marks,
     unknown,
 )
 from opsconsole.text import did_you_mean, plural, to_nfc
 from opsconsole.values import UNKNOWN, holds_unknown
 
 Implementation = Callable[..., Any]
-
-
-class Unknowns(Enum):
-    """The effect of unknown arguments on a call."""
-
-    OUTER = "outer"
-    """An argument that is unknown as a whole makes the result unknown."""
-    ANY = "any"
-    """An argument with an unknown part makes the result unknown too."""
-    OWN = "own"
-    """The function handles unknown arguments itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +40,8 @@ class Signature:
     Attributes:
         rest: The type of any further arguments; None if there may be none.
         nulls: Whether arguments may be null.
+        unknown_if: Whether the result is unknown if an argument is unknown as a `whole`, or in
+            `part`. Or `never`: the function handles unknown arguments itself.
         opaque: Whether marks inside arguments stay in them.
         marked: Whether the function receives the arguments as they are, and decides on their marks.
         impure: Whether the first argument is the NameResolver, which knows the time and the place
@@ -64,7 +54,7 @@ class Signature:
     parameters: tuple[Type, ...] = ()
     rest: Type | None = None
     nulls: bool = False
-    unknowns: Unknowns = Unknowns.OUTER
+    unknown_if: Literal["whole", "part", "never"] = "whole"
     opaque: bool = False
     marked: bool = False
     impure: bool = False
@@ -101,12 +91,7 @@ def unknown_function_error(name: str) -> UnsupportedExpression:
 
 
 def call(name: str, arguments: Sequence[Value], resolver: NameResolver) -> Value:
-    """Return the result of the function `name`.
-
-    Raises:
-        EvaluationError: The arguments do not fit.
-        UnsupportedExpression: The function is not known here.
-    """
+    """Return the result of the function `name`."""
     name = name.removeprefix("core::")
     if name not in FUNCTIONS:
         raise unknown_function_error(name)
@@ -118,24 +103,15 @@ def call(name: str, arguments: Sequence[Value], resolver: NameResolver) -> Value
     if signature.marked:
         result: Value = implementation(*arguments)
         return result
-    plain: list[Value] = []
-    marks = NO_MARKS
-    for argument in arguments:
-        marks |= argument.marks
-        if signature.opaque:
-            plain.append(argument.unmark())
-        else:
-            data, inner_marks = argument.unmark_deep()
-            plain.append(Value(argument.type, data))
-            marks |= inner_marks
+    marks: set[str] = set()
     try:
-        made = _invoke(signature, implementation, plain, resolver)
+        made = _invoke(signature, implementation, arguments, marks, resolver)
         typed = signature.returns is not DYNAMIC and not isinstance(made, Value)
         result = Value(signature.returns, made) if typed else from_python(made)
         check_size(result.size)
         if isinstance(result.data, str):
             result = Value(STRING, to_nfc(result.data), result.marks)
-        return result.mark(marks)
+        return result.mark(frozenset(marks))
     except (EvaluationError, ValueError, ArithmeticError) as error:
         raise EvaluationError(f"{name}: {error}") from error
 
@@ -143,24 +119,29 @@ def call(name: str, arguments: Sequence[Value], resolver: NameResolver) -> Value
 def _invoke(
     signature: Signature,
     implementation: Implementation,
-    arguments: list[Value],
+    arguments: Sequence[Value],
+    marks: set[str],
     resolver: NameResolver,
 ) -> Any:
+    """Return the result, a Value or plain data; add the marks of the arguments to `marks`."""
     kinds = (*signature.parameters, *(signature.rest or DYNAMIC for _ in arguments))
-    converted = []
+    given = []
+    has_unknown = False
     for kind, argument in zip(kinds, arguments, strict=False):
+        marks |= argument.marks
         if argument.is_null and not signature.nulls:
             raise EvaluationError("an argument must not be null")
-        converted.append(convert(argument, kind))
-    data = [value.data for value in converted]
-    if signature.unknowns is Unknowns.OUTER and any(item is UNKNOWN for item in data):
+        plain = argument.unmark()
+        if not signature.opaque:
+            plain = Value(argument.type, strip_marks(argument.data, marks))
+        value = convert(plain, kind)
+        given.append(value.data if _is_plain(kind) else value)
+        if signature.unknown_if != "never":
+            has_unknown |= value.data is UNKNOWN
+        if signature.unknown_if == "part":
+            has_unknown |= holds_unknown(value.data)
+    if has_unknown:
         return unknown(signature.returns)
-    if signature.unknowns is Unknowns.ANY and any(map(holds_unknown, data)):
-        return unknown(signature.returns)
-    given = [
-        value.data if _is_plain(kind) else value
-        for kind, value in zip(kinds, converted, strict=False)
-    ]
     return implementation(resolver, *given) if signature.impure else implementation(*given)
 
 

@@ -50,12 +50,7 @@ def _matches(pattern: Any, text: bytes) -> Iterator[list[tuple[int, int]]]:
 
 @lru_cache(maxsize=128)
 def compile_pattern(pattern: str) -> Any:
-    """Compile a regular expression with RE2; `groups` and `groupindex` are as in `re`.
-
-    Raises:
-        EvaluationError: `pattern` is not a regular expression.
-        UnsupportedExpression: The pattern needs more memory than allowed.
-    """
+    """Compile a regular expression with RE2; `groups` and `groupindex` are as in `re`."""
     # Imported late, because most programs use no regular expression.
     import re2
 
@@ -78,14 +73,17 @@ def compile_pattern(pattern: str) -> Any:
     return expression
 
 
-def _with_groups_of_one_kind(pattern: str) -> Any:
+def _with_groups_of_one_kind(pattern: str) -> tuple[Any, Type]:
+    """Compile a regular expression; return it with the type of one match."""
     expression = compile_pattern(pattern)
     if 0 < len(expression.groupindex) < expression.groups:
         # RE2 keeps the last of two groups with one name and counts both.
         if len(set(names := _NAMED.findall(pattern))) < len(names):
             raise UnsupportedExpression("a regular expression with two groups of one name")
         raise EvaluationError("named and unnamed groups cannot be mixed")
-    return expression
+    if expression.groupindex:
+        return expression, object_type(dict.fromkeys(expression.groupindex, STRING))
+    return expression, tuple_type([STRING] * expression.groups) if expression.groups else STRING
 
 
 def _result(pattern: Any, text: bytes, spans: list[tuple[int, int]]) -> Any:
@@ -96,34 +94,24 @@ def _result(pattern: Any, text: bytes, spans: list[tuple[int, int]]) -> Any:
 
 
 @Signature("regex", (STRING, STRING))
-def _regex(pattern: str, text: str) -> Any:
-    expression = _with_groups_of_one_kind(pattern)
+def _regex(pattern: str, text: str) -> Value:
+    expression, type = _with_groups_of_one_kind(pattern)
     encoded = text.encode()
     spans = next(_matches(expression, encoded), None)
     if spans is None:
         raise EvaluationError("the pattern did not match any part of the string")
-    result = _result(expression, encoded, spans)
-    if isinstance(result, dict):
-        return Value(object_type(dict.fromkeys(result, STRING)), result)
-    if isinstance(result, list):
-        return Value(tuple_type([STRING] * len(result)), result)
-    return result
+    return Value(type, _result(expression, encoded, spans))
 
 
 @Signature("regexall", (STRING, STRING))
 def _regexall(pattern: str, text: str) -> Value:
-    expression = _with_groups_of_one_kind(pattern)
+    expression, type = _with_groups_of_one_kind(pattern)
     encoded = text.encode()
     results: list[Any] = []
     for spans in _matches(expression, encoded):
         check_size((len(results) + 1) * (1 + expression.groups))
         results.append(_result(expression, encoded, spans))
-    element: Type = STRING
-    if expression.groupindex:
-        element = object_type(dict.fromkeys(expression.groupindex, STRING))
-    elif expression.groups:
-        element = tuple_type([STRING] * expression.groups)
-    return Value(list_type(element), results)
+    return Value(list_type(type), results)
 
 
 def replace_all(text: str, pattern: str, replacement: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.collections import LIST_OF_TEXT, require_whole
-from opsconsole.language.functions.registry import Signature, Unknowns
+from opsconsole.language.functions.registry import Signature
 from opsconsole.language.numbers import Number
 from opsconsole.language.values import NUMBER, STRING, check_length, clusters
 
@@ -86,7 +86,7 @@ def _split(separator: str, text: str) -> list[str]:
     return text.split(separator) if separator else list(text)
 
 
-@Signature("join", (STRING, LIST_OF_TEXT), rest=LIST_OF_TEXT, unknowns=Unknowns.ANY, returns=STRING)
+@Signature("join", (STRING, LIST_OF_TEXT), rest=LIST_OF_TEXT, unknown_if="part", returns=STRING)
 def _join(separator: str, *lists: Any) -> str:
     items = [item for part in lists for item in part]
     if None in items:
@@ -95,7 +95,7 @@ def _join(separator: str, *lists: Any) -> str:
     return separator.join(items)
 
 
-@Signature("replace", (STRING, STRING, STRING), unknowns=Unknowns.OUTER)
+@Signature("replace", (STRING, STRING, STRING))
 def _replace(text: str, old: str, new: str) -> str:
     from opsconsole.language.functions.regular_expressions import replace_all
 

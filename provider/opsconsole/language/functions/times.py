@@ -11,7 +11,7 @@ from opsconsole.clock import utc_now
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.name_resolver import NameResolver
-from opsconsole.language.numbers import int64
+from opsconsole.language.numbers import Number, int64
 from opsconsole.language.values import STRING
 from opsconsole.text import parse_duration
 from opsconsole.values import UNKNOWN
@@ -39,26 +39,18 @@ def _parse_time(text: str) -> tuple[datetime, int]:
         raise EvaluationError(f'"{text}" is not an RFC 3339 time') from error
 
 
-def _parse_duration(duration: str) -> int:
-    try:
-        return parse_duration(duration)
-    except ValueError as problem:
-        raise EvaluationError(str(problem)) from problem
-
-
 @Signature("timeadd", (STRING, STRING))
 def _timeadd(moment: str, duration: str) -> str:
     time, nanoseconds = _parse_time(moment)
     try:
-        return format_time(
-            time + timedelta(seconds=(nanoseconds + _parse_duration(duration)) // 10**9)
-        )
+        seconds = (nanoseconds + parse_duration(duration)) // 10**9
+        return format_time(time + timedelta(seconds=seconds))
     except OverflowError as error:
         raise UnsupportedExpression("a time outside of the years 1 to 9999") from error
 
 
 @Signature("timecmp", (STRING, STRING))
-def _timecmp(left: str, right: str) -> int:
+def _timecmp(left: str, right: str) -> Number:
     # Unlike the other functions, this one takes an hour of one digit, and a decimal comma.
     first, second = (
         _parse_time(re.sub(r"T(?=\d:)", "T0", text).replace(",", ".")) for text in (left, right)

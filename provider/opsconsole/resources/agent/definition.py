@@ -16,13 +16,13 @@ from opsconsole.definition import (
     Look,
     ResourceDefinition,
     Way,
-    declarable,
     kept_locally,
+    optional_computed,
     read_only,
     timestamps,
 )
 
-_settable = partial(declarable, change=ChangeRule.REPLACE, lifted_by="agent_update")
+_argument = partial(optional_computed, change=ChangeRule.REPLACE, lifted_by="agent_update")
 
 _CREDENTIAL_CONFIG = (
     Attribute("credential_id", "Id of the credential.", optional=True),
@@ -35,11 +35,10 @@ _CREDENTIAL_CONFIG = (
 
 AGENT = ResourceDefinition(
     name="agent",
-    type_name="opsconsole_agent",
     title="agent",
     plural="agents",
     label="name",
-    import_id="agt_…",
+    import_forms=("agt_…",),
     description=(
         "An agent, bound to a host and a specialty. The console has no operation that deletes an "
         "agent: it is archived when its host is deleted."
@@ -65,40 +64,40 @@ AGENT = ResourceDefinition(
         "delete": (Way("agent_delete"), Way("", "archived when its host is deleted")),
         "list": (Way("agent_list"), Way("", "unmanaged agents are not seen")),
     },
-    gone="deleted, archived, or not visible to this key (404)",
+    gone_reason="deleted, archived, or not visible to this key (404)",
     owner="host_id",
     owner_deletion="archive",
     look=Look(("([", "])"), "oval", "#dcfce7"),
     attributes=(
         read_only("id", "The console's id of the agent."),
-        _settable(
+        _argument(
             "org_id",
             "The org that the agent belongs to; the provider's `org_id` where none is set.",
             shown_description="The org that the agent belongs to.",
         ),
-        _settable("name", "The agent's name."),
-        _settable(
+        _argument("name", "The agent's name."),
+        _argument(
             "host_id",
             "Id of the host that the agent works on.",
             needed_to_create=True,
             refers_to="host",
         ),
-        _settable(
+        _argument(
             "specialty_id",
             "Id of the specialty that the agent carries.",
             needed_to_create=True,
             refers_to="specialty",
             blocks_deletion=True,
         ),
-        _settable("main_engine", "Identifier of the main engine."),
-        _settable("secondary_engine", "Identifier of the secondary engine."),
-        _settable(
+        _argument("main_engine", "Identifier of the main engine."),
+        _argument("secondary_engine", "Identifier of the secondary engine."),
+        _argument(
             "remote_execution", "Whether the agent executes on the remote machine.", Kind.BOOLEAN
         ),
-        _settable(
+        _argument(
             "credential_config",
             "The credentials that the agent uses. The console may set fields that an entry leaves "
-            "out; that is no difference.",
+            "out, which is not reported as a difference.",
             Kind.OBJECT_LIST,
             shown_description="The credentials that the agent uses.",
             attributes=_CREDENTIAL_CONFIG,
@@ -111,7 +110,7 @@ AGENT = ResourceDefinition(
             optional=True,
             change=ChangeRule.UPDATE,
         ),
-        _settable(
+        _argument(
             "accessible_credential_ids",
             "Ids of the credentials that the agent may use.",
             Kind.STRING_SET,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.errors import Forbidden, NotFound, OpsconsoleError, Stopped, UnexpectedAnswer
-from opsconsole.lifecycle.answers import PrivateState, explain_mismatch
+from opsconsole.lifecycle.answers import explain_mismatch
 from opsconsole.lifecycle.base import NO_VALUES, BaseLifecycle
 from opsconsole.lifecycle.interface import (
     NEVER_CREATED,
@@ -30,7 +30,7 @@ from opsconsole.lifecycle.interface import (
     UnsettledCreate,
     UpdateRequest,
 )
-from opsconsole.lifecycle.missing import BY_404, explain_gap, keep_if_missing, warn_refused
+from opsconsole.lifecycle.missing import BY_404, keep_if_missing, warn_refused
 from opsconsole.lifecycle.planning import (
     Proposal,
     creation_fields,
@@ -38,6 +38,7 @@ from opsconsole.lifecycle.planning import (
     propose_creation,
     request_of,
 )
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import create_once, update_once
@@ -61,8 +62,7 @@ from opsconsole.resources.agent_plugin.lifecycle import (
     attached_ids,
     is_still_listed,
 )
-from opsconsole.resources.host.deletions import HostDeletions
-from opsconsole.resources.host.reading import HostReader
+from opsconsole.resources.host.known import HostDeletions, HostReader
 from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Values, changed_fields
 
@@ -83,7 +83,7 @@ class AgentLifecycle(BaseLifecycle):
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
         config = request.config
-        # Core plans a replacement as a creation that still carries the prior private bytes.
+        # Terraform plans a replacement as a creation that still carries the prior private bytes.
         replacing = bool(request.private)
         diagnostics = judge_creation(self.describe(config, request.address), config, replacing)
         diagnostics += warn_of_unlisted_ids(self.session, config)
@@ -255,11 +255,7 @@ class AgentLifecycle(BaseLifecycle):
         listing = await self.session.console.list_all("agent_list")
         ids_in_state = {item.get("id") for item in existing}
         # The created agent is the one that is in no state and contradicts nothing in the request.
-        free = [
-            entry
-            for entry in listing.entries
-            if entry["id"] not in ids_in_state and entry.get("status") != "archived"
-        ]
+        free = [entry for entry in listing.unarchived_entries if entry["id"] not in ids_in_state]
         possible = [
             [entry for entry in free if explain_mismatch(AGENT, item.planned, entry) is None]
             for item in creates
@@ -322,7 +318,7 @@ class AgentLifecycle(BaseLifecycle):
                 state = prior | changes | {"plugin_ids": sorted(attached)}
                 return Outcome(state, request.private, diagnostics)
         if answer is None:
-            state = fill_unknown(self.definition, planned, prior)
+            state = fill_unknown(planned, prior)
             return Outcome(state, request.private, diagnostics)
         return self.outcome_of_write(request, answer, names).with_diagnostics(*diagnostics)
 
@@ -340,26 +336,13 @@ class AgentLifecycle(BaseLifecycle):
         Raises:
             Stopped: The run was told to stop before anything was done.
         """
-        agent_id, declared = prior["id"], set(planned["plugin_ids"])
-        diagnostics: list[Diagnostic] = []
-        if prior["plugin_ids"] is None:
-            listing = await self._known.plugins(agent_id)
-            attached = set(attached_ids(listing))
-            if not listing.complete:
-                not_whole = warning(
-                    f"Not every plugin of the {self.describe(prior)} could be seen",
-                    "A plugin that is attached and not declared may stay attached. "
-                    + explain_gap("the agent's plugins", listing),
-                    ("plugin_ids",),
-                )
-                diagnostics.append(not_whole)
-        else:
-            attached = set(prior["plugin_ids"])
+        declared = set(planned["plugin_ids"])
+        attached, diagnostics = await self._find_attached(prior)
         begun = answer is not None
         for plugin_id in (*sorted(declared - attached), *sorted(attached - declared)):
             verb: Literal["attach", "detach"] = "attach" if plugin_id in declared else "detach"
             try:
-                answer = await attach_or_detach(self.session, verb, agent_id, plugin_id) or answer
+                changed = await attach_or_detach(self.session, verb, prior["id"], plugin_id)
             except Stopped:
                 if not begun and not has_error(diagnostics):
                     raise
@@ -372,25 +355,48 @@ class AgentLifecycle(BaseLifecycle):
                     diagnostics.append(in_part)
                 break
             except OpsconsoleError as problem:
-                plugin = f"plugin {plugin_id} of the {self.describe(prior)}"
-                # As for an attachment: the list shows only a part, so `on_missing` decides.
-                if (
-                    verb == "detach"
-                    and isinstance(problem, NotFound)
-                    and not await is_still_listed(self.session, agent_id, plugin_id, problem)
-                ):
-                    gone = f"The {plugin} was detached already, or is not visible to this key"
-                    kept = keep_if_missing(self, gone, BY_404, problem.cause)
-                    detail = f"{BY_404.removesuffix('.')}, and the list does not show it."
-                    diagnostics.append(kept or warning(gone, detail))
-                    if kept is None:
-                        attached.discard(plugin_id)
-                else:
-                    diagnostics += diagnose(problem, f"{verb} the {plugin}", self.definition)
+                failure = await self._diagnose_plugin(prior, verb, plugin_id, problem)
+                diagnostics += failure
+                if not has_error(failure):
+                    attached.discard(plugin_id)
                 continue
+            answer = changed or answer
             attached ^= {plugin_id}
             begun = True
         return attached, answer, tuple(diagnostics)
+
+    async def _find_attached(self, prior: Values) -> tuple[set[str], list[Diagnostic]]:
+        """Return the plugins of an agent, by its list if state does not hold them."""
+        if prior["plugin_ids"] is not None:
+            return set(prior["plugin_ids"]), []
+        listing = await self._known.plugins(prior["id"])
+        attached = set(attached_ids(listing))
+        if listing.gap is None:
+            return attached, []
+        not_whole = warning(
+            f"Not every plugin of the {self.describe(prior)} could be seen",
+            "A plugin that is attached and not declared may stay attached. "
+            + listing.gap.explain("the agent's plugins"),
+            ("plugin_ids",),
+        )
+        return attached, [not_whole]
+
+    async def _diagnose_plugin(
+        self, prior: Values, verb: str, plugin_id: str, problem: OpsconsoleError
+    ) -> tuple[Diagnostic, ...]:
+        """Return the diagnostics of an attach or a detach that failed; no error: it is detached."""
+        plugin = f"plugin {plugin_id} of the {self.describe(prior)}"
+        # As for an attachment: the list shows only a part, so `on_missing` decides.
+        if (
+            verb == "attach"
+            or not isinstance(problem, NotFound)
+            or await is_still_listed(self.session, prior["id"], plugin_id, problem)
+        ):
+            return diagnose(problem, f"{verb} the {plugin}", self.definition)
+        gone = f"The {plugin} was detached already, or is not visible to this key"
+        kept = keep_if_missing(self, gone, BY_404, problem.cause)
+        detail = f"{BY_404.removesuffix('.')}, and the list does not show it."
+        return (kept or warning(gone, detail),)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, private_state = request.prior, PrivateState.decode(request.private)

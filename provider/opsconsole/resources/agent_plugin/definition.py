@@ -26,12 +26,11 @@ PLUGIN_FIELDS = (
 
 AGENT_PLUGIN = ResourceDefinition(
     name="agent_plugin",
-    type_name="opsconsole_agent_plugin",
     title="plugin attachment",
     plural="plugins",
     label="id",
     reported_as=("name", "plugin_id"),
-    import_id="AGENT_ID/PLUGIN_ID",
+    import_forms=("AGENT_ID/PLUGIN_ID",),
     description="One plugin attached to one agent.",
     ways={
         "create": (Way("plugin_attach", "attach"),),
@@ -40,7 +39,9 @@ AGENT_PLUGIN = ResourceDefinition(
         "delete": (Way("plugin_detach", "detach"),),
         "list": (Way("plugin_list", "of each managed agent"),),
     },
-    gone="detached, or not visible to this key: the agent's list of plugins does not show it",
+    gone_reason=(
+        "detached, or not visible to this key: the agent's list of plugins does not show it"
+    ),
     owner="agent_id",
     owner_deletion="archive",
     look=Look(("[/", "/]"), "parallelogram", "#f3e8ff"),

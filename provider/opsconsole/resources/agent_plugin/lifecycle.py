@@ -1,7 +1,7 @@
 """Plugin attachments: attached, detached, and always judged by the agent's list.
 
-Attaching an attached plugin and detaching a missing one both succeed, with any status of the
-console.
+Attaching an attached plugin and detaching a missing one both succeed: the console's status does not
+matter.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-from opsconsole.definition import Attribute, ResourceDefinition
+from opsconsole.definition import Attribute, DataSourceDefinition, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warning
 from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound, Stopped, Unauthorized
-from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     NEVER_CREATED,
@@ -35,6 +34,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.missing import outcome_of_missing, outcome_of_unlisted
 from opsconsole.lifecycle.planning import Proposal, fill_unknown, propose_creation, request_of
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import leave_unreadable
@@ -46,7 +46,7 @@ from opsconsole.resources.agent.known import (
     warn_of_unlisted_plugins,
 )
 from opsconsole.resources.agent_plugin.definition import PLUGIN_FIELDS
-from opsconsole.resources.host.reading import HostReader
+from opsconsole.resources.host.known import HostReader
 from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Values
 
@@ -190,18 +190,24 @@ class AgentPluginLifecycle(BaseLifecycle):
             return outcome_of_forbidden(self, request, problem, PLUGINS_NOT_PERMITTED)
         entry = find_entry(listing, plugin_id)
         if entry is not None:
-            return self._outcome_of_entry(request, entry)
-        if listing.complete:
+            outcome = self.outcome_of_read(prior, request.private, entry)
+            # All attributes but the two ids are computed. A refresh that finds only such changes
+            # keeps the state.
+            seen = PrivateState.decode(request.private).observed
+            return outcome._replace(state=prior) if seen else outcome
+        if listing.gap is None:
             return outcome_of_missing(self, request, _NOT_LISTED)
-        return outcome_of_unlisted(self, request, "the agent's plugins", listing)
+        return outcome_of_unlisted(self, request, "the agent's plugins", listing.gap)
 
-    def _outcome_of_entry(self, request: ReadRequest, entry: Mapping[str, Any]) -> ReadOutcome:
-        outcome = self.outcome_of_read(request.prior, request.private, entry)
-        if not PrivateState.decode(request.private).observed:
-            return outcome
-        # All attributes but the two ids are computed. A refresh that finds only such changes keeps
-        # the state.
-        return outcome._replace(state=request.prior)
+    async def _read_data(self, source: DataSourceDefinition, config: Values) -> Outcome:
+        agent_id = config["agent_id"]
+        try:
+            listing = await self._known.plugins(agent_id)
+        except NotFound as problem:
+            summary = f"There is no agent {agent_id} that this key can see"
+            missing = error(summary, str(problem), ("agent_id",))
+            return Outcome(None, diagnostics=(missing,))
+        return self.outcome_of_list(source, "the agent's plugins", listing, agent_id=agent_id)
 
     async def create(self, requests: Sequence[CreateRequest], report: ReportOutcomes) -> None:
         """Attach plugins, and read the list of an agent once its last attachment was made."""
@@ -236,7 +242,7 @@ class AgentPluginLifecycle(BaseLifecycle):
     def _unread_state(self, planned: Values) -> Values:
         """Return the state of an attachment that was made and not read yet."""
         ids = f"{planned['agent_id']}/{planned['plugin_id']}"
-        return fill_unknown(self.definition, planned, {"id": ids})
+        return fill_unknown(planned, {"id": ids})
 
     async def _create(self, request: CreateRequest) -> Outcome:
         planned = request.planned

@@ -15,8 +15,8 @@ from opsconsole.definition import (
     Look,
     ResourceDefinition,
     Way,
-    declarable,
     kept_locally,
+    optional_computed,
     read_only,
     timestamps,
 )
@@ -42,11 +42,10 @@ def _rules(config: Values) -> Iterator[Diagnostic]:
 
 BLACKLISTED_COMMAND = ResourceDefinition(
     name="blacklisted_command",
-    type_name="opsconsole_blacklisted_command",
     title="blacklisted command",
     plural="blacklisted commands",
     label="pattern",
-    import_id="blk_…",
+    import_forms=("blk_…",),
     description=(
         "A command pattern that is refused at execution time. The console has no operation that "
         "creates or deletes one: the row of the declared `id` is adopted and updated, and removal "
@@ -62,36 +61,36 @@ BLACKLISTED_COMMAND = ResourceDefinition(
         "delete": (Way("blacklist_delete"), Way("", "leaves management; the row stays")),
         "list": (Way("blacklist_list"), Way("", "unmanaged rows are not seen")),
     },
-    gone="deleted, or not visible to this key (404)",
+    gone_reason="deleted, or not visible to this key (404)",
     rules=_rules,
     look=Look((">", "]"), "cds", "#fee2e2"),
     attributes=(
-        declarable(
+        optional_computed(
             "id",
             "The console's id of the row to adopt.",
             shown_description="The console's id of the row.",
             creatable=False,
             change=ChangeRule.REPLACE,
         ),
-        declarable(
+        optional_computed(
             "pattern",
             "The command pattern that is refused, 1 to 200 characters.",
             bounds=Bounds(min_length=1, max_length=200),
         ),
-        declarable("description", "Why the command is refused.", nullable=True),
+        optional_computed("description", "Why the command is refused.", nullable=True),
         kept_locally(
             "no_description",
             "True writes `description: null`; omitted, it is left as it is.",
             Kind.BOOLEAN,
         ),
-        declarable(
+        optional_computed(
             "org_id",
             "The org that the row governs. Omitted: the scope is left as it is.",
             shown_description="The org that the row governs; null where it governs every org of "
             "the tenant.",
             nullable=True,
         ),
-        declarable(
+        optional_computed(
             "tenant_wide",
             "Whether the row governs every org of the tenant (`org_id` null).",
             Kind.BOOLEAN,

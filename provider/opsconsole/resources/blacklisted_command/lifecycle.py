@@ -110,7 +110,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
     async def _read(self, request: ReadRequest) -> ReadOutcome:
         outcome = await super()._read(request)
         assert outcome.state is not None
-        return outcome._replace(state=add_tenant_wide(outcome.state))
+        return outcome._replace(state=self.with_derived(outcome.state))
 
     async def _create(self, request: CreateRequest) -> Outcome:
         row_id, planned = request.config.get("id"), request.planned
@@ -132,9 +132,10 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
             refusal = _refuse_scope(problem, self.describe(current), current, request.planned)
             return Outcome(request.prior, request.private, (refusal,))
 
-    def values_of(self, answer: Mapping[str, Any]) -> Values:
-        """Return the values of an answer, the scope in both of its words."""
-        return add_tenant_wide(super().values_of(answer))
+    def with_derived(self, shown: Mapping[str, Any]) -> Values:
+        """Add `tenant_wide`, the other word for the scope that a row shows."""
+        scope = {"tenant_wide": shown["org_id"] is None} if "org_id" in shown else {}
+        return {**shown, **scope}
 
     def check_answer(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
         """Refuse an answer without a field that the document always shows.
@@ -155,11 +156,6 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
                 _CHECK_CONSOLE,
             )
         return answer
-
-
-def add_tenant_wide(shown: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the other word for the scope that a row shows, `tenant_wide`."""
-    return {**shown, "tenant_wide": shown["org_id"] is None} if "org_id" in shown else {**shown}
 
 
 _ID_NEEDED = error(

@@ -1,44 +1,64 @@
 """Creates hosts by bulk imports, each guarded by a dry run of its rows, and reads each host back.
 
+Also settles the creates that an earlier run left unsettled, by a dry run of their rows.
+
 The document: POST /api/v1/hosts/batch. After the console says `created`, nothing is an error any
 more. An error would taint the host, and the next apply would destroy it with all its agents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import ConsoleError, OpsconsoleError
+from opsconsole.errors import BadRequest, ConsoleError, OpsconsoleError, TooLarge
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     BULK_CREATES_AT_A_TIME,
+    NEVER_CREATED,
+    STILL_UNSETTLED,
     CreateRequest,
     Outcome,
     ReportOutcomes,
+    UnsettledCreate,
 )
-from opsconsole.lifecycle.planning import creation_fields
+from opsconsole.lifecycle.planning import creation_fields, request_of
 from opsconsole.lifecycle.session import map_limited
 from opsconsole.lifecycle.writes import unsettled_outcome
 from opsconsole.resources import HOST
-from opsconsole.resources.host.deletions import HostDeletions
-from opsconsole.resources.host.rows import ImportRow, OtherHost, adopt, read_back, unread_outcome
-from opsconsole.resources.host.verdicts import (
+from opsconsole.resources.host.known import HostDeletions
+from opsconsole.resources.host.rows import (
     DRY_RUN_IMPORTED,
-    UNPROTECTED,
     DryRunIgnored,
     GuardedImports,
+    ImportRow,
+    adopt,
     error_of_dry_run_answer,
     explain_not_created,
     match_verdicts,
+    read_back,
     refuse_dry_run_creation,
+    unread_outcome,
 )
+from opsconsole.values import Values
 
 if TYPE_CHECKING:
     from opsconsole.v1.bodies import ImportResult
+
+
+_NOTHING_MORE_SENT = error(DRY_RUN_IMPORTED, "Nothing more is sent in this run.")
+_CREATED_BY_DRY_RUN = warning(
+    DRY_RUN_IMPORTED,
+    "What was created is kept in state, and no further host is sent in this run. A dry run does "
+    "not protect imports on this console: ask its operator.",
+)
+_ID_UNKNOWN = ConsoleError(
+    "The import answer says that hosts were created, but not which of them this one is."
+)
+_FieldNames = frozenset[str]
 
 
 class BulkCreate:
@@ -71,8 +91,8 @@ class BulkCreate:
 
     async def _create_chunk(self, rows: Sequence[ImportRow]) -> None:
         """Send one chunk as a dry run, then import the rows that pass."""
-        # Noted before the request: a deletion that ends while it is under way may change its
-        # verdicts.
+        # Noted before the dry run: a deletion that ends while the dry run is under way may change
+        # its verdicts.
         ended = frozenset(self._deletions.ended)
         try:
             result = await self._imports.dry_run([row.fields for row in rows])
@@ -127,14 +147,13 @@ class BulkCreate:
         send = self._session.console.import_hosts
         try:
             result = await send(fields, on_error="continue", dry_run=False)
+            if result.dry_run:
+                raise error_of_dry_run_answer()
         except ConsoleError as problem:
             if problem.had_no_effect:
                 await self._split_refused(rows, problem, self._send_import)
             else:
                 await self._settle_by_dry_run(rows, problem)
-            return
-        if result.dry_run:
-            await self._settle_by_dry_run(rows, error_of_dry_run_answer())
             return
         _take_verdicts(rows, result)
         await self._report_imported(rows)
@@ -205,15 +224,13 @@ class BulkCreate:
         others: list[ImportRow] = []
 
         async def read_one(row: ImportRow) -> None:
-            try:
-                outcome = await read_back(self._lifecycle, row)
-            except OtherHost as problem:
-                self._lifecycle.log(problem, f"take {row.host_id} for {self._name(row)}")
-                # The id was claimed for this row, and belongs to another host.
-                self._session.holders[HOST.type_name].pop(row.host_id, None)
-                others.append(row)
-            else:
+            outcome = await read_back(self._lifecycle, row)
+            if outcome is not None:
                 await self._report_row(row, outcome)
+                return
+            # The id was claimed for this row, and belongs to another host.
+            self._session.release(HOST.type_name, row.host_id)
+            others.append(row)
 
         await map_limited(created, read_one, self._session.settings.max_concurrency)
         return others
@@ -268,12 +285,13 @@ class BulkCreate:
     def _claim(self, row: ImportRow) -> Diagnostic | None:
         """Claim the id of a row's verdict, or refuse one that stands for two declarations."""
         session, host_id = self._session, row.host_id
-        is_shared = row.verdict.is_shared
-        address = row.request.address
-        if not is_shared and session.holder_of(HOST.type_name, host_id, address) is None:
-            session.note_holder(HOST.type_name, host_id, address or self._name(row))
+        holder: str | None
+        if row.verdict.is_shared:
+            holder = session.holders[HOST.type_name].get(host_id, "")
+        else:
+            holder = session.claim(HOST.type_name, host_id, row.request.address, self._name(row))
+        if holder is None:
             return None
-        holder = session.holders[HOST.type_name].get(host_id)
         other = f" It is held by {holder} already." if holder else ""
         return error(
             f"The console gave the {self._name(row)} an id that another host holds",
@@ -300,11 +318,67 @@ def _take_verdicts(rows: Sequence[ImportRow], result: ImportResult) -> None:
         row.verdict = verdict
 
 
-_NOTHING_MORE_SENT = error(DRY_RUN_IMPORTED, "Nothing more is sent in this run.")
-_CREATED_BY_DRY_RUN = warning(
-    DRY_RUN_IMPORTED,
-    f"What was created is kept in state, and no further host is sent in this run. {UNPROTECTED}",
-)
-_ID_UNKNOWN = ConsoleError(
-    "The import answer says that hosts were created, but not which of them this one is."
-)
+async def settle_host_creates(
+    lifecycle: BaseLifecycle, creates: Sequence[UnsettledCreate], existing: Sequence[Values]
+) -> list[Outcome]:
+    """Settle creates, in order, which fit into one dry run with as many control rows.
+
+    A dry run that shows an id for a row proves that the host was created. A dry run that would
+    create the host proves the contrary only if it also recognises a control row: the row of a host
+    that certainly exists, cut to the same fields.
+
+    Args:
+        existing: Hosts that are known to exist.
+    """
+    org_id = lifecycle.session.settings.org_id
+    rows = []
+    for item in creates:
+        request = request_of(item, HOST)
+        fields = creation_fields(HOST, request.config, org_id)
+        rows.append(ImportRow(request, fields, dry_run_status=item.dry_run_status))
+    control = _control_rows(rows, existing)
+    try:
+        sent = [row.fields for row in rows] + [fields for _, fields in control.values()]
+        result = await lifecycle.session.singleton(GuardedImports).dry_run(sent)
+    except (BadRequest, TooLarge, DryRunIgnored) as problem:
+        lifecycle.log(problem, "settle what an earlier run may have created")
+        return [STILL_UNSETTLED] * len(rows)
+    verdicts = match_verdicts(result, len(sent))
+    in_state = {host.get("id") for host in existing}
+    created = []
+    for row, verdict in zip(rows, verdicts, strict=False):
+        row.verdict = verdict
+        # An id that several rows share, or that is in state, proves no creation.
+        is_new = not verdict.is_shared and verdict.id not in in_state
+        is_shown = is_new and verdict.shows_creation(row.dry_run_status)
+        # A dry run that was not honoured has created the host itself.
+        if verdict.id is not None and (is_shown if result.dry_run else verdict.created):
+            created.append(row)
+    recognised: set[_FieldNames] = set()
+    if result.dry_run:
+        recognised.update(frozenset(row.fields) for row in created)
+        answers = zip(control.items(), verdicts[len(rows) :], strict=True)
+        recognised.update(names for (names, (host_id, _)), it in answers if it.id == host_id)
+    outcomes: list[Outcome] = []
+    for row in rows:
+        if row in created:
+            outcomes.append(await read_back(lifecycle, row) or STILL_UNSETTLED)
+            continue
+        status = row.dry_run_status
+        would_create = row.verdict.created or (bool(status) and row.verdict.status == status)
+        never = would_create and frozenset(row.fields) in recognised
+        outcomes.append(NEVER_CREATED if never else STILL_UNSETTLED)
+    return outcomes
+
+
+def _control_rows(
+    rows: Sequence[ImportRow], existing: Sequence[Values]
+) -> Mapping[_FieldNames, tuple[str, dict[str, object]]]:
+    """Return the id and the row of an existing host, for each set of fields in `rows`."""
+    control: dict[_FieldNames, tuple[str, dict[str, object]]] = {}
+    # In the order of the row, so that the same run sends the same bytes.
+    for fields, names in {frozenset(row.fields): [*row.fields] for row in rows}.items():
+        shown = (it for it in existing if all(it.get(name) is not None for name in names))
+        if host := next(shown, None):
+            control[fields] = (host["id"], {name: host[name] for name in names})
+    return control

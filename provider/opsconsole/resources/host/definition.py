@@ -11,8 +11,8 @@ from opsconsole.definition import (
     Notation,
     ResourceDefinition,
     Way,
-    declarable,
     kept_locally,
+    optional_computed,
     read_only,
     timestamps,
 )
@@ -20,19 +20,12 @@ from opsconsole.definition import (
 _UNEXPLAINED = "The console's `{}`; the API document does not say what it means."
 _AT_CREATION = " Set at creation only."
 
-HOW_HOSTS_ARE_READ = (
-    "It is read by `host_get` where `extra_endpoints` names it, else by an empty update, which "
-    "takes a key that may write hosts."
-)
-"""For the data source."""
-
 HOST = ResourceDefinition(
     name="host",
-    type_name="opsconsole_host",
     title="host",
     plural="hosts",
     label="name",
-    import_id="hst_…",
+    import_forms=("hst_…",),
     description=(
         "A remote machine reached over ssh or winrm. Deleting it archives its agents and their "
         "tasks in one transaction."
@@ -51,76 +44,86 @@ HOST = ResourceDefinition(
         "delete": (Way("host_delete", "archives the host's agents and their tasks"),),
         "list": (Way("host_list"), Way("", "unmanaged hosts are not seen")),
     },
-    gone="deleted, or not visible to this key (404)",
+    gone_reason="deleted, or not visible to this key (404)",
     recognised_by="name",
     look=Look(("[", "]"), "box", "#dbeafe"),
     attributes=(
         read_only("id", "The console's id of the host."),
         Attribute("name", "The host's name.", required=True),
-        declarable(
+        optional_computed(
             "org_id",
             "The org that the host belongs to; the provider's `org_id` where none is set."
             + _AT_CREATION,
             shown_description="The org that the host belongs to.",
             change=ChangeRule.REPLACE,
         ),
-        declarable("public_ip", "The address reached from outside.", notation=Notation.ADDRESS),
-        declarable("private_ip", "The address reached from inside.", notation=Notation.ADDRESS),
-        declarable(
+        optional_computed(
+            "public_ip", "The address reached from outside.", notation=Notation.ADDRESS
+        ),
+        optional_computed(
+            "private_ip", "The address reached from inside.", notation=Notation.ADDRESS
+        ),
+        optional_computed(
             "ip_connect_mode",
             "Which address the console connects to.",
             bounds=Bounds(allowed=("auto", "public", "private")),
         ),
-        declarable(
+        optional_computed(
             "target_type",
             "The protocol that the host is reached by.",
             bounds=Bounds(allowed=("ssh", "winrm")),
         ),
-        declarable(
+        optional_computed(
             "target_port",
             "The port that the host is reached at.",
             Kind.INTEGER,
             bounds=Bounds(minimum=1, maximum=65535),
         ),
-        declarable("skip_tls_verify", "Whether the console accepts any certificate.", Kind.BOOLEAN),
-        declarable("additional_names", "Further names of the host.", Kind.STRING_SET),
-        declarable(
+        optional_computed(
+            "skip_tls_verify", "Whether the console accepts any certificate.", Kind.BOOLEAN
+        ),
+        optional_computed("additional_names", "Further names of the host.", Kind.STRING_SET),
+        optional_computed(
             "tags",
             "Tags, each shaped `<key>:<value>`.",
             Kind.STRING_SET,
             bounds=Bounds(pattern=r"[^:]+:.*", hint="a tag is shaped <key>:<value>"),
         ),
-        declarable("knowledge", "Free text that agents may use."),
-        declarable("is_jump_host", "Whether other hosts are reached through it.", Kind.BOOLEAN),
-        declarable(
+        optional_computed("knowledge", "Free text that agents may use."),
+        optional_computed(
+            "is_jump_host", "Whether other hosts are reached through it.", Kind.BOOLEAN
+        ),
+        optional_computed(
             "jump_host_ids",
             "Ids of the hosts used as jump hosts, in order.",
             Kind.STRING_LIST,
             refers_to="host",
         ),
-        declarable(
+        optional_computed(
             "jump_host_username_credential_id",
             "Id of the credential that holds the jump host's user name.",
         ),
-        declarable(
+        optional_computed(
             "jump_host_secret_credential_id",
             "Id of the credential that holds the jump host's secret.",
         ),
-        declarable(
+        optional_computed(
             "eligible_subnets",
             "Subnets reached through the host.",
             Kind.STRING_SET,
             notation=Notation.SUBNET,
         ),
-        declarable(
+        optional_computed(
             "external_id",
             _UNEXPLAINED.format("external_id") + _AT_CREATION,
             change=ChangeRule.REPLACE,
         ),
-        declarable(
+        optional_computed(
             "unique_id", _UNEXPLAINED.format("unique_id") + _AT_CREATION, change=ChangeRule.REPLACE
         ),
-        declarable("mac", _UNEXPLAINED.format("mac") + _AT_CREATION, change=ChangeRule.REPLACE),
+        optional_computed(
+            "mac", _UNEXPLAINED.format("mac") + _AT_CREATION, change=ChangeRule.REPLACE
+        ),
         kept_locally(
             "deletion_policy",
             "What removal does: `delete` (the default) deletes the host and archives its agents; "

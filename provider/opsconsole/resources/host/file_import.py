@@ -7,12 +7,11 @@ import io
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.resources.host.verdicts import (
+from opsconsole.resources.host.rows import (
     NO_VERDICT,
     GuardedImports,
     RowVerdict,
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rows:
+class FileRows:
     """The rows of a file, or some consecutive ones.
 
     Attributes:
@@ -122,7 +121,7 @@ class FileImport:
     def __post_init__(self) -> None:
         self._imports = self.session.singleton(GuardedImports)
 
-    async def run(self, rows: Rows) -> None:
+    async def run(self, rows: FileRows) -> None:
         total = len(rows.rows)
         done = 0
         try:
@@ -146,30 +145,37 @@ class FileImport:
     def _has_ended(self) -> bool:
         return self.failed and self.ends_at_failure
 
-    async def _send_chunk(self, rows: Rows, start: int) -> None:
+    async def _send_chunk(self, rows: FileRows, start: int) -> None:
         """Send one chunk as a dry run, then for real unless only a dry run is wanted."""
         before: Sequence[RowVerdict] = ()
         console = self.session.console
         try:
-            judged = await self._imports.dry_run_by(lambda: rows.send(console, dry_run=True))
-            if self.dry_run or not judged.dry_run:
-                self._take_verdicts(rows, start, judged)
-                return
-            # If the answer of the import is lost, a later dry run is compared with these.
-            before = match_verdicts(judged, len(rows.rows))
-            done = await rows.send(console, dry_run=False)
-            if done.dry_run:
-                raise error_of_dry_run_answer()
-            self._take_verdicts(rows, start, done, await self._find_missing_ids(rows, before, done))
+            result = await self._imports.send_dry_run(lambda: rows.send(console, dry_run=True))
+            verdicts = match_verdicts(result, len(rows.rows))
+            if result.dry_run and not self.dry_run:
+                # If the answer of the import is lost, a later dry run is compared with these.
+                before = verdicts
+                result = await rows.send(console, dry_run=False)
+                if result.dry_run:
+                    raise error_of_dry_run_answer()
+                verdicts = await self._add_missing_ids(rows, before, result)
+            self.counts.update(result.counts)
+            self.stopped = self.stopped or result.stopped
+            self.failed = self.failed or result.stopped or result.counts.get("failed", 0) > 0
+            self._report(rows, start, verdicts)
         except OpsconsoleError as problem:
             if before and isinstance(problem, ConsoleError) and not problem.had_no_effect:
-                await self._settle(rows, start, before, problem)
+                created = await self._find_created(rows, before)
+                # No answer has counted these.
+                self.counts["created"] += len(created)
+                unknown = NO_VERDICT._replace(status="unknown", error=str(problem))
+                self._report(rows, start, [created.get(n, unknown) for n in range(len(before))])
             elif may_pass_in_parts(problem):
                 await self._split_refused(rows, start, problem)
             else:
                 raise
 
-    async def _split_refused(self, rows: Rows, start: int, problem: OpsconsoleError) -> None:
+    async def _split_refused(self, rows: FileRows, start: int, problem: OpsconsoleError) -> None:
         """Halve a chunk that was refused for its content, until each refused row is alone."""
         count = len(rows.rows)
         half = self._imports.split_size(count, problem)
@@ -181,18 +187,8 @@ class FileImport:
         if not self._has_ended:
             await self._send_chunk(rows.part(half, count), start + half)
 
-    async def _settle(
-        self, rows: Rows, start: int, before: Sequence[RowVerdict], problem: ConsoleError
-    ) -> None:
-        """Settle rows whose import was not answered, by another dry run."""
-        unknown = NO_VERDICT._replace(status="unknown", error=str(problem))
-        created = await self._find_created(rows, before)
-        # No answer has counted these.
-        self.counts["created"] += len(created)
-        self._report(rows, start, [created.get(index, unknown) for index in range(len(rows.rows))])
-
     async def _find_created(
-        self, rows: Rows, before: Sequence[RowVerdict]
+        self, rows: FileRows, before: Sequence[RowVerdict]
     ) -> dict[int, RowVerdict]:
         """Return, by index, the rows whose host exists now according to a dry run.
 
@@ -200,7 +196,7 @@ class FileImport:
             before: The verdicts of the dry run before the import.
         """
         try:
-            again = await self._imports.dry_run_by(
+            again = await self._imports.send_dry_run(
                 lambda: rows.send(self.session.console, dry_run=True)
             )
         except ConsoleError:
@@ -212,34 +208,23 @@ class FileImport:
             if now.shows_creation(earlier.status)
         }
 
-    async def _find_missing_ids(
-        self, rows: Rows, before: Sequence[RowVerdict], result: ImportResult
-    ) -> Mapping[int, RowVerdict]:
-        """Return, by index, the rows that an answer shows without an id, with a dry run's id."""
+    async def _add_missing_ids(
+        self, rows: FileRows, before: Sequence[RowVerdict], result: ImportResult
+    ) -> list[RowVerdict]:
+        """Return the verdicts of an import; another dry run adds the ids that they lack."""
+        verdicts = match_verdicts(result, len(rows.rows))
         # A row without a verdict may have been created too; after a stop the console left it out.
         without = {
             index
-            for index, verdict in enumerate(match_verdicts(result, len(rows.rows)))
+            for index, verdict in enumerate(verdicts)
             if verdict.id is None and (verdict.created or not (result.stopped or verdict.matched))
         }
         created = await self._find_created(rows, before) if without else {}
-        return {index: verdict for index, verdict in created.items() if index in without}
+        for index in without.intersection(created):
+            verdicts[index] = created[index]
+        return verdicts
 
-    def _take_verdicts(
-        self,
-        rows: Rows,
-        start: int,
-        result: ImportResult,
-        better: Mapping[int, RowVerdict] = MappingProxyType({}),
-    ) -> None:
-        """Take the verdicts of one answer; `better` ones, by index, outrank them."""
-        self.counts.update(result.counts)
-        self.stopped = self.stopped or result.stopped
-        self.failed = self.failed or result.stopped or result.counts.get("failed", 0) > 0
-        verdicts = match_verdicts(result, len(rows.rows))
-        self._report(rows, start, [better.get(*pair) for pair in enumerate(verdicts)])
-
-    def _report(self, rows: Rows, start: int, verdicts: Sequence[RowVerdict]) -> None:
+    def _report(self, rows: FileRows, start: int, verdicts: Sequence[RowVerdict]) -> None:
         reported = []
         for number, (name, verdict) in enumerate(zip(rows.names, verdicts, strict=True), start + 1):
             unknown = verdict.status == "unknown" and not verdict.matched

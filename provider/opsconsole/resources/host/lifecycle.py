@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
-from opsconsole.lifecycle.answers import PrivateState
+from opsconsole.errors import Forbidden, NotFound
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
@@ -22,6 +21,7 @@ from opsconsole.lifecycle.interface import (
     PlanRemoval,
     ReadOutcome,
     ReadRequest,
+    ReadStatus,
     ReportOutcomes,
     UnsettledCreate,
     UpdateRequest,
@@ -32,46 +32,19 @@ from opsconsole.lifecycle.missing import (
     warn_abandoned,
 )
 from opsconsole.lifecycle.planning import Proposal
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import HOST
-from opsconsole.resources.host.creation import BulkCreate
-from opsconsole.resources.host.deletions import HostDeletions
-from opsconsole.resources.host.reading import HostReader
-from opsconsole.resources.host.rows import CREATION_ONLY
-from opsconsole.resources.host.settling import settle_host_creates
-from opsconsole.resources.host.verdicts import GuardedImports
+from opsconsole.resources.host.known import (
+    EMPTY_UPDATE_REFUSED,
+    EmptyUpdateRefused,
+    HostDeletions,
+    HostReader,
+    HostsUnreadable,
+)
+from opsconsole.resources.host.rows import CREATION_ONLY, GuardedImports
 from opsconsole.text import plural
 from opsconsole.values import UNKNOWN, Values, changed_fields
-
-
-class PlannedHostNames:
-    """The names of hosts that Terraform's calls plan to create and to delete.
-
-    Of the two plans, the later one carries the warning. The native engine sees a plan as a whole,
-    and names addresses (`reconcile.removals`).
-    """
-
-    def __init__(self) -> None:
-        self._coming: Counter[str] = Counter()
-        self._leaving: dict[str, str] = {}
-
-    def add_creation(self, planned: Values) -> tuple[Diagnostic, ...]:
-        """Note a host to create; return warnings."""
-        name = planned["name"]
-        if name is UNKNOWN:
-            return ()
-        self._coming[name] += 1
-        if name in self._leaving:
-            return (_warn_moved(name, self._leaving[name]),)
-        return (_warn_declared_twice(name),) if self._coming[name] > 1 else ()
-
-    def add_deletion(self, prior: Values) -> tuple[Diagnostic, ...]:
-        """Note a host to delete; return warnings."""
-        name, host_id = prior.get("name"), prior["id"]
-        if not isinstance(name, str):
-            return ()
-        self._leaving[name] = host_id
-        return (_warn_moved(name, host_id),) if self._coming[name] else ()
 
 
 class HostLifecycle(BaseLifecycle):
@@ -82,7 +55,11 @@ class HostLifecycle(BaseLifecycle):
 
     def __init__(self, session: ConsoleSession) -> None:
         super().__init__(session)
-        self._planned_names = PlannedHostNames()
+        # The hosts that Terraform's calls plan to create and to delete, by name. Of the two plans,
+        # the later one carries the warning. The native engine sees a plan as a whole, and names
+        # addresses (`reconcile.removals`).
+        self._coming: Counter[str] = Counter()
+        self._leaving: dict[str, str] = {}
         self._reader = session.singleton(HostReader)
         self._imports = session.singleton(GuardedImports)
 
@@ -93,6 +70,8 @@ class HostLifecycle(BaseLifecycle):
 
     async def create(self, requests: Sequence[CreateRequest], report: ReportOutcomes) -> None:
         """Create hosts by guarded bulk imports; each row succeeds or fails on its own."""
+        from opsconsole.resources.host.creation import BulkCreate  # not for reads alone
+
         await BulkCreate(self, report).run(requests)
 
     async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome]:
@@ -108,6 +87,8 @@ class HostLifecycle(BaseLifecycle):
             # By identity, as requests hold dicts, which have no hash.
             outcomes.update((id(request), outcome) for request, outcome in results if final)
 
+        from opsconsole.resources.host.creation import BulkCreate
+
         rehearsal = BulkCreate(self, keep, rehearsal=True)
         # The first row goes alone: a console that ignores the dry run creates this one host, not a
         # whole chunk, and an error names it.
@@ -119,6 +100,8 @@ class HostLifecycle(BaseLifecycle):
         self, creates: Sequence[UnsettledCreate], existing: Sequence[Values]
     ) -> list[Outcome]:
         """Settle creates by dry runs of their rows."""
+        from opsconsole.resources.host.creation import settle_host_creates
+
         # Half of a chunk, as each dry run also holds up to as many control rows.
         size = max(1, self._imports.chunk_size // 2)
         settled: list[Outcome] = []
@@ -133,7 +116,20 @@ class HostLifecycle(BaseLifecycle):
         # With private bytes it is the second half of a replacement.
         if self.session.sees_whole_plan or request.private:
             return plan
-        return plan._replace(diagnostics=self._planned_names.add_creation(plan.planned or {}))
+        name = (plan.planned or {})["name"]
+        if name is UNKNOWN:
+            return plan
+        self._coming[name] += 1
+        if name in self._leaving:
+            return plan._replace(diagnostics=(_warn_moved(name, self._leaving[name]),))
+        if self._coming[name] == 1:
+            return plan
+        declared_twice = warning(
+            f'Two new hosts are named "{name}"',
+            "A console may take one for the other, and refuse it. Declare each machine once.",
+            ("name",),
+        )
+        return plan._replace(diagnostics=(declared_twice,))
 
     def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         name = self.describe(request.prior)
@@ -153,34 +149,28 @@ class HostLifecycle(BaseLifecycle):
 
     def _diagnose_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         staying = super()._diagnose_removal(request)
-        if staying or self.session.sees_whole_plan:
+        name, host_id = request.prior.get("name"), request.prior["id"]
+        if staying or self.session.sees_whole_plan or not isinstance(name, str):
             return staying
-        return self._planned_names.add_deletion(request.prior)
+        self._leaving[name] = host_id
+        return (_warn_moved(name, host_id),) if self._coming[name] else ()
 
     async def _read(self, request: ReadRequest) -> ReadOutcome:
         prior, host_id = request.prior, request.prior["id"]
         # Reads are many: these bytes are found faster than decoded.
-        is_missing = f'"{_NOT_FOUND}":true'.encode() in request.private
-        if not self._reader.operation:
-            if is_missing:
-                return outcome_of_missing(self, request, _UPDATE_NOT_FOUND)
-            return request.leave_unchecked(_NO_WAY)
+        is_missing = _NOT_FOUND_BYTES in request.private
         try:
-            answer = await self._reader.read(host_id)
+            answer = await self.fetch(host_id)
         except Forbidden as problem:
             how = "" if self.has_operation("read") else _BY_WRITING
             return outcome_of_refused_read(self, request, f"{NOT_PERMITTED}{how}", problem)
-        except BadRequest as problem:
-            if self.has_operation("read"):
-                raise
+        except (HostsUnreadable, EmptyUpdateRefused) as problem:
             if is_missing:
                 return outcome_of_missing(self, request, _UPDATE_NOT_FOUND)
-            diagnostics = self._reader.note_refusal(host_id, problem)
-            reason = "the console refuses an empty update, by which hosts are read"
-            if self._reader.refused:
-                return request.leave_unchecked(reason, *diagnostics)
-            return outcome_of_refused_read(self, request, reason, problem)
-        self.session.note_holder(HOST.type_name, host_id, request.address or self.describe(prior))
+            if isinstance(problem, EmptyUpdateRefused):
+                return outcome_of_refused_read(self, request, EMPTY_UPDATE_REFUSED, problem)
+            return request.leave_unchecked(problem.message, *self._reader.warn_of_refusals())
+        self.session.claim(HOST.type_name, host_id, request.address or self.describe(prior))
         private = request.private
         if is_missing:
             private = PrivateState.decode(private)._replace(extra={}).encode()
@@ -222,10 +212,10 @@ class HostLifecycle(BaseLifecycle):
         return outcome._replace(private=private)
 
     async def fetch(self, object_id: str) -> Mapping[str, Any]:
-        """Ask the console for one host, if settings and answers allow it."""
-        if not self._reader.operation:
-            raise ConsoleError(_NO_WAY)
         return await self._reader.read(object_id)
+
+    def describe_read(self, outcome: ReadOutcome) -> str:
+        return self._reader.describe(answered=outcome.status is not ReadStatus.UNCHECKED)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, host_id = request.prior, request.prior["id"]
@@ -253,8 +243,8 @@ class HostLifecycle(BaseLifecycle):
 
 _NOT_FOUND = "not_found"
 """The fact beside a host whose update was answered 404."""
+_NOT_FOUND_BYTES = f'"{_NOT_FOUND}":true'.encode()
 _UPDATE_NOT_FOUND = "The console answered 404 to its last update, and it cannot be read."
-_NO_WAY = "the settings offer no way to read a host"
 _BY_WRITING = (
     " (hosts are read by an empty update, which takes the right to write; where the console has an "
     "operation that reads a host, name it in extra_endpoints as host_get)"
@@ -310,12 +300,4 @@ def _warn_moved(name: str, host_id: str) -> Diagnostic:
         f'The host "{name}" ({host_id}) and a new one of this name look like one host that moved',
         "The old one is deleted, with all its agents, before the new one is created. If they are "
         "the same, declare a moved block, or call move_from_id in Python: nothing is deleted then.",
-    )
-
-
-def _warn_declared_twice(name: str) -> Diagnostic:
-    return warning(
-        f'Two new hosts are named "{name}"',
-        "A console may take one for the other, and refuse it. Declare each machine once.",
-        ("name",),
     )

@@ -13,8 +13,8 @@ from opsconsole.definition import (
     Look,
     ResourceDefinition,
     Way,
-    declarable,
     kept_locally,
+    optional_computed,
     read_only,
     timestamps,
 )
@@ -22,7 +22,7 @@ from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.text import DURATION
 from opsconsole.values import Values
 
-_declared = partial(declarable, change=ChangeRule.REFUSE, lifted_by="specialty_update")
+_argument = partial(optional_computed, change=ChangeRule.REFUSE, lifted_by="specialty_update")
 
 
 def _rules(config: Values) -> Iterator[Diagnostic]:
@@ -35,11 +35,10 @@ def _rules(config: Values) -> Iterator[Diagnostic]:
 
 SPECIALTY = ResourceDefinition(
     name="specialty",
-    type_name="opsconsole_specialty",
     title="specialty",
     plural="specialties",
     label="key",
-    import_id="spc_… or key=KEY",
+    import_forms=("spc_…", "key=KEY"),
     description=(
         "A specialty that agents carry. The console has no operation that creates one: the "
         "declared `key` is looked up and adopted. Removed, it stays on the console unless "
@@ -58,23 +57,25 @@ SPECIALTY = ResourceDefinition(
         "delete": (Way("specialty_delete", "refused while an agent carries it"),),
         "list": (Way("specialty_search", "one search serves all"),),
     },
-    gone="deleted, or not visible to this key",
+    gone_reason="deleted, or not visible to this key",
     rules=_rules,
     look=Look(("{{", "}}"), "hexagon", "#fef9c3"),
     attributes=(
-        declarable(
+        optional_computed(
             "id",
             "The console's id of the specialty; it may be declared instead of `key`.",
             shown_description="The console's id of the specialty.",
             creatable=False,
             change=ChangeRule.REFUSE,
         ),
-        declarable("key", "The key that the specialty is looked up by.", change=ChangeRule.REFUSE),
-        _declared("name", "The specialty's name."),
-        _declared("prompt", "The prompt that agents of this specialty work by."),
-        _declared("description", "Purpose of the specialty."),
-        _declared("execution_mode", "How agents of this specialty execute."),
-        _declared("org_id", "The org that the specialty belongs to."),
+        optional_computed(
+            "key", "The key that the specialty is looked up by.", change=ChangeRule.REFUSE
+        ),
+        _argument("name", "The specialty's name."),
+        _argument("prompt", "The prompt that agents of this specialty work by."),
+        _argument("description", "Purpose of the specialty."),
+        _argument("execution_mode", "How agents of this specialty execute."),
+        _argument("org_id", "The org that the specialty belongs to."),
         kept_locally(
             "deletion_policy",
             "What removal does: `abandon` (the default) leaves the specialty on the console; "

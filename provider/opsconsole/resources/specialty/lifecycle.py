@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from opsconsole.definition import ResourceDefinition
+from opsconsole.definition import DataSourceDefinition, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Cause, Conflict, ConsoleError, NotFound, ProblemKind
 from opsconsole.lifecycle.answers import values_shown
@@ -24,8 +24,6 @@ from opsconsole.lifecycle.interface import (
     WriteRequest,
 )
 from opsconsole.lifecycle.missing import (
-    explain_gap,
-    gap_reason,
     outcome_of_missing,
     outcome_of_unlisted,
     plan_gone,
@@ -39,7 +37,8 @@ from opsconsole.lifecycle.planning import (
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import SPECIALTY
 from opsconsole.resources.agent.known import KnownAgents
-from opsconsole.resources.host.deletions import HostDeletions
+from opsconsole.resources.data_sources import SELECTORS
+from opsconsole.resources.host.known import HostDeletions
 from opsconsole.text import did_you_mean, parse_duration
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import naming_hint
@@ -107,10 +106,28 @@ class SpecialtyLifecycle(BaseLifecycle):
         for entry in listing.entries:
             if entry["id"] == prior["id"]:
                 return self.outcome_of_read(prior, request.private, entry)
-        if listing.complete:
+        if listing.gap is None:
             how = "The search shows every specialty, and this one is not among them."
             return outcome_of_missing(self, request, how)
-        return outcome_of_unlisted(self, request, "specialties", listing)
+        return outcome_of_unlisted(self, request, "specialties", listing.gap)
+
+    async def _read_data(self, source: DataSourceDefinition, config: Values) -> Outcome:
+        if source.is_list:
+            listing = await self.session.list_once("specialty_search")
+            return self.outcome_of_list(source, "specialties", listing)
+        selectors = {name: config[name] for name in SELECTORS if config.get(name) is not None}
+        specialty: Values | Diagnostic
+        if len(selectors) == 1:
+            advice = "Check the value, and the key's org."
+            specialty = await find_specialty(self.session, selectors, selectors, advice)
+        else:
+            specialty = error(
+                "A specialty is found by exactly one of id, key or name",
+                f"The declaration sets {', '.join(selectors) or 'none of them'}.",
+            )
+        if isinstance(specialty, Diagnostic):
+            return Outcome(None, diagnostics=(specialty,))
+        return Outcome(source.empty() | specialty)
 
     async def _create(self, request: CreateRequest) -> Outcome:
         config, planned = request.config, request.planned
@@ -184,8 +201,8 @@ class SpecialtyLifecycle(BaseLifecycle):
         listing = await self.session.list_once("specialty_search")
         if any(entry["id"] == object_id for entry in listing.entries):
             return True
-        if not listing.complete:
-            raise ConsoleError(gap_reason("specialties", listing))
+        if listing.gap is not None:
+            raise ConsoleError(listing.gap.reason("specialties"))
         return False
 
     def _refuse_carried(self, prior: Values, problem: Conflict) -> Diagnostic:
@@ -249,7 +266,13 @@ async def find_specialty(
         advice: The remedy if there is none.
     """
     selectors = {name: config[name] for name in names if config.get(name) is not None}
-    listing = await _find_candidates(session, selectors)
+    if "id" not in selectors or not session.console.has("specialty_get"):
+        listing = await session.list_once("specialty_search")
+    else:
+        try:
+            listing = Listing([await session.console.call("specialty_get", selectors["id"])])
+        except NotFound:
+            listing = Listing([])
     matches = [
         values_shown(SPECIALTY.answer_fields, entry)
         for entry in listing.entries
@@ -267,9 +290,9 @@ async def find_specialty(
             f"It is unclear which one is meant: declare the `id`, one of {ids}.",
             path,
         )
-    if not listing.complete:
+    if listing.gap is not None:
         summary = f"Cannot tell whether there is one specialty with the {asked}"
-        return error(summary, explain_gap("specialties", listing), path)
+        return error(summary, listing.gap.explain("specialties"), path)
     near = ""
     for name in ("key", "name"):
         if name in selectors:
@@ -281,13 +304,3 @@ async def find_specialty(
         path,
         Cause(ProblemKind.NOT_FOUND),
     )
-
-
-async def _find_candidates(session: ConsoleSession, selectors: Mapping[str, Any]) -> Listing:
-    """Return the specialty with the id if it can be read, else all specialties."""
-    if "id" not in selectors or not session.console.has("specialty_get"):
-        return await session.list_once("specialty_search")
-    try:
-        return Listing([await session.console.call("specialty_get", selectors["id"])])
-    except NotFound:
-        return Listing([])

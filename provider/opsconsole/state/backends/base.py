@@ -143,7 +143,7 @@ class SharedBackend(Backend, ABC):
             self._place = LastPlace(options.directory, workspace, settings.kind, name, identity)
             self._place.check()
         own = hashlib.sha256(identity.encode()).hexdigest()[:12]
-        folder = (options.journals or options.directory).absolute()
+        folder = (options.journal_folder or options.directory).absolute()
         super().__init__(name, folder / f"{settings.kind}.{workspace}.{own}", options)
         self._settings = settings
         self._workspace = workspace
@@ -163,7 +163,7 @@ class SharedBackend(Backend, ABC):
         self._open = True
         try:
             if self._locking.lock and self.lockable:
-                info = LockInfo.own(self._operation, self.name)
+                info = LockInfo.own(self._command, self.name)
                 take_lock(lambda: self.lock(info), self._locking, _PAUSES)
         except BaseException:
             self._open = False
@@ -427,11 +427,14 @@ def md5_of(data: bytes) -> str:
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
-def one_line(text: object) -> str:
-    """Return a library's message on one line, without a final full stop."""
+def one_line(said: object) -> str:
+    """Return a library's message on one line, without a final full stop.
+
+    An error without a message has its type instead.
+    """
     # Each line of PostgreSQL's messages is a sentence of its own, often without a full stop.
-    lines = re.sub(r"(?<=\w)\s*\n\s*(?=[A-Z])", ". ", str(text))
-    return " ".join(lines.split()).rstrip(".")
+    lines = re.sub(r"(?<=\w)\s*\n\s*(?=[A-Z])", ". ", str(said))
+    return " ".join(lines.split()).rstrip(".") or type(said).__name__
 
 
 def trusted_file() -> str:

@@ -15,8 +15,8 @@ import httpx
 from opsconsole.errors import UserError
 from opsconsole.state.backend import DEFAULT_WORKSPACE, RunOptions
 from opsconsole.state.backends.base import BackendSettings, LockLost, SharedBackend, one_line
-from opsconsole.state.document import decode, encode, fields_of, lay_out
 from opsconsole.state.lock import LockHeld, LockInfo
+from opsconsole.state.objects import decode, encode, fields_of, lay_out
 
 _HELD = (409, 423)
 _FIELD = "opsconsole_journal"
@@ -213,9 +213,8 @@ class HttpBackend(SharedBackend):
                 )
             except httpx.HTTPError as error:
                 if not left:
-                    said = one_line(error) or type(error).__name__
                     raise UserError(
-                        f"Cannot reach the state {self.name}: {said}.",
+                        f"Cannot reach the state {self.name}: {one_line(error)}.",
                         "Check the address, the network and the proxy settings, then run again.",
                     ) from error
             else:

@@ -6,8 +6,11 @@ from functools import partial
 
 from opsconsole.bounds import Bounds
 from opsconsole.definition import Attribute, Kind, ProviderDefinition
+from opsconsole.text import join_words
+from opsconsole.v1.operations import OPERATIONS
 
 _setting = partial(Attribute, optional=True)
+_LISTS = [f"`{item.lists}.`" for item in OPERATIONS.values() if item.lists]
 
 PROVIDER = ProviderDefinition(
     description="Keeps the resources of an operations console as declared.",
@@ -77,8 +80,9 @@ PROVIDER = ProviderDefinition(
         ),
         _setting(
             "max_deletions",
-            "Hosts and specialties that one run may delete or replace: beyond it the plan is an "
-            "error that names them. A `destroy` counts too. Default: unset, any number.",
+            "Objects with the `deletion_policy` `delete` that one run may delete or replace: "
+            "beyond it the plan is an error that names them. A `destroy` counts too. Default: "
+            "unset, any number.",
             Kind.INTEGER,
             bounds=Bounds(minimum=0),
         ),
@@ -116,8 +120,8 @@ PROVIDER = ProviderDefinition(
         ),
         _setting(
             "list_query",
-            "Extra query parameters of list calls. A name after `hosts.`, `agents.`, `plugins.`, "
-            "`specialties.` or `blacklisted_commands.` is a parameter of that list alone.",
+            "Extra query parameters of list calls. A name after "
+            f"{join_words(_LISTS, 'or')} is a parameter of that list alone.",
             Kind.STRING_MAP,
         ),
         _setting(
