@@ -234,6 +234,21 @@ def test_where_agents_can_be_listed_the_list_says_which_were_created(native_on):
     assert names == ["again", "came", "never", "twins", "twins"]
 
 
+def test_one_host_settles_one_lost_create_under_two_configurations(native):
+    """Both creates were sent for one name: the console made one host of them."""
+    other = native.settings | {"alias": "other"}
+    hosts = {"a": {"name": "a"}, "b": {"name": "a", "provider": "opsconsole.other"}}
+    native.write({"opsconsole_host": hosts}, provider={"opsconsole": [native.settings, other]})
+    leave(native, [("opsconsole_host.a", {"name": "a"})], "created")
+    leave(native, [("opsconsole_host.b", {"name": "a"})], "created", provider=f"{PROVIDER}.other")
+    host_id = native.console.create("hosts", name="a")["id"]
+    told = native.run("plan").out
+    assert "opsconsole_host.a was created by the run that was interrupted" in told
+    assert "It is not known whether opsconsole_host.b was created" in told
+    assert native.attributes("opsconsole_host.a")["id"] == host_id
+    assert native.attributes("opsconsole_host.b")["id"].startswith("outcome-unknown/")
+
+
 def test_refused_dry_run_settles_no_lost_create(native):
     native.write(HOSTS)
     leave(native, [("opsconsole_host.a", {"name": "a"})], "created")

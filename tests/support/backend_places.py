@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,7 @@ def pg_places() -> Iterator[Make]:
 def s3_places() -> Iterator[Make]:
     """Make keys in a bucket of moto's server, which honours the conditions that locks need."""
     import boto3
+    import botocore.session
     from moto.server import ThreadedMotoServer
 
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
@@ -162,7 +164,10 @@ def s3_places() -> Iterator[Make]:
         return Place("s3", block, steal, environment)
 
     try:
-        yield make
+        with pytest.MonkeyPatch.context() as patch:
+            # Each session reads megabytes of JSON, and each storage has a session of its own.
+            patch.setattr(botocore.session, "create_loader", cache(botocore.session.create_loader))
+            yield make
     finally:
         s3.close()
         db.close()

@@ -1,6 +1,7 @@
 """The JSON Schemas of `docs/schemas`, by which tests judge documents."""
 
 import json
+import sys
 from functools import cache
 from typing import Any
 
@@ -22,7 +23,8 @@ def follows_schema(document: Any, name: str) -> bool:
 
 @cache
 def _validator(name: str) -> Any:
-    # Few tests need it, and its import takes longer than most of them.
+    # jsonschema imports it for the formats of IRIs alone, and it compiles grammars for a second.
+    sys.modules.setdefault("rfc3987_syntax", None)
     from jsonschema import Draft202012Validator
 
     schema = published_schema(name)

@@ -11,7 +11,12 @@ from functools import partial
 from typing import NamedTuple
 
 from opsconsole.diagnostics import Diagnostic
-from opsconsole.drift.unmanaged import is_listed_by_owner, list_operation, read_inventory
+from opsconsole.drift.unmanaged import (
+    inventory_of,
+    is_listed_by_owner,
+    list_operation,
+    read_inventory,
+)
 from opsconsole.errors import ConsoleError, UserError
 from opsconsole.lifecycle.interface import ReadOutcome, ReadRequest, ReadStatus
 from opsconsole.lifecycle.session import map_limited
@@ -106,7 +111,8 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
             f"list them ({', '.join(filter(None, endpoints.values()))}), name these: export "
             """OPSCONSOLE_EXTRA_ENDPOINTS='{"host_list": "GET /path"}'.""",
         )
-    lists, diagnostics = await read_inventory(provider.session, named)
+    diagnostics = await read_inventory(provider.session, named)
+    lists = inventory_of(provider.session)
     if diagnostics and not lists:
         raise UserError(
             f"None of the lists could be read: {'; '.join(map(_on_one_line, diagnostics))}",

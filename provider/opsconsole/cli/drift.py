@@ -261,7 +261,7 @@ def find_stacks(args: argparse.Namespace) -> tuple[list[Stack], Sequence[Diagnos
 
 
 def _find_programs(args: argparse.Namespace) -> list[Program]:
-    """Open the programs of --dir and --program, or the one here if no state is named either."""
+    """Load the programs of --dir and --program, or the one here if no state is named either."""
     if args.dir is not None or (args.program is None and args.places):
         _refuse_stack_names(args)
         return (

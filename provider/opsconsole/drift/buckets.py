@@ -81,7 +81,7 @@ def _compare(
             # A field missing from a complete answer was unset.
             was_unset = before.get(name) is None and definition.label in observed
             # The release that wrote the state may not have known the attribute yet.
-            if name in item.absent or (name not in observed and not was_unset):
+            if name in item.absent_names or (name not in observed and not was_unset):
                 first.append(name)
                 continue
         hidden = attribute.sensitive or name in item.sensitive

@@ -27,7 +27,7 @@ from opsconsole.drift.model import (
     ShardResult,
     console_digest,
 )
-from opsconsole.drift.stack import StackState, StackStates, StateObject, report_rewritten
+from opsconsole.drift.stack import StackState, StackStates, StateObject, explain_rewritten
 from opsconsole.drift.unmanaged import are_lists_read, find_unmanaged
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
@@ -185,7 +185,7 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
             *undetermined,
             # Only drift can come from a run that wrote a state meanwhile, and reading states again
             # is slow.
-            *(item for state in states.read if drifted for item in report_rewritten(state)),
+            *(item for state in states.read if drifted for item in explain_rewritten(state)),
             *_diagnose_reads(objects, tolerant),
         ),
         # Another shard may use an entry that this shard does not use. The merge of all shards

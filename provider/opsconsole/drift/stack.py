@@ -81,7 +81,7 @@ class StateObject:
         instance: The object as the reconciler reads it, with the outcome, under an address that is
             unique in a check.
         sensitive: Names of attributes to mask.
-        absent: Names of attributes that are absent from state, not even present as null.
+        absent_names: Names of attributes that are absent from state, not even present as null.
         unreadable: Why it cannot be read, or compared at all; else empty.
         provider: The provider that read it; None before the read, or if no provider could.
     """
@@ -90,7 +90,7 @@ class StateObject:
     address: str
     instance: PriorInstance
     sensitive: frozenset[str] = frozenset()
-    absent: tuple[str, ...] = ()
+    absent_names: tuple[str, ...] = ()
     unreadable: str = ""
     provider: ConfiguredProvider | None = None
 
@@ -161,7 +161,7 @@ def _state_object(
         text,
         instance,
         sensitive=leading_names(stored.sensitive_paths),
-        absent=tuple(name for name in definition.names if name not in stored.attributes),
+        absent_names=tuple(name for name in definition.names if name not in stored.attributes),
         unreadable=_NEWER if newer else "",
     )
 
@@ -298,7 +298,7 @@ def read_states(stacks: Sequence[Stack], *, whole: bool) -> StackStates:
         else:
             states.append(state)
         diagnostics += remarks
-    diagnostics += _report_absent(states, whole=whole)
+    diagnostics += _explain_absent(states, whole=whole)
     return StackStates(stacks, states, diagnostics, began)
 
 
@@ -328,8 +328,8 @@ def _is_absent(state: State) -> bool:
     return state.empty and state.serial == 0
 
 
-def _report_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagnostic]:
-    """Report states that do not exist; an error if no stack has one, or for an empty file."""
+def _explain_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagnostic]:
+    """Yield why states were not checked: an error if no stack has one, or for an empty file."""
     for state in read:
         # A write that a full disk cut short leaves an empty file.
         if state.absent and (file := _empty_file(state.stack)):
@@ -352,7 +352,7 @@ def _report_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagn
         )
 
 
-def report_rewritten(state: StackState) -> list[Diagnostic]:
+def explain_rewritten(state: StackState) -> list[Diagnostic]:
     """Report a state that was written during the check; its drift may come from an apply."""
     backend = state.stack.backend
     try:
@@ -361,7 +361,7 @@ def report_rewritten(state: StackState) -> list[Diagnostic]:
             is_as_stored(backend, state.stored_digest)
             or read_state(backend).digest() == state.digest
         ):
-            return _report_locked(state)
+            return _explain_locked(state)
     except UserError as problem:
         return [error(f"{state.stack.name}: its state was not read again", cause=problem.cause)]
     return [
@@ -372,7 +372,7 @@ def report_rewritten(state: StackState) -> list[Diagnostic]:
     ]
 
 
-def _report_locked(state: StackState) -> list[Diagnostic]:
+def _explain_locked(state: StackState) -> list[Diagnostic]:
     """Warn of a run that has not written yet; a crash may also have left the lock."""
     backend = state.stack.backend
     holder = LockInfo.read(info_file(backend.path)) if isinstance(backend, LocalBackend) else None

@@ -25,9 +25,6 @@ from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import OPERATIONS, documented_for
 from opsconsole.values import text_of
 
-Inventory = Mapping[str, Listing]
-"""The objects that a console listed, by their Terraform type."""
-
 
 def list_operation(definition: ResourceDefinition) -> str:
     """Return the operation that lists a resource; empty if there is none."""
@@ -40,14 +37,11 @@ def is_listed_by_owner(definition: ResourceDefinition) -> bool:
     return bool(endpoint) and OPERATIONS[endpoint].takes_id
 
 
-async def read_inventory(
-    session: ConsoleSession, types: Collection[str]
-) -> tuple[Inventory, list[Diagnostic]]:
-    """Return a console's lists of `types`, and an error for each list that could not be read.
+async def read_inventory(session: ConsoleSession, types: Collection[str]) -> list[Diagnostic]:
+    """Read a console's lists of `types`; return an error for each list that could not be read.
 
     Types that the console lists for one owner at a time are skipped.
     """
-    inventory: dict[str, Listing] = {}
     diagnostics: list[Diagnostic] = []
     for type_name, definition in RESOURCES.items():
         if type_name not in types or is_listed_by_owner(definition):
@@ -63,11 +57,17 @@ async def read_inventory(
             diagnostics.append(error(f"Unmanaged {definition.plural} cannot be counted", why))
             continue
         try:
-            inventory[type_name] = await session.list_once(endpoint)
+            await session.list_once(endpoint)
         except ConsoleError as problem:
             unread = f"{endpoint} was not read, so unmanaged {definition.plural} are not reported"
             diagnostics.append(error(unread, cause=problem.cause))
-    return inventory, diagnostics
+    return diagnostics
+
+
+def inventory_of(session: ConsoleSession) -> Mapping[str, Listing]:
+    """Return the lists of a whole console that this run has read, by their Terraform type."""
+    lists = {name: session.lists_read(list_operation(item)) for name, item in RESOURCES.items()}
+    return {name: read[""] for name, read in lists.items() if "" in read}
 
 
 async def find_unmanaged(
@@ -86,14 +86,13 @@ async def find_unmanaged(
     incomplete: list[Diagnostic] = []
     for provider in filter(None, dict.fromkeys(item.provider for item in objects)):
         session, base_url = provider.session, provider.session.settings.base_url
-        _, problems = await read_inventory(session, counted_types)
-        unlisted += problems
+        unlisted += await read_inventory(session, counted_types)
         # An object whose console is not known may belong to this one.
         managed = [item for item in objects if item.base_url in (base_url, "")]
         on_console = [item for item in objects if item.provider is provider]
         if AGENT_PLUGIN.type_name in counted_types:
             unlisted += await _read_plugins(on_console, session, tolerant)
-        incomplete += _report_incomplete_lists(session, counted_types)
+        incomplete += _explain_incomplete_lists(session, counted_types)
         where = console_digest(base_url) if sharded else ""
         for finding in _find_on_console(on_console, managed, session, counted_types):
             # The object may have been found already, under other settings of the same console.
@@ -164,22 +163,16 @@ def _find_on_console(
     }
     counted = AGENT_PLUGIN.type_name in counted_types
     yield from _unmanaged_plugins(objects, attached, session, counted)
-    for name, listing in _lists_read(session).items():
+    for name, listing in inventory_of(session).items():
         counted = name in counted_types
         yield from _unmanaged_entries(objects, managed, name, listing.unarchived_entries, counted)
 
 
-def _lists_read(session: ConsoleSession) -> Inventory:
-    """Return the lists of a whole console that the check or its refresh has read."""
-    lists = {name: session.lists_read(list_operation(item)) for name, item in RESOURCES.items()}
-    return {name: read[""] for name, read in lists.items() if "" in read}
-
-
-def _report_incomplete_lists(
+def _explain_incomplete_lists(
     session: ConsoleSession, counted_types: Collection[str]
 ) -> Iterator[Diagnostic]:
     """Report counted lists that were not read to their end: plugins warn, others are errors."""
-    for type_name, listing in _lists_read(session).items():
+    for type_name, listing in inventory_of(session).items():
         if listing.gap is None or type_name not in counted_types:
             continue
         shown = f"The list shows {len(listing.entries)}."

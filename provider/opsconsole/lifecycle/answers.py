@@ -97,12 +97,9 @@ def confirm_deleted(
 
     with contextlib.suppress(WrongShape):
         result = DeleteResult.read(answer)
+        silent = "deleted" not in result.model_fields_set
         # An extra endpoint may answer with the resource instead, which says nothing of it.
-        silent = (
-            documented_for(definition, "delete") is None
-            and "deleted" not in result.model_fields_set
-        )
-        if silent or result.deleted:
+        if result.deleted or (silent and documented_for(definition, "delete") is None):
             return result
     raise UnexpectedAnswer(f"The console did not say deleted: true of the {name}.")
 

@@ -197,17 +197,15 @@ class _Edges:
             ]
             for name, definition in RESOURCES.items()
         }
-        # Only these resources need gates of their own.
-        self._named = {
-            name for step in steps for name in (*step.change.depends_on, *step.change.released)
-        }
+        # Nothing waits for the steps up of any other resource.
+        named = {name for step in steps for name in step.change.depends_on}
         for number, step in enumerate(steps):
             self._numbers[step.change.address, step.kind] = number
             if step.kind is StepKind.UPDATE:
                 self._updates[object_of(step)] = number
             self.graph[number] = set()
             own = config_address(step.change.address)
-            if step.is_up and own in self._named:
+            if step.is_up and own in named:
                 self.graph.setdefault((own, "up"), set()).add(number)
             name = name_of(step.console, step.change.type_name, step.change.after)
             if step.kind is StepKind.CREATE and name is not None:
@@ -273,9 +271,8 @@ class _Edges:
             if dependency in self._deleting and dependency != own:
                 gate = (dependency, "down-begins")
                 self.graph.setdefault(gate, set()).add(number)
-        begin = (own if own in self._named else "", "down-begins")
-        self.graph.setdefault(begin, set())
-        self.graph[number].add(begin)
+        self.graph.setdefault((own, "down-begins"), set())
+        self.graph[number].add((own, "down-begins"))
         if change.create_first:
             self.graph[number].add(self._numbers[change.address, StepKind.CREATE])
 

@@ -209,8 +209,9 @@ class Cascade:
         if not self.deleted_by:
             return
         depth = {name: len(owners_above(item)) for name, item in RESOURCES.items()}
+        owned = (item for item in prior if depth[item.type_name])
         # Owners come before their objects, which go with an owner that goes itself.
-        for item in sorted(prior, key=lambda item: depth[item.type_name]):
+        for item in sorted(owned, key=lambda item: depth[item.type_name]):
             owner = self.owner_of(item)
             if owner and item.value is not None and item.address not in moving:
                 self.deleted_by[console_holding(item), item.type_name, item.value["id"]] = owner

@@ -173,27 +173,27 @@ def _refuse_carried(
 ) -> list[Diagnostic]:
     """Refuse to delete an object that others in state continue to carry."""
     by_address = {change.address: change for change in changes}
-    consoles = {item.address: providers.console_holding(item) for item in prior}
+    in_state = {item.address: item for item in prior}
     diagnostics = []
     for definition in RESOURCES.values():
-        leaving = [
-            (change, (consoles[change.address], change.before["id"]))
-            for change in changes
-            if change.type_name == definition.type_name
-            and change.removes
-            and change.before is not None
-            and not definition.is_abandoned(change.before)
-        ]
-        for blocker, name in blockers_of(definition) if leaving else ():
+        for blocker, name in blockers_of(definition):
+            leaving = [
+                (change, (providers.console_holding(in_state[change.address]), change.before["id"]))
+                for change in changes
+                if change.type_name == definition.type_name
+                and change.removes
+                and change.before is not None
+                and not definition.is_abandoned(change.before)
+            ]
             staying: dict[tuple[str, str], list[str]] = {}
-            for item in prior:
+            for item in prior if leaving else ():
                 if item.type_name == blocker.type_name and item.value is not None:
                     change = by_address.get(item.address)
                     opened = providers.by_key.get(provider_key_of(item.stored.provider))
                     operation = blocker.ways["delete"][0].operation
                     goes = opened is not None and opened.session.console.has(operation)
                     carried = _carried_after(item.value.get(name), change, name, goes)
-                    key = (consoles[item.address], carried)
+                    key = (providers.console_holding(item), carried)
                     staying.setdefault(key, []).append(item.address)
             diagnostics += [
                 _refuse_deletion(change.address, definition, key[1], blocker, staying[key])

@@ -132,9 +132,13 @@ async def _ask_console(
     groups: dict[tuple[str, str], list[_CreateToSettle]] = {}
     for item in creates:
         groups.setdefault(item.kind, []).append(item)
+    # Two provider configurations may lead to one console: an object is found for one create only.
+    found: dict[tuple[str, str], list[Values]] = {}
     for (provider, type_name), group in groups.items():
         lifecycle = providers.of(provider_key_of(provider)).resources[type_name]
         existing = _list_existing(state_session, providers, provider, type_name)
+        found_here = found.setdefault((lifecycle.session.settings.base_url, type_name), [])
+        existing += found_here
         try:
             outcomes = await lifecycle.settle_creates([item.create for item in group], existing)
         except Stopped:
@@ -151,6 +155,7 @@ async def _ask_console(
                 f"and the console cannot be asked: {problem.message}",
                 problem.remedy or "Run again once it answers. Nothing was changed.",
             ) from problem
+        found_here += (outcome.state for outcome in outcomes if outcome.state is not None)
         for pair in zip(group, outcomes, strict=True):
             yield pair
 

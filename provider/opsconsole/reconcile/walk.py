@@ -71,7 +71,7 @@ class Walk:
     data: list[DataRead] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     _of_block: dict[str, list[Change]] = field(default_factory=dict)
-    _create_first: frozenset[str] = frozenset()
+    _create_before_destroy: frozenset[str] = frozenset()
     _failed: set[str] = field(default_factory=set)
     """Configuration addresses of the blocks that could not be planned or read."""
 

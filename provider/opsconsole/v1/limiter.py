@@ -11,7 +11,7 @@ import random
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, proxy
 
 from opsconsole.errors import (
     AnswerLost,
@@ -187,7 +187,9 @@ class Limiter:
     """
 
     def __init__(self) -> None:
-        self.clock: Callable[[], float] = asyncio.get_running_loop().time
+        # A limiter that held its loop would keep it in `_SHARED` for ever.
+        loop = proxy(asyncio.get_running_loop())
+        self.clock: Callable[[], float] = lambda: loop.time()
         self.sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
         self.in_flight = 0
         self.large_answers = asyncio.Lock()

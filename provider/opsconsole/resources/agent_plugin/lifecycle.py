@@ -1,7 +1,7 @@
 """Plugin attachments: attached, detached, and always judged by the agent's list.
 
-Attaching an attached plugin and detaching a missing one both succeed, whatever status the console
-answers.
+Attaching an attached plugin and detaching a missing one both succeed: the console's status does not
+matter.
 """
 
 from __future__ import annotations

@@ -147,14 +147,13 @@ class BulkCreate:
         send = self._session.console.import_hosts
         try:
             result = await send(fields, on_error="continue", dry_run=False)
+            if result.dry_run:
+                raise error_of_dry_run_answer()
         except ConsoleError as problem:
             if problem.had_no_effect:
                 await self._split_refused(rows, problem, self._send_import)
             else:
                 await self._settle_by_dry_run(rows, problem)
-            return
-        if result.dry_run:
-            await self._settle_by_dry_run(rows, error_of_dry_run_answer())
             return
         _take_verdicts(rows, result)
         await self._report_imported(rows)

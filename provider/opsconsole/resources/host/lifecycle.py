@@ -35,7 +35,6 @@ from opsconsole.lifecycle.planning import Proposal
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import HOST
-from opsconsole.resources.host.creation import BulkCreate, settle_host_creates
 from opsconsole.resources.host.known import (
     EMPTY_UPDATE_REFUSED,
     EmptyUpdateRefused,
@@ -71,6 +70,8 @@ class HostLifecycle(BaseLifecycle):
 
     async def create(self, requests: Sequence[CreateRequest], report: ReportOutcomes) -> None:
         """Create hosts by guarded bulk imports; each row succeeds or fails on its own."""
+        from opsconsole.resources.host.creation import BulkCreate  # not for reads alone
+
         await BulkCreate(self, report).run(requests)
 
     async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome]:
@@ -86,6 +87,8 @@ class HostLifecycle(BaseLifecycle):
             # By identity, as requests hold dicts, which have no hash.
             outcomes.update((id(request), outcome) for request, outcome in results if final)
 
+        from opsconsole.resources.host.creation import BulkCreate
+
         rehearsal = BulkCreate(self, keep, rehearsal=True)
         # The first row goes alone: a console that ignores the dry run creates this one host, not a
         # whole chunk, and an error names it.
@@ -97,6 +100,8 @@ class HostLifecycle(BaseLifecycle):
         self, creates: Sequence[UnsettledCreate], existing: Sequence[Values]
     ) -> list[Outcome]:
         """Settle creates by dry runs of their rows."""
+        from opsconsole.resources.host.creation import settle_host_creates
+
         # Half of a chunk, as each dry run also holds up to as many control rows.
         size = max(1, self._imports.chunk_size // 2)
         settled: list[Outcome] = []
