@@ -187,26 +187,17 @@ def declared(prefix: str, step: Step) -> Iterator[tuple[str, str, Program]]:
     if step.group is not None:
         yield "opsconsole_host", f"{prefix}_group", _group(prefix, step)
     if step.agent is not None:
-        body = {
-            "name": f"{prefix}-agent",
-            "host_id": f"${{opsconsole_host.{first}.id}}",
-            "specialty_id": "spc_linux",
-            **step.agent,
-        }
+        ids = {"host_id": f"${{opsconsole_host.{first}.id}}", "specialty_id": "spc_linux"}
+        body = {"name": f"{prefix}-agent", **ids, **step.agent}
         yield "opsconsole_agent", f"{prefix}_agent", body
         for plugin in step.attached:
-            yield (
-                "opsconsole_agent_plugin",
-                f"{prefix}_{plugin}",
-                {"agent_id": f"${{opsconsole_agent.{prefix}_agent.id}}", "plugin_id": plugin},
-            )
+            on_agent = {"agent_id": f"${{opsconsole_agent.{prefix}_agent.id}}"}
+            attachment = {**on_agent, "plugin_id": plugin}
+            yield "opsconsole_agent_plugin", f"{prefix}_{plugin}", attachment
     if step.pattern is not None:
         body = {"id": f"blk_{prefix}", "pattern": step.pattern}
-        yield (
-            "opsconsole_blacklisted_command",
-            f"{prefix}_row",
-            body | ({"tenant_wide": True} if step.tenant_wide else {"org_id": "org_main"}),
-        )
+        body |= {"tenant_wide": True} if step.tenant_wide else {"org_id": "org_main"}
+        yield "opsconsole_blacklisted_command", f"{prefix}_row", body
     if step.specialty:
         yield "opsconsole_specialty", f"{prefix}_specialty", {"key": f"key-{prefix}"}
 

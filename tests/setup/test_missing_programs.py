@@ -30,13 +30,8 @@ def run(folder: Path, ci: str) -> Run:
     probe.write_text(PROBE)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     options = ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT, "-p", "conftest", probe]
-    variables = {
-        "PATH": str(folder),
-        "PYTHONPATH": str(ROOT / "tests"),
-        "TERRAFORM_BINARY_NAME": "no-such-terraform",
-        "CI": ci,
-        "PYTEST_ADDOPTS": "",
-    }
+    variables = {"CI": ci, "PATH": str(folder), "PYTHONPATH": str(ROOT / "tests")}
+    variables |= {"TERRAFORM_BINARY_NAME": "no-such-terraform", "PYTEST_ADDOPTS": ""}
     return run_program(*command, *options, expect=None, **variables)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from declarations import held
+from declarations import agent_on, held
 from engines import Terraform
 from opsconsole.emulator import serve
 from patience import PATIENCE, until
@@ -22,12 +22,7 @@ HOSTS = 6
 
 def program(knowledge: str = "") -> dict[str, Any]:
     host = {"count": HOSTS, "name": "web-${count.index}"}
-    agent = {
-        "count": HOSTS,
-        "name": "agent-${count.index}",
-        "host_id": "${opsconsole_host.web[count.index].id}",
-        "specialty_id": "spc_linux",
-    }
+    agent = agent_on("web[count.index]", "agent-${count.index}", count=HOSTS)
     if knowledge:
         host["knowledge"] = knowledge
     return {"resource": {"opsconsole_host": {"web": host}, "opsconsole_agent": {"a": agent}}}

@@ -101,13 +101,8 @@ class AttachedProviders:
         """
         path = self._folder / f"{len(self._servers)}.sock"
         self._run(self._listen(path, environment))
-        facts = {
-            "Protocol": "grpc",
-            "ProtocolVersion": 6,
-            "Pid": os.getpid(),
-            "Test": True,
-            "Addr": {"Network": "unix", "String": str(path)},
-        }
+        facts = {"Protocol": "grpc", "ProtocolVersion": 6, "Pid": os.getpid(), "Test": True}
+        facts["Addr"] = {"Network": "unix", "String": str(path)}
         return json.dumps({f"{host}/{SOURCE}": facts for host in DEFAULT_HOSTS})
 
     async def _listen(self, path: Path, environment: Mapping[str, str]) -> None:

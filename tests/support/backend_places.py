@@ -194,12 +194,8 @@ def gcs_places() -> Iterator[Make]:
             def steal() -> None:
                 _delete(f"{address}/storage/v1/b/states/o/{prefix}%2Fdefault.tflock")
 
-            block = {
-                "bucket": "states",
-                "prefix": prefix,
-                "storage_custom_endpoint": f"{address}/storage/v1/b",
-                "access_token": "token",
-            }
+            block = {"bucket": "states", "prefix": prefix, "access_token": "token"}
+            block["storage_custom_endpoint"] = f"{address}/storage/v1/b"
             return Place("gcs", block, steal)
 
         yield make
@@ -245,12 +241,8 @@ def azurerm_places() -> Iterator[Make]:
                     BlobLeaseClient(blob).break_lease(lease_break_period=0)
                     blob.set_blob_metadata({})
 
-                block = {
-                    "storage_account_name": account,
-                    "container_name": "states",
-                    "key": at,
-                    "access_key": secret,
-                }
+                block = {"storage_account_name": account, "container_name": "states"}
+                block |= {"key": at, "access_key": secret}
                 return Place("azurerm", block, steal, environment)
 
             yield make

@@ -245,17 +245,14 @@ class Declared:
                 body["plugin_ids"] = list(agent.plugins)
             resources["opsconsole_agent"][label] = body
             for plugin in agent.attached:
-                resources["opsconsole_agent_plugin"][f"{label}_{plugin}"] = {
-                    "agent_id": f"${{opsconsole_agent.{label}.id}}",
-                    "plugin_id": plugin,
-                }
+                attached = {"agent_id": f"${{opsconsole_agent.{label}.id}}", "plugin_id": plugin}
+                resources["opsconsole_agent_plugin"][f"{label}_{plugin}"] = attached
         if self.pattern:
             entry = {"id": "blk_format", "pattern": self.pattern, "org_id": "org_main"}
             resources["opsconsole_blacklisted_command"] = {"format": entry}
+        required = {"opsconsole": {"source": "opsconsole/opsconsole"}}
         program: dict[str, Any] = {
-            "terraform": {
-                "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}}
-            },
+            "terraform": {"required_providers": required},
             "provider": {"opsconsole": {"import_chunk_size": 2, **self.settings}},
             "resource": {kind: blocks for kind, blocks in resources.items() if blocks},
         }
@@ -282,13 +279,9 @@ class Declared:
 
     def reader(self, backend: str, config: Mapping[str, str]) -> dict[str, Any]:
         """Return the program of the stack that reads this one's state."""
-        agent = {
-            "for_each": "${data.terraform_remote_state.hosts.outputs.ids}",
-            "name": "reader-${each.key}",
-            "main_engine": "engine-a",
-            "host_id": "${each.value}",
-            "specialty_id": "spc_linux",
-        }
+        each = {"for_each": "${data.terraform_remote_state.hosts.outputs.ids}"}
+        agent = {**each, "name": "reader-${each.key}", "host_id": "${each.value}"}
+        agent |= {"main_engine": "engine-a", "specialty_id": "spc_linux"}
         program = self.program()
         return {
             "terraform": program["terraform"],

@@ -345,15 +345,9 @@ class Cdktf(Engine):
 
     def configure(self, app: str, **settings: Any) -> None:
         """Write cdktf.json; `app` is the command line that synthesises."""
-        whole = {
-            "language": "python",
-            "app": app,
-            "projectId": "00000000-0000-0000-0000-000000000000",
-            "sendCrashReports": "false",
-            "terraformProviders": [],
-            "terraformModules": [],
-            "context": {},
-        }
+        project = {"projectId": "00000000-0000-0000-0000-000000000000", "language": "python"}
+        empty: dict[str, Any] = {"terraformProviders": [], "terraformModules": [], "context": {}}
+        whole = {"app": app, **project, "sendCrashReports": "false", **empty}
         (self.folder / "cdktf.json").write_text(json.dumps(whole | settings))
 
     def synth(self, stack: str) -> dict[str, Any]:

@@ -79,19 +79,18 @@ def agent(number: int, owner: Change) -> Change:
     name = values_of(owner)["name"]
     specialty = SPECIALTIES[2] if "db" in name else SPECIALTIES[number % 2]
     credential = {"credential_id": "crd_1", "credential_role": "login", "order": 1}
+    own = {"id": f"agt_{number:05}", "name": f"{name}-{specialty[1]}", "main_engine": "standard"}
+    own |= {"host_id": values_of(owner)["id"], "specialty_id": specialty[0]}
+    path = owner.construct_path.removesuffix("host") + "agent"
     return unchanged(
         f'opsconsole_agent.ops["{number}"]',
         AGENT,
-        owner.construct_path.removesuffix("host") + "agent",
+        path,
         (owner.address, f"opsconsole_specialty.{specialty[1].replace('-', '_')}"),
-        id=f"agt_{number:05}",
-        name=f"{name}-{specialty[1]}",
-        host_id=values_of(owner)["id"],
-        specialty_id=specialty[0],
-        main_engine="standard",
         status="idle",
         remote_execution=True,
         credential_config=[credential | {"is_required": True}],
+        **own,
     )
 
 
@@ -211,11 +210,8 @@ def additions() -> list[Change]:
     new_agent = replace(
         agent(90001, new_host), address="opsconsole_agent.new", depends_on=tuple(sorted(ties))
     )
-    new_plugin = replace(
-        attachment(new_agent, PLUGINS[2]),
-        address="opsconsole_agent_plugin.new",
-        depends_on=tuple(sorted((new_agent.address, *ties))),
-    )
+    attached, needed = attachment(new_agent, PLUGINS[2]), tuple(sorted((new_agent.address, *ties)))
+    new_plugin = replace(attached, address="opsconsole_agent_plugin.new", depends_on=needed)
     return [
         created(new_jump),
         created(new_host, jump_host_ids=[UNKNOWN]),

@@ -105,13 +105,11 @@ class Phase:
         return failed
 
     async def read(self, address: str, prior: InstanceObject) -> InstanceObject | None:
-        response = await self._calls.read_resource(
-            pb.ReadResource.Request(
-                type_name=type_of(address),
-                current_state=self._codec(address).encode(prior.attributes),
-                private=prior.private,
-            )
+        state = self._codec(address).encode(prior.attributes)
+        request = pb.ReadResource.Request(
+            type_name=type_of(address), current_state=state, private=prior.private
         )
+        response = await self._calls.read_resource(request)
         if self.note(address, response):
             return prior
         values = self._codec(address).decode(response.new_state)
@@ -128,15 +126,14 @@ class Phase:
     ) -> tuple[Any, Any, bool]:
         codec = self._codec(address)
         wanted = codec.encode(config)
-        response = await self._calls.plan_resource_change(
-            pb.PlanResourceChange.Request(
-                type_name=type_of(address),
-                prior_state=codec.encode(prior.attributes if prior else None),
-                proposed_new_state=wanted,
-                config=wanted,
-                prior_private=private,
-            )
+        request = pb.PlanResourceChange.Request(
+            type_name=type_of(address),
+            prior_state=codec.encode(prior.attributes if prior else None),
+            proposed_new_state=wanted,
+            config=wanted,
+            prior_private=private,
         )
+        response = await self._calls.plan_resource_change(request)
         failed = self.note(address, response)
         return response, codec.decode(response.planned_state), failed
 
@@ -149,15 +146,14 @@ class Phase:
         private: bytes,
     ) -> tuple[InstanceObject | None, bool]:
         codec = self._codec(address)
-        response = await self._calls.apply_resource_change(
-            pb.ApplyResourceChange.Request(
-                type_name=type_of(address),
-                prior_state=codec.encode(prior.attributes if prior else None),
-                planned_state=codec.encode(planned),
-                config=codec.encode(config),
-                planned_private=private,
-            )
+        request = pb.ApplyResourceChange.Request(
+            type_name=type_of(address),
+            prior_state=codec.encode(prior.attributes if prior else None),
+            planned_state=codec.encode(planned),
+            config=codec.encode(config),
+            planned_private=private,
         )
+        response = await self._calls.apply_resource_change(request)
         failed = self.note(address, response)
         values = codec.decode(response.new_state)
         if values is None:
