@@ -171,18 +171,6 @@ def test_serial_rises_only_when_content_changed(host):
     assert not state.changed
 
 
-def test_last_instance_removed_takes_the_resource_along(host):
-    state = State.new()
-    before = state.to_bytes()
-    state.put(f"{WEB}[0]", host(1))
-    state.put(f"{WEB}[1]", host(2))
-    state.remove(f"{WEB}[0]")
-    assert len(state) == 1
-    state.remove(f"{WEB}[1]")
-    assert state.empty
-    assert state.to_bytes() == before
-
-
 def test_deposed_objects_stand_behind_the_current_one(host):
     state = State.new()
     state.put(WEB, host(1))
@@ -233,24 +221,6 @@ def test_a_copy_is_edited_alone(host):
     assert found.attributes["id"] == "hst_0001"
     assert state.outputs == {}
     assert twin.outputs == {"o": StateOutput("x", "string")}
-
-
-def test_changes_applied_twice_are_as_good_as_once(host):
-    state = State.new("l")
-    changes: list[StateChange] = []
-    state.on_change = changes.append
-    state.put(WEB, host(1))
-    deposed = state.depose(WEB)
-    state.put(WEB, host(2))
-    state.remove(WEB, deposed)
-    state.move(WEB, f"{WEB}[0]")
-    state.put(WEB, host(3))
-    state.set_output("o", StateOutput(1, "number"))
-    state.set_output("o", None)
-    other = State.new("l")
-    for change in [*changes, *changes]:
-        other.apply(change)
-    assert other.digest() == state.digest()
 
 
 def test_digest_speaks_of_content_alone(host):
