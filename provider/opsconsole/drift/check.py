@@ -31,7 +31,7 @@ from opsconsole.drift.stack import StackState, StackStates, StateObject, explain
 from opsconsole.drift.unmanaged import are_lists_read, find_unmanaged
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
-from opsconsole.reconcile.prior import warn_unsettled
+from opsconsole.reconcile.prior import unsettled_warning
 from opsconsole.reconcile.providers import (
     OpenedProviders,
     Providers,
@@ -224,7 +224,7 @@ def _explain(item: StateObject) -> StateObject:
     if read is None:
         read = ReadOutcome(None, diagnostics=(error(why),), status=ReadStatus.UNCHECKED, reason=why)
     elif item.instance.unsettled:
-        unsettled = warn_unsettled(item.address)
+        unsettled = unsettled_warning(item.address)
         read = read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
     else:
         return item

@@ -163,7 +163,7 @@ def request_of(create: UnsettledCreate, definition: ResourceDefinition) -> Creat
     return CreateRequest(config, propose_creation(definition, config), address=create.address)
 
 
-def warn_unverified(proposal: Proposal, name: str) -> tuple[Diagnostic, ...]:
+def unverified_warnings(proposal: Proposal, name: str) -> tuple[Diagnostic, ...]:
     """Warn of declared values that the console has never shown."""
     if not proposal.unverified:
         return ()
@@ -193,7 +193,7 @@ def refuse_changes(
     ]
 
 
-def report_differences(
+def difference_diagnostics(
     name: str, differing: Sequence[str], asked: Values, kept: Values, *, creating: bool
 ) -> tuple[Diagnostic, ...]:
     """Report each attribute that the console stored with another value than requested."""

@@ -30,14 +30,14 @@ from opsconsole.reconcile.prior import (
     name_of,
     read_deposed,
     read_prior,
+    unsettled_warning,
     values_from_state,
-    warn_unsettled,
 )
 from opsconsole.reconcile.providers import Providers, Watch, is_partly_shown
 from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reconcile.walk import Walk
 from opsconsole.resources import DATA_SOURCES, RESOURCES, owner_of
-from opsconsole.state import Address, InstanceKey, State, print_key, split_deposed
+from opsconsole.state import Address, InstanceKey, State, format_key, split_deposed
 from opsconsole.text import first_items, join_words
 from opsconsole.values import Values, changed_fields, holds_unknown, unknown_names
 
@@ -179,7 +179,7 @@ class Planner:
             return covered.union(
                 key
                 for key in keys
-                if key in declared or block.address + print_key(key) not in targets
+                if key in declared or block.address + format_key(key) not in targets
             )
 
         self._keys = leave
@@ -192,9 +192,9 @@ class Planner:
             if not has_error(walk.diagnostics):
                 self._diagnostics += self.providers.refuse_changed_settings(self._evaluator)
             if options.replace:
-                from opsconsole.reconcile.targets import warn_undeclared_replacements
+                from opsconsole.reconcile.targets import undeclared_replacement_warnings
 
-                self._diagnostics += warn_undeclared_replacements(
+                self._diagnostics += undeclared_replacement_warnings(
                     options.replace, walk.declared, self._targets
                 )
         if program.removed:
@@ -208,10 +208,10 @@ class Planner:
             self._diagnostics += removals.refuse_undeclared_imports(walk)
             changes = await removals.remove_undeclared(walk, destroy=options.mode == "destroy")
             changes += _leave_unsettled(walk.prior, walk.changes)
-            walk.diagnostics += removals.warn_apparent_moves(changes, self.providers.console_of)
+            walk.diagnostics += removals.apparent_move_warnings(changes, self.providers.console_of)
             walk.diagnostics += removals.refuse_too_many_deletions(changes, self.providers)
         self._diagnostics += walk.diagnostics
-        self._diagnostics += _warn_shared_names(changes, self.providers.console_of)
+        self._diagnostics += _shared_name_warnings(changes, self.providers.console_of)
         rank: dict[str, int] = {}
         for step in sort_steps(changes, self.providers.console_of):
             # Of the two steps of a replacement, the first one counts.
@@ -277,7 +277,7 @@ class Planner:
                 self._diagnostics += (one.about(item.address) for one in item.read.diagnostics)
         prior = {**prior, **refreshed}
         unsettled = [item.address for item in prior.values() if item.unsettled]
-        self._diagnostics += (warn_unsettled(item).about(item) for item in unsettled)
+        self._diagnostics += (unsettled_warning(item).about(item) for item in unsettled)
         return prior
 
     def _find_gone_with_owner(
@@ -406,7 +406,7 @@ def _data_in(state: State) -> Iterator[tuple[str, Values]]:
             yield text, values_from_state(text, definition, stored.attributes)
 
 
-def _warn_shared_names(
+def _shared_name_warnings(
     changes: Iterable[Change], console_of: Callable[[str], str]
 ) -> Iterator[Diagnostic]:
     """Yield a warning for each name that a new object shares with another object."""
@@ -473,7 +473,7 @@ def _leaves_id_to_another(change: Change, providers: Providers) -> bool:
     if RESOURCES[change.type_name]["id"].local:
         return True
     lifecycle = providers.of(change.provider_key).resources[change.type_name]
-    return bool(lifecycle.warn_staying(change.before or {}))
+    return bool(lifecycle.staying_warnings(change.before or {}))
 
 
 async def _with_preflight(plan: Plan, providers: Providers) -> Plan:

@@ -246,7 +246,7 @@ def refuse_too_many_deletions(
             yield refusal
 
 
-def warn_apparent_moves(
+def apparent_move_warnings(
     changes: Iterable[Change], console_of: Callable[[str], str]
 ) -> Iterator[Diagnostic]:
     """Warn where objects of one name are deleted and created, as if they had moved."""

@@ -128,7 +128,7 @@ def refuse_split_moves(
         )
 
 
-def warn_undeclared_replacements(
+def undeclared_replacement_warnings(
     requested: Iterable[str], declared: Collection[str], targets: Targets | None
 ) -> Iterator[Diagnostic]:
     for address in requested:

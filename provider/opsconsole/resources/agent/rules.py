@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.lifecycle.interface import PlanChange, RemovalReason
-from opsconsole.lifecycle.missing import warn_abandoned
+from opsconsole.lifecycle.missing import abandoned_warning
 from opsconsole.lifecycle.planning import Proposal
 from opsconsole.resources import AGENT
 from opsconsole.values import UNKNOWN, Values
@@ -32,7 +32,7 @@ def judge_removal(
     if policy == "prevent" and why is not RemovalReason.WITH_OWNER:
         return (_refuse_removal(name, why),)
     if AGENT.is_abandoned(prior):
-        return (warn_abandoned(name, _GOES_ON),) if why is not RemovalReason.WITH_OWNER else ()
+        return (abandoned_warning(name, _GOES_ON),) if why is not RemovalReason.WITH_OWNER else ()
     if deletable or why is RemovalReason.WITH_OWNER:
         return ()
     host = f"the host {prior.get('host_id') or '(not known)'}"
@@ -70,7 +70,7 @@ def judge_replacement(
         )
         return [warning(summary, detail, path)]
     if AGENT.is_abandoned(config):
-        return [warn_abandoned(name, _GOES_ON)]
+        return [abandoned_warning(name, _GOES_ON)]
     moves = "host_id" in proposal.replaced
     happens = "It would move to another host" if moves else f"{changed} would change"
     return [
@@ -116,7 +116,7 @@ def refuse_archived(name: str) -> Diagnostic:
     )
 
 
-def warn_created_archived(name: str) -> Diagnostic:
+def created_archived_warning(name: str) -> Diagnostic:
     """Warn of an agent that does not run; an error would make each apply create it again."""
     return warning(
         f"The {name} was created archived: it does not run",

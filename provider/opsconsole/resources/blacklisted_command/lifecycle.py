@@ -60,7 +60,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
             mark_unknown(self.definition, planned, changed)
         return changed, diagnostics
 
-    def warn_staying(self, prior: Values) -> tuple[Diagnostic, ...]:
+    def staying_warnings(self, prior: Values) -> tuple[Diagnostic, ...]:
         """Warn of a row that stays on the console when it leaves management."""
         if self.has_operation("delete"):
             return ()
@@ -100,7 +100,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         has = self.session.console.has
         planned = propose_adoption(self.definition, config, row, has).planned
         changed, diagnostics = self._plan_row(planned, config, row)
-        diagnostics.append(_warn_adoption(row, planned, changed))
+        diagnostics.append(_adoption_warning(row, planned, changed))
         return PlanOutcome(planned, diagnostics=tuple(diagnostics))
 
     async def _fetch_row(self, row_id: str) -> Values:
@@ -205,7 +205,7 @@ def _describe_scope(row: Values) -> str:
     return "tenant-wide" if org_id is None else f"org {org_id}"
 
 
-def _warn_adoption(row: Values, planned: Values, changed: Sequence[str]) -> Diagnostic:
+def _adoption_warning(row: Values, planned: Values, changed: Sequence[str]) -> Diagnostic:
     lines = [
         _old_and_new("pattern", repr(row.get("pattern")), repr(planned["pattern"])),
         _old_and_new("scope", _describe_scope(row), _describe_scope(planned)),

@@ -29,10 +29,10 @@ from opsconsole.lifecycle.missing import (
     plan_gone,
 )
 from opsconsole.lifecycle.planning import (
+    difference_diagnostics,
     propose_adoption,
     propose_creation,
     refuse_changes,
-    report_differences,
 )
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import SPECIALTY
@@ -154,7 +154,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         if changes and not self.has_operation("update"):
             kept = self.definition.empty() | current
             name, asked = self.describe(request.planned), request.planned
-            refusals = report_differences(name, list(changes), asked, kept, creating=False)
+            refusals = difference_diagnostics(name, list(changes), asked, kept, creating=False)
             return Outcome(request.prior, request.private, refusals)
         outcome = await super().write(request, current)
         if changes:
