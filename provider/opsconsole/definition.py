@@ -253,7 +253,7 @@ class _Attributed:
         """Return a value in which every attribute is null."""
         return dict.fromkeys(self.names)
 
-    def refuse_read_only(self, config: Values) -> list[Diagnostic]:
+    def read_only_errors(self, config: Values) -> list[Diagnostic]:
         """Refuse a declaration of attributes that only the console supplies."""
         return [
             error(
@@ -388,7 +388,7 @@ class ResourceDefinition(_Attributed):
             if (value := config.get(item.name)) is not None
             for problem in item.problems(value)
         ]
-        return [*self.refuse_read_only(config), *of_attributes, *self.rules(config)]
+        return [*self.read_only_errors(config), *of_attributes, *self.rules(config)]
 
     def find_undeclared(self, config: Values) -> list[Diagnostic]:
         """Return an error for each attribute that a creation needs and a declaration lacks."""

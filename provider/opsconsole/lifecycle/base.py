@@ -49,12 +49,12 @@ from opsconsole.lifecycle.missing import abandoned_warning, outcome_of_missing
 from opsconsole.lifecycle.planning import (
     DeletionCount,
     Proposal,
+    change_errors,
     creation_fields,
     difference_diagnostics,
     fill_unknown,
     propose_change,
     propose_creation,
-    refuse_changes,
     unverified_warnings,
 )
 from opsconsole.lifecycle.private_state import PrivateState, is_sentinel
@@ -63,7 +63,7 @@ from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import (
     create_once,
     delete_once,
-    refuse_replacement,
+    replacement_error,
     unsettled_create_warning,
     update_once,
 )
@@ -149,7 +149,7 @@ class BaseLifecycle:
         if is_sentinel(prior["id"]):
             if PrivateState.decode(request.private).removal_planned:
                 return Outcome(None)
-            return Outcome(prior, request.private, (refuse_replacement(self, request),))
+            return Outcome(prior, request.private, (replacement_error(self, request),))
         # Terraform replaces a tainted object by itself, and no plan of this was judged.
         if not self.session.sees_whole_plan:
             name = self.describe(prior, request.address)
@@ -387,7 +387,7 @@ class BaseLifecycle:
         name = self.describe(request.prior)
         diagnostics = (
             *unverified_warnings(proposal, name),
-            *refuse_changes(self.definition, proposal, request.prior, name),
+            *change_errors(self.definition, proposal, request.prior, name),
             *self._diagnose_change(request, proposal),
         )
         return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private, diagnostics)

@@ -116,7 +116,7 @@ def unsettled_create_warning(lifecycle: BaseLifecycle, request: ReadRequest) -> 
     )
 
 
-def refuse_replacement(lifecycle: BaseLifecycle, request: DeleteRequest) -> Diagnostic:
+def replacement_error(lifecycle: BaseLifecycle, request: DeleteRequest) -> Diagnostic:
     return error(
         f"The {lifecycle.describe(request.prior)} may exist already",
         "An earlier run ended before it knew, so applying might create a second one. "

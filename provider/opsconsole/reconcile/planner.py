@@ -101,7 +101,7 @@ class Planner:
         stack, options = self._stack, self._options
         prior = await self._read_prior()
         if options.targets:
-            from opsconsole.reconcile.targets import Targets, refuse_split_moves
+            from opsconsole.reconcile.targets import Targets, split_move_errors
 
             destroy = options.mode == "destroy"
             self._targets = Targets(
@@ -112,7 +112,7 @@ class Planner:
                 unknown=options.unknown_targets,
             )
             self._diagnostics += self._targets.diagnostics
-            self._diagnostics += refuse_split_moves(prior.values(), options.targets)
+            self._diagnostics += split_move_errors(prior.values(), options.targets)
             self._diagnostics.append(
                 warning(
                     "Resource targeting is in effect",
@@ -124,7 +124,7 @@ class Planner:
         if prior:
             self._prior = prior = await self._refresh_instances(prior)
             refreshed = self._evaluator_in_state()
-            self._diagnostics += self.providers.refuse_changed_settings(refreshed)
+            self._diagnostics += self.providers.changed_settings_errors(refreshed)
         self.providers.check_stopped()
         # The walk would create the objects to be imported.
         if any(item.import_id and item.value is None for item in prior.values()):
@@ -190,7 +190,7 @@ class Planner:
         if options.mode == "normal":
             await walk.run()
             if not has_error(walk.diagnostics):
-                self._diagnostics += self.providers.refuse_changed_settings(self._evaluator)
+                self._diagnostics += self.providers.changed_settings_errors(self._evaluator)
             if options.replace:
                 from opsconsole.reconcile.targets import undeclared_replacement_warnings
 
@@ -198,18 +198,18 @@ class Planner:
                     options.replace, walk.declared, self._targets
                 )
         if program.removed:
-            from opsconsole.reconcile.moves import refuse_declared_removals
+            from opsconsole.reconcile.moves import declared_removal_errors
 
-            self._diagnostics += refuse_declared_removals(program)
+            self._diagnostics += declared_removal_errors(program)
         changes = list(walk.changes.values())
         if walk.prior:
             from opsconsole.reconcile import removals
 
-            self._diagnostics += removals.refuse_undeclared_imports(walk)
+            self._diagnostics += removals.undeclared_import_errors(walk)
             changes = await removals.remove_undeclared(walk, destroy=options.mode == "destroy")
             changes += _leave_unsettled(walk.prior, walk.changes)
             walk.diagnostics += removals.apparent_move_warnings(changes, self.providers.console_of)
-            walk.diagnostics += removals.refuse_too_many_deletions(changes, self.providers)
+            walk.diagnostics += removals.max_deletions_errors(changes, self.providers)
         self._diagnostics += walk.diagnostics
         self._diagnostics += _shared_name_warnings(changes, self.providers.console_of)
         rank: dict[str, int] = {}
@@ -267,10 +267,10 @@ class Planner:
             refreshed |= await self.providers.refresh(owned)
         for item in refreshed.values():
             if item.import_id and item.value is None:
-                from opsconsole.reconcile.imports import refuse_missing_object
+                from opsconsole.reconcile.imports import missing_object_error
 
                 # Its read warns that the object leaves state, but it never was in state.
-                refused = refuse_missing_object(item.type_name, item.import_id)
+                refused = missing_object_error(item.type_name, item.import_id)
                 self._diagnostics.append(refused.about(item.address))
             # The warning about an unsettled create is given once, whether it is read or not.
             elif item.read is not None and not item.unsettled:
@@ -302,7 +302,7 @@ class Planner:
 
     def _result(self, changes: Sequence[Change], walk: Walk | None) -> Plan:
         state, mode, prior = self._stack.state, self._options.mode, self._prior
-        self._diagnostics += _refuse_shared_objects(prior.values(), changes, self.providers)
+        self._diagnostics += _shared_object_errors(prior.values(), changes, self.providers)
         # Without a walk, nothing has filled in the values that outputs refer to.
         if walk is None:
             self._values.update(
@@ -310,9 +310,9 @@ class Planner:
             )
             self._values.update(_data_in(state))
         if self._stack.program.moved:
-            from opsconsole.reconcile.moves import refuse_declared_sources
+            from opsconsole.reconcile.moves import declared_source_errors
 
-            self._diagnostics += refuse_declared_sources(self._evaluator)
+            self._diagnostics += declared_source_errors(self._evaluator)
         refused = {a for item in self._diagnostics if item.is_error for a in item.addresses}
         drift, refreshed = _compare_reads(prior.values())
         destroy, targets = mode == "destroy", self._targets
@@ -431,7 +431,7 @@ def _shared_name_warnings(
             )
 
 
-def _refuse_shared_objects(
+def _shared_object_errors(
     prior: Iterable[PriorInstance], changes: Iterable[Change], providers: Providers
 ) -> Iterator[Diagnostic]:
     """Yield an error for each object with several addresses, in state or in a plan."""

@@ -153,7 +153,7 @@ class Providers(OpenedProviders):
             raise
         return self._settings[key]
 
-    def refuse_changed_settings(self, evaluator: Evaluator) -> Iterator[Diagnostic]:
+    def changed_settings_errors(self, evaluator: Evaluator) -> Iterator[Diagnostic]:
         """Yield an error for each opened provider whose settings in state are out of date.
 
         Args:

@@ -280,7 +280,7 @@ class Servicer:
     ) -> pb.ValidateDataResourceConfig.Response:
         codec = self.codec("data source", request.type_name)
         config = codec.decode(request.config) or {}
-        diagnostics = DATA_SOURCES[request.type_name].refuse_read_only(config)
+        diagnostics = DATA_SOURCES[request.type_name].read_only_errors(config)
         return pb.ValidateDataResourceConfig.Response(diagnostics=self._render(diagnostics, codec))
 
     async def read_data_source(

@@ -50,12 +50,12 @@ from opsconsole.resources.agent.known import (
     unlisted_id_warnings,
 )
 from opsconsole.resources.agent.rules import (
+    archived_error,
     created_archived_warning,
     judge_creation,
     judge_move,
     judge_removal,
     judge_replacement,
-    refuse_archived,
 )
 from opsconsole.resources.agent_plugin.lifecycle import (
     attach_or_detach,
@@ -242,7 +242,7 @@ class AgentLifecycle(BaseLifecycle):
             return Outcome(None, diagnostics=tuple(lacking))
         org_id = self.session.settings.org_id
         body = _without_unset(creation_fields(AGENT, request.config, org_id))
-        outcome = await create_once(self, request, body, self._refuse_older_agent)
+        outcome = await create_once(self, request, body, self._older_agent_error)
         if outcome.state is not None and not outcome.unsettled:
             self._known.note_agent(outcome.state, request.address)
             self._note_plugin_set(outcome.state["id"], outcome.state)
@@ -279,7 +279,7 @@ class AgentLifecycle(BaseLifecycle):
             settled.append(NEVER_CREATED if never else STILL_UNSETTLED)
         return settled
 
-    def _refuse_older_agent(self, answer: Mapping[str, Any]) -> UnexpectedAnswer | None:
+    def _older_agent_error(self, answer: Mapping[str, Any]) -> UnexpectedAnswer | None:
         known = self._known.by_id.get(answer["id"])
         if known is None:
             return None
@@ -301,7 +301,7 @@ class AgentLifecycle(BaseLifecycle):
             marked = {**private_state.extra, _CREATED_ARCHIVED: True}
             outcome = outcome._replace(private=private_state._replace(extra=marked).encode())
         elif not _was_created_archived(request):
-            return outcome.with_diagnostics(refuse_archived(name))
+            return outcome.with_diagnostics(archived_error(name))
         return outcome.with_diagnostics(created_archived_warning(name))
 
     async def _update(self, request: UpdateRequest) -> Outcome:

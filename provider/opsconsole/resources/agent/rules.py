@@ -20,7 +20,7 @@ def judge_creation(name: str, config: Values, replacing: bool) -> list[Diagnosti
     """Judge a creation; `replacing` if it is the second half of a replacement."""
     # An explicit replacement (`-replace`) shows nowhere else, and only an error of it is shown.
     if replacing and config.get("deletion_policy") == "prevent":
-        return [_refuse_removal(name, RemovalReason.UNEXPLAINED)]
+        return [_removal_error(name, RemovalReason.UNEXPLAINED)]
     return AGENT.find_undeclared(config)
 
 
@@ -30,7 +30,7 @@ def judge_removal(
     """Report the consequence of an agent's removal, or refuse it (`deletion_policy`)."""
     policy = prior.get("deletion_policy")
     if policy == "prevent" and why is not RemovalReason.WITH_OWNER:
-        return (_refuse_removal(name, why),)
+        return (_removal_error(name, why),)
     if AGENT.is_abandoned(prior):
         return (abandoned_warning(name, _GOES_ON),) if why is not RemovalReason.WITH_OWNER else ()
     if deletable or why is RemovalReason.WITH_OWNER:
@@ -59,7 +59,7 @@ def judge_replacement(
     path = (proposal.replaced[0],)
     with_owner = request.removal is RemovalReason.WITH_OWNER
     if "prevent" in policies and not with_owner:
-        return [_refuse_removal(name, request.removal, path)]
+        return [_removal_error(name, request.removal, path)]
     if with_owner or deletable:
         return []
     if proposal.planned["host_id"] is UNKNOWN:
@@ -107,7 +107,7 @@ def judge_move(name: str, request: PlanChange, proposal: Proposal) -> list[Diagn
     ]
 
 
-def refuse_archived(name: str) -> Diagnostic:
+def archived_error(name: str) -> Diagnostic:
     """Refuse an update whose answer shows the agent archived."""
     return error(
         f"The {name} is archived",
@@ -125,7 +125,7 @@ def created_archived_warning(name: str) -> Diagnostic:
     )
 
 
-def _refuse_removal(name: str, why: RemovalReason, path: tuple[str, ...] = ()) -> Diagnostic:
+def _removal_error(name: str, why: RemovalReason, path: tuple[str, ...] = ()) -> Diagnostic:
     unknowing = (
         " Terraform cannot tell whether its host is deleted too: to delete both, change the "
         "policy first."

@@ -129,7 +129,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         except Forbidden as problem:
             if problem.answer.code not in _OF_ACCESS:
                 raise
-            refusal = _refuse_scope(problem, self.describe(current), current, request.planned)
+            refusal = _scope_error(problem, self.describe(current), current, request.planned)
             return Outcome(request.prior, request.private, (refusal,))
 
     def with_derived(self, shown: Mapping[str, Any]) -> Values:
@@ -229,7 +229,7 @@ def _old_and_new(name: str, old: str, new: str) -> str:
     return f"{name}: {old} → {new}" if old != new else f"{name}: {old}, unchanged"
 
 
-def _refuse_scope(problem: ApiError, name: str, row: Values, planned: Values) -> Diagnostic:
+def _scope_error(problem: ApiError, name: str, row: Values, planned: Values) -> Diagnostic:
     tenant = row.get("org_id") is None or planned.get("org_id") is None
     needs = " Writing a tenant-wide row takes tenant-level access." if tenant else ""
     field = problem.answer.field

@@ -356,7 +356,7 @@ async def adopt(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
         fixed = [name for name in changed_fields(current, planned, declared) if name in current]
         # Adopting replaces nothing, and no update changes these.
         if fixed:
-            return Outcome(None, diagnostics=(_refuse_adoption(title, fixed, planned, current),))
+            return Outcome(None, diagnostics=(_adoption_error(title, fixed, planned, current),))
         changes = lifecycle.changes_to(current, row.request, lifecycle.updated_names)
         if changes:
             answer = await update_once(lifecycle, row.request, host_id, changes)
@@ -384,7 +384,7 @@ def _adoption_warning(title: str, changed: list[str], *, known: bool) -> Diagnos
     return warning(f"The {title} existed already and is adopted", detail)
 
 
-def _refuse_adoption(title: str, fixed: list[str], planned: Values, current: Values) -> Diagnostic:
+def _adoption_error(title: str, fixed: list[str], planned: Values, current: Values) -> Diagnostic:
     contrast = "; ".join(
         f"{name} is {current[name]!r} on the console and {planned[name]!r} in the program"
         for name in fixed
