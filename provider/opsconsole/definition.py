@@ -342,6 +342,11 @@ class ResourceDefinition(_Attributed):
         """Terraform's name for it: `opsconsole_host`."""
         return f"{LOCAL_NAME}_{self.name}"
 
+    @cached_property
+    def owner_type(self) -> str:
+        """Terraform's type name of its owner; empty if it has none."""
+        return f"{LOCAL_NAME}_{self[self.owner].refers_to}" if self.owner else ""
+
     @property
     def class_name(self) -> str:
         """Its name in the names of classes: `AgentPlugin`."""

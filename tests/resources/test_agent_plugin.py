@@ -70,7 +70,7 @@ async def test_attachment_is_gone_with_its_deleted_host(steps_of, one_run, conso
 
     # A run that found the host gone asks nothing.
     attachments.provider = one_run()
-    attachments.provider.session.gone["host"].add(host_id)
+    attachments.provider.session.gone_ids["opsconsole_host"].add(host_id)
     console.reset_log()
     assert await attachments.read(attachment) == ReadOutcome(None, status=ReadStatus.ARCHIVED)
     assert console.traffic()["total"] == 0

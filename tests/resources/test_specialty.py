@@ -154,7 +154,7 @@ async def test_wait_of_a_delete_ends(steps_of, console, one_run, monkeypatch, en
     run = one_run()
     for name, unlike in (("agt_other", {"specialty_id": "spc_linux"}), ("agt_gone", {})):
         run.resources[AGENT].note_existing(agent.state | {"id": name} | unlike, "")
-    run.session.gone["agent"].add("agt_gone")
+    run.session.gone_ids["opsconsole_agent"].add("agt_gone")
     await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
     if end == "abandoned":  # and the answer names no agent
         console.fault(operation="specialty_delete", status=409, code="CONFLICT", times=None)

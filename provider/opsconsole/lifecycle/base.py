@@ -276,13 +276,12 @@ class BaseLifecycle:
 
     async def read_one(self, request: ReadRequest) -> ReadOutcome:
         """Read one resource; an exception becomes diagnostics."""
-        prior, definition, gone = request.prior, self.definition, self.session.gone
+        prior, definition, gone_ids = request.prior, self.definition, self.session.gone_ids
         if is_sentinel(prior["id"]):
             diagnostic = unsettled_create_warning(self, request)
             return request.leave_unchecked(diagnostic.summary, diagnostic)
-        owner = definition.owner
-        if owner and prior.get(owner) in gone[definition[owner].refers_to or ""]:
-            gone[definition.name].add(prior["id"])
+        if definition.owner and prior.get(definition.owner) in gone_ids[definition.owner_type]:
+            gone_ids[definition.type_name].add(prior["id"])
             return ReadOutcome(None, status=ReadStatus.ARCHIVED)
         try:
             outcome = await self._read(request)
@@ -298,7 +297,7 @@ class BaseLifecycle:
             reason = refused if cause else str(problem)
             return request.leave_unchecked(reason, *diagnostics, cause=cause)
         if outcome.state is None:
-            gone[definition.name].add(prior["id"])
+            gone_ids[definition.type_name].add(prior["id"])
         return outcome
 
     def changes_to(
@@ -465,7 +464,7 @@ class BaseLifecycle:
             return Outcome(None, diagnostics=self.unplanned_warnings(request, staying))
         outcome = await delete_once(self, request)
         if outcome.state is None:
-            self.session.gone[self.definition.name].add(object_id)
+            self.session.gone_ids[self.definition.type_name].add(object_id)
             self.session.release(type_name, object_id)
         return outcome
 

@@ -75,9 +75,9 @@ class KnownAgents:
     def is_gone(self, agent_id: str) -> bool:
         """Return whether an agent was missing or deleted, with its host or by itself."""
         known = self.by_id.get(agent_id)
-        gone = self._session.gone
-        return agent_id in gone[AGENT.name] or (
-            known is not None and known.host_id in gone[HOST.name]
+        gone_ids = self._session.gone_ids
+        return agent_id in gone_ids[AGENT.type_name] or (
+            known is not None and known.host_id in gone_ids[HOST.type_name]
         )
 
     async def plugins(self, agent_id: str) -> Listing:

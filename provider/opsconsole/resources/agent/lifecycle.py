@@ -104,7 +104,7 @@ class AgentLifecycle(BaseLifecycle):
             return False
         is_gone = await self.session.singleton(HostReader).is_gone(host_id)
         if is_gone:
-            self.session.gone[HOST.name].add(host_id)
+            self.session.gone_ids[HOST.type_name].add(host_id)
         return is_gone
 
     def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
@@ -403,7 +403,7 @@ class AgentLifecycle(BaseLifecycle):
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, private_state = request.prior, PrivateState.decode(request.private)
         why = RemovalReason.ALONE if private_state.owner_stays else RemovalReason.UNEXPLAINED
-        if prior.get("host_id") in self.session.gone[HOST.name]:
+        if prior.get("host_id") in self.session.gone_ids[HOST.type_name]:
             why = RemovalReason.WITH_OWNER
         name = self.describe(prior, request.address)
         diagnostics = judge_removal(name, prior, why, deletable=self.has_operation("delete"))

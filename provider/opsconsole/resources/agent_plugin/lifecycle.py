@@ -175,8 +175,8 @@ class AgentPluginLifecycle(BaseLifecycle):
     async def _read(self, request: ReadRequest) -> ReadOutcome:
         prior = request.prior
         agent_id, plugin_id = _ids_of(prior)
-        if self._host_of(request) in self.session.gone[HOST.name]:
-            self.session.gone[AGENT.name].add(agent_id)
+        if self._host_of(request) in self.session.gone_ids[HOST.type_name]:
+            self.session.gone_ids[AGENT.type_name].add(agent_id)
         if self._known.is_gone(agent_id):
             return ReadOutcome(None, status=ReadStatus.ARCHIVED)
         try:
@@ -184,7 +184,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         except NotFound as problem:
             outcome = outcome_of_missing(self, request, _NO_AGENT, problem)
             if outcome.state is None:
-                self.session.gone[AGENT.name].add(agent_id)
+                self.session.gone_ids[AGENT.type_name].add(agent_id)
             return outcome
         except Forbidden as problem:
             return outcome_of_forbidden(self, request, problem, PLUGINS_NOT_PERMITTED)
