@@ -275,7 +275,7 @@ def _make_shard_result(
 def _describe_reads(objects: Iterable[StateObject]) -> str:
     """Describe how objects were read, or why they were not, one sentence a method."""
     methods = dict.fromkeys(
-        item.provider.resources[item.instance.type_name].describe_read(item.outcome)
+        item.provider.lifecycles[item.instance.type_name].describe_read(item.outcome)
         for item in objects
         if item.provider is not None
     )

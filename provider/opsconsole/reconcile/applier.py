@@ -170,7 +170,7 @@ def _introduce_state(worker: StepWorker) -> None:
         console = providers.console_of(provider_key_of(stored.provider))
         for key, provider in providers.by_key.items():
             if providers.console_of(key) == console:
-                lifecycle = provider.resources[address.type]
+                lifecycle = provider.lifecycles[address.type]
                 lifecycle.note_existing(stored.attributes, name)
 
 
@@ -188,7 +188,7 @@ def _update_from_answers(worker: StepWorker) -> None:
             continue
         provider, answer = answers[identity]
         request = ReadRequest(item.before, item.stored.private, item.address)
-        outcome = provider.resources[item.type_name].update_from_answer(request, answer)
+        outcome = provider.lifecycles[item.type_name].update_from_answer(request, answer)
         if (outcome.state, outcome.private) != (item.before, item.stored.private):
             values = outcome.state or {}
             worker.keep_instance(

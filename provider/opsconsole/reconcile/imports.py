@@ -88,7 +88,7 @@ async def resolve_import(
     providers: Providers, provider_key: str, address: str, type_name: str, import_id: str
 ) -> tuple[PriorInstance | None, Sequence[Diagnostic]]:
     """Return the object of an import id, before it is read."""
-    outcome = await providers.of(provider_key).resources[type_name].import_state(import_id)
+    outcome = await providers.of(provider_key).lifecycles[type_name].import_state(import_id)
     if outcome.state is None:
         return None, outcome.diagnostics
     written = provider_in_state(providers.program, provider_key)

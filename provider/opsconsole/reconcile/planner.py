@@ -472,7 +472,7 @@ def _leaves_id_to_another(change: Change, providers: Providers) -> bool:
     # An attachment is made again: its id is none that the console made up.
     if RESOURCES[change.type_name]["id"].local:
         return True
-    lifecycle = providers.of(change.provider_key).resources[change.type_name]
+    lifecycle = providers.of(change.provider_key).lifecycles[change.type_name]
     return bool(lifecycle.staying_warnings(change.before or {}))
 
 
@@ -494,7 +494,7 @@ async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
         else:
             groups.setdefault((change.provider_key, change.type_name), []).append(change)
     for (provider_key, type_name), created in groups.items():
-        lifecycle = providers.of(provider_key).resources[type_name]
+        lifecycle = providers.of(provider_key).lifecycles[type_name]
         requests = [
             CreateRequest(
                 {n: None if holds_unknown(v) else v for n, v in (change.config or {}).items()},

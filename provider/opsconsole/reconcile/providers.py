@@ -219,7 +219,7 @@ async def _read(
     provider: ConfiguredProvider, type_name: str, group: Sequence[PriorInstance]
 ) -> Iterable[PriorInstance]:
     requests = [ReadRequest(item.before, item.stored.private, item.address) for item in group]
-    outcomes = await provider.resources[type_name].read(requests)
+    outcomes = await provider.lifecycles[type_name].read(requests)
     return [item._replace(read=outcome) for item, outcome in zip(group, outcomes, strict=True)]
 
 

@@ -89,7 +89,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
             walk.diagnostics.append(forgotten.about(address))
     cascade = walk.cascade(item for items in groups.values() for item in items)
     for (provider_key, type_name), items in groups.items():
-        lifecycle = walk.providers.of(provider_key).resources[type_name]
+        lifecycle = walk.providers.of(provider_key).lifecycles[type_name]
         plans = await plan_removals(lifecycle, [(item, cascade.removal_of(item)) for item in items])
         for item, plan in zip(items, plans, strict=True):
             reason = reasons.get(item.address, "")

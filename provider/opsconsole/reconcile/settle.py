@@ -135,7 +135,7 @@ async def _ask_console(
     # Two provider configurations may lead to one console: an object is found for one create only.
     found: dict[tuple[str, str], list[Values]] = {}
     for (provider, type_name), group in groups.items():
-        lifecycle = providers.of(provider_key_of(provider)).resources[type_name]
+        lifecycle = providers.of(provider_key_of(provider)).lifecycles[type_name]
         existing = _list_existing(state_session, providers, provider, type_name)
         found_here = found.setdefault((lifecycle.session.settings.base_url, type_name), [])
         existing += found_here

@@ -136,7 +136,7 @@ class StepWorker:
         self.evaluator.mark(address, instance.sensitive_paths)
 
     def _lifecycle_of(self, change: Change) -> BaseLifecycle:
-        return self.providers.of(change.provider_key).resources[change.type_name]
+        return self.providers.of(change.provider_key).lifecycles[change.type_name]
 
     def max_creates_at_once(self, step: Step) -> int:
         """Return how many creations of this kind fit into one request."""

@@ -133,7 +133,7 @@ class Servicer:
 
     def _lifecycle(self, type_name: str) -> BaseLifecycle:
         """Return the lifecycle of a resource that `codec` knows."""
-        return self._require_provider().resources[type_name]
+        return self._require_provider().lifecycles[type_name]
 
     def codec(self, kind: str, type_name: str = "") -> ObjectCodec:
         """Return the codec of a `resource`, a `data source` or the `provider`."""
