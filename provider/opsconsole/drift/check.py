@@ -37,7 +37,7 @@ from opsconsole.reconcile.providers import (
     Providers,
     Watch,
     provider_key_of,
-    refresh,
+    read_in_waves,
 )
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import ConfiguredProvider
@@ -214,7 +214,7 @@ async def _read_objects(states: Iterable[StackState], pool: ProviderPool) -> lis
             if item.unreadable:
                 provider, why = None, item.unreadable
             objects.append(replace(item, provider=provider, unreadable=why))
-    instances = await refresh([(item.instance, item.provider) for item in objects])
+    instances = await read_in_waves([(item.instance, item.provider) for item in objects])
     return [_explain(replace(item, instance=instances[item.instance.address])) for item in objects]
 
 
