@@ -187,9 +187,9 @@ def _update_from_answers(worker: StepWorker) -> None:
         if identity not in answers:
             continue
         provider, answer = answers[identity]
-        request = ReadRequest(item.before, item.stored.private, item.address)
+        request = ReadRequest(item.stored_values, item.stored.private, item.address)
         outcome = provider.lifecycles[item.type_name].update_from_answer(request, answer)
-        if (outcome.state, outcome.private) != (item.before, item.stored.private):
+        if (outcome.state, outcome.private) != (item.stored_values, item.stored.private):
             values = outcome.state or {}
             worker.keep_instance(
                 item.address, item.stored._replace(attributes=values, private=outcome.private)
@@ -204,12 +204,12 @@ async def _read_rerouted(worker: StepWorker, rerouted: Collection[Identity]) -> 
     refreshed = await providers.refresh(hosts)
     diagnostics: list[Diagnostic] = []
     for item in refreshed.values():
-        if item.value is None or item.value == item.before:
+        if item.values is None or item.values == item.stored_values:
             continue
         worker.keep_instance(
-            item.address, item.stored._replace(attributes=item.value, private=item.private)
+            item.address, item.stored._replace(attributes=item.values, private=item.private)
         )
-        names = [name for name in item.value if item.value[name] != item.before[name]]
+        names = [name for name in item.values if item.values[name] != item.stored_values[name]]
         changed = warning(
             f"{item.address} was rerouted by the console",
             f"Changed there: {', '.join(names)}. The next plan shows the difference.",

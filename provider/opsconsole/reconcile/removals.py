@@ -64,7 +64,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
     reasons: dict[str, str] = {}
     for item in walk.prior.values():
         address = item.address
-        if item.value is None or not walk.covers(address):
+        if item.values is None or not walk.covers(address):
             continue
         if destroy:
             # Even a destroy only forgets an instance that is no longer declared, if state says so.
@@ -113,7 +113,7 @@ def _to_removal(item: PriorInstance, action: Action, reason: str, private: bytes
         item.address,
         item.type_name,
         action,
-        item.value,
+        item.values,
         None,
         reason=reason,
         private=private,
@@ -187,12 +187,12 @@ def _still_carried_errors(
             ]
             staying: dict[tuple[str, str], list[str]] = {}
             for item in prior if leaving else ():
-                if item.type_name == blocker.type_name and item.value is not None:
+                if item.type_name == blocker.type_name and item.values is not None:
                     change = by_address.get(item.address)
                     opened = providers.by_key.get(provider_key_of(item.stored.provider))
                     operation = blocker.ways["delete"][0].operation
                     goes = opened is not None and opened.session.console.has(operation)
-                    carried = _carried_after(item.value.get(name), change, name, goes)
+                    carried = _carried_after(item.values.get(name), change, name, goes)
                     key = (providers.console_holding(item), carried)
                     staying.setdefault(key, []).append(item.address)
             diagnostics += [

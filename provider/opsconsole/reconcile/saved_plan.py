@@ -454,10 +454,10 @@ async def compare_with_console(stack: OpenedStack, plan: Plan, watch: Watch) -> 
 
 
 def _difference(item: PriorInstance) -> str:
-    if item.value is None:
+    if item.values is None:
         return f"{item.address} is gone"
     definition = RESOURCES[item.type_name]
     # Any write may change volatile values, and local ones are not on the console.
     names = [a.name for a in definition if not a.volatile and not a.local]
-    changed = changed_fields(item.before, item.value, names)
+    changed = changed_fields(item.stored_values, item.values, names)
     return f"{item.address}: {', '.join(changed)}" if changed else ""
