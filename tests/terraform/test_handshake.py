@@ -91,6 +91,7 @@ async def test_stdout_carries_nothing_else_and_stderr_nothing_unasked(start, con
     async with start(PROVIDER) as plugin, connect(plugin) as client:
         await client.configure(base_url="https://localhost", api_key="svc_ak_0")
         await client.call("GetProviderSchema")
+        client.channel.close()
         plugin.process.terminate()
         assert await plugin.process.stdout.read() == b""
         assert await plugin.stderr() == ""
@@ -101,6 +102,7 @@ async def test_stdout_carries_nothing_else_and_stderr_nothing_unasked(start, con
 async def test_what_is_printed_goes_to_stderr(start, connect):
     async with start() as plugin, connect(plugin) as client:
         await client.configure()
+        client.channel.close()
         plugin.process.terminate()
         assert await plugin.process.stdout.read() == b""
         assert (await plugin.stderr()).splitlines() == ["stray print", "closed"]

@@ -99,6 +99,7 @@ async def test_journals_of_the_native_engine(start, connect, tmp_path, monkeypat
         journal.unlink()
         await client.configure()
         client.channel.close()
+        plugin.process.terminate()
         assert (await plugin.stderr()).count("configured under Terraform") == 1
 
 
@@ -210,6 +211,7 @@ async def test_an_exception_becomes_a_diagnostic_and_state_stays(start, connect,
         assert read.new_state == updated.new_state == deleted.new_state == state
         assert updated.private == b"before"
         assert created.new_state == NULL
+        client.channel.close()
         plugin.process.terminate()
         lines = [
             json.loads(line) for line in (await plugin.stderr()).splitlines() if line[0] == "{"

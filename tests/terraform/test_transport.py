@@ -152,6 +152,7 @@ async def test_a_console_that_hangs_does_not_hold_up_the_end(start, connect):
     async with start(env={"SCRIPTED_PARTING": "3600", "TF_LOG": "warn"}) as plugin:
         async with connect(plugin) as client:
             await client.configure()
+            client.channel.close()
             plugin.process.terminate()
             async with asyncio.timeout(PATIENCE):
                 assert await plugin.ended() == 0

@@ -94,6 +94,8 @@ def is_literal(value: Json) -> bool:
 
 def references_in(value: Json) -> list[Reference]:
     """Return every reference in a JSON value."""
+    if is_literal(value):
+        return []
     return [reference for tree in trees_in(value) for reference in tree.references()]
 
 
@@ -353,8 +355,7 @@ class References:
         """
         targets: dict[str, None] = {}
         for name, value in values.items():
-            if not is_literal(value):
-                targets |= self._find(value, title, name)
+            targets |= self._find(value, title, name)
         for address in depends_on:
             reference = Reference(tuple(address.split(".")))
             target = self._attempt(self._target, reference, f"{title}: depends_on")

@@ -61,7 +61,7 @@ class OpenedStack:
 
         Args:
             lookup: Returns the values of an instance, or None.
-            present: Returns the keys of the instances that a reference to a whole block means.
+            present: Returns the keys of the instances that references to a block see.
         """
         return Evaluator(
             self.program,
