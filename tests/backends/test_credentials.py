@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 from botocore.tokens import SSOTokenProvider
-from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from google.auth.compute_engine import _metadata
 
-from loopback import Handler, connect_proxy, serve_handler, write_certificate
+from loopback import Handler, connect_proxy, in_pem, serve_handler, write_certificate
 from opsconsole.state.opening import native_backend
 
 NAMES = (
@@ -286,17 +285,10 @@ USER = {"type": "authorized_user", "client_id": "c", "client_secret": "s", "refr
 def robot() -> dict[str, str]:
     """The key of a service account."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    text = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    ).decode()
-    return {
-        "type": "service_account",
-        "client_email": "robot@project.iam.gserviceaccount.com",
-        "private_key_id": "1",
-        "private_key": text,
-        "token_uri": "https://oauth2.googleapis.com/token",
-        "project_id": "project",
-    }
+    robot = {"client_email": "robot@project.iam.gserviceaccount.com", "project_id": "project"}
+    key = {"private_key_id": "1", "private_key": in_pem(key).decode()}
+    asked = {"token_uri": "https://oauth2.googleapis.com/token"}
+    return {"type": "service_account", **robot, **key, **asked}
 
 
 @pytest.mark.parametrize("form", ["text", "file", "environment"])

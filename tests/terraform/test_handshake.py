@@ -139,12 +139,8 @@ async def test_sigterm_waits_for_what_is_in_flight(start, connect, wire):
     async with start(env={"SCRIPTED_PARTIES": "2"}) as plugin, connect(plugin) as client:
         await client.configure()
         planned = wire("opsconsole_agent", name="a")
-        fields = {
-            "type_name": "opsconsole_agent",
-            "prior_state": {"msgpack": b"\xc0"},
-            "planned_state": planned,
-            "config": planned,
-        }
+        states = {"prior_state": {"msgpack": b"\xc0"}, "planned_state": planned, "config": planned}
+        fields = {"type_name": "opsconsole_agent", **states}
         first = asyncio.create_task(client.call("ApplyResourceChange", **fields))
         await client.call("GetMetadata")
         plugin.process.terminate()

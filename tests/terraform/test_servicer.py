@@ -23,13 +23,9 @@ def shown(response: Any) -> str:
 
 
 async def apply(client: Any, prior: Any, planned: Any, private: bytes = b"before") -> Any:
+    states = {"prior_state": prior, "planned_state": planned, "config": planned}
     return await client.call(
-        "ApplyResourceChange",
-        type_name=HOST,
-        prior_state=prior,
-        planned_state=planned,
-        config=planned,
-        planned_private=private,
+        "ApplyResourceChange", type_name=HOST, planned_private=private, **states
     )
 
 
@@ -106,16 +102,13 @@ async def test_journals_of_the_native_engine(start, connect, tmp_path, monkeypat
 async def calls_that_need_a_configuration(client: Any, wire: Any) -> list[Any]:
     state = wire(HOST, name="a")
     one = {"type_name": HOST}
+    unread = pb.DynamicValue(json=b'{"specialties": null, "complete": null}')
     return [
         await client.call("ReadResource", current_state=state, **one),
         await client.call("PlanResourceChange", proposed_new_state=state, config=state, **one),
         await apply(client, NULL, state),
         await client.call("ImportResourceState", id="hst_1", **one),
-        await client.call(
-            "ReadDataSource",
-            type_name="opsconsole_specialties",
-            config=pb.DynamicValue(json=b'{"specialties": null, "complete": null}'),
-        ),
+        await client.call("ReadDataSource", type_name="opsconsole_specialties", config=unread),
     ]
 
 
