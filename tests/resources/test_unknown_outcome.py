@@ -197,7 +197,7 @@ async def test_only_a_whole_list_shows_that_an_agent_was_never_created(
     listed = {"object": "list", "data": [], "total_count": total}
     console.fault(operation="agent_list", status=200, text=json.dumps(listed), handled=False)
     lost = UnsettledCreate(AGENT.empty() | {"name": "lost", "host_id": host_id}, ADDRESS)
-    [settled] = await one_run().resources[AGENT.type_name].settle_creates([lost], [])
+    [settled] = await one_run().lifecycles[AGENT.type_name].settle_creates([lost], [])
     assert settled is (NEVER_CREATED if host_id and not total else STILL_UNSETTLED)
 
 

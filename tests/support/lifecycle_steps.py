@@ -74,7 +74,7 @@ class Steps:
     async def _run(self, step: Callable[[Any], Awaitable[Any]]) -> Any:
         provider = self.provider or self.open()
         try:
-            return await step(provider.resources[self.type_name])
+            return await step(provider.lifecycles[self.type_name])
         finally:
             if self.provider is None:
                 await provider.close()

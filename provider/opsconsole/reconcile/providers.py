@@ -155,7 +155,7 @@ class Providers(OpenedProviders):
         self._settings[key] = replace(settings, max_concurrency=limit)
         return self._settings[key]
 
-    def refuse_changed_settings(self, evaluator: Evaluator) -> Iterator[Diagnostic]:
+    def changed_settings_errors(self, evaluator: Evaluator) -> Iterator[Diagnostic]:
         """Yield an error for each opened provider whose settings in state are out of date.
 
         Args:
@@ -187,12 +187,12 @@ class Providers(OpenedProviders):
 
     async def refresh(self, instances: Sequence[PriorInstance]) -> dict[str, PriorInstance]:
         """Read instances under their providers; return them with the results, by address."""
-        return await refresh(
+        return await read_in_waves(
             [(item, self.of(provider_key_of(item.stored.provider))) for item in instances]
         )
 
 
-async def refresh(
+async def read_in_waves(
     instances: Sequence[tuple[PriorInstance, ConfiguredProvider | None]],
 ) -> dict[str, PriorInstance]:
     """Read instances; return them with the results, by address.
@@ -210,18 +210,21 @@ async def refresh(
             groups.setdefault((provider, item.type_name), []).append(item)
     for _, groups in sorted(waves.items()):
         done = await asyncio.gather(
-            *(_read(provider, type_name, group) for (provider, type_name), group in groups.items())
+            *(
+                _read_group(provider, type_name, group)
+                for (provider, type_name), group in groups.items()
+            )
         )
         for group in done:
             refreshed.update((item.address, item) for item in group)
     return refreshed
 
 
-async def _read(
+async def _read_group(
     provider: ConfiguredProvider, type_name: str, group: Sequence[PriorInstance]
 ) -> Iterable[PriorInstance]:
     requests = [ReadRequest(item.before, item.stored.private, item.address) for item in group]
-    outcomes = await provider.resources[type_name].read(requests)
+    outcomes = await provider.lifecycles[type_name].read(requests)
     return [item._replace(read=outcome) for item, outcome in zip(group, outcomes, strict=True)]
 
 
