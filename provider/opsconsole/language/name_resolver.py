@@ -28,7 +28,7 @@ from opsconsole.language.failures import (
     NotKnownYet,
     try_step,
 )
-from opsconsole.language.graph import block_address, order_locals
+from opsconsole.language.graph import block_address, is_literal, order_locals
 from opsconsole.language.model import Block, Program
 from opsconsole.language.nodes import (
     Names,
@@ -491,9 +491,16 @@ def _mark_nested(data: Any, attribute: Attribute) -> Any:
 
 def evaluate_json(value: Any, scope: Scope) -> Value:
     """Return the value of a JSON value in `scope`."""
-    # Every template sequence, even an escaped one, contains a brace.
-    if isinstance(value, str) and "{" in value:
-        return _evaluate_template(value, scope)
+    if isinstance(value, str) and not is_literal(value):
+        try:
+            result = parse_template(value).evaluate(scope)
+        except ExpressionFailure as failure:
+            # A smaller template may be set already.
+            failure.expression = failure.expression or value
+            raise
+        if isinstance(result.data, str):
+            return Value(STRING, to_nfc(result.data), result.marks)
+        return result
     if isinstance(value, list):
         return tuple_value(evaluate_json(item, scope) for item in value)
     if isinstance(value, dict):
@@ -501,18 +508,6 @@ def evaluate_json(value: Any, scope: Scope) -> Value:
         pairs = ((evaluate_json(name, scope), evaluate_json(raw, scope)) for name, raw in members)
         return make_object(pairs, 'the key "{}" is declared twice')
     return from_python(value)
-
-
-def _evaluate_template(text: str, scope: Scope) -> Value:
-    try:
-        result = parse_template(text).evaluate(scope)
-    except ExpressionFailure as failure:
-        # A smaller template may be set already.
-        failure.expression = failure.expression or text
-        raise
-    if isinstance(result.data, str):
-        return Value(STRING, to_nfc(result.data), result.marks)
-    return result
 
 
 def evaluate_argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
 from opsconsole.address import LOCAL_NAME, SOURCE
@@ -20,7 +20,6 @@ from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Values, unknown_names
 
-MakeProvider = Callable[[Settings], ConfiguredProvider]
 _APPLY_FIRST: Final = "Apply what it depends on first, with --target."
 
 
@@ -103,6 +102,7 @@ class Providers(OpenedProviders):
 
     Attributes:
         environ: The environment, which supplies the settings that the blocks leave out.
+        parallelism: Overrides the setting `max_concurrency`; None: the setting counts.
         in_state: Evaluates settings that `evaluator` does not know yet, with the values in state.
         by_key: The opened providers, by the key of their provider configuration.
     """
@@ -110,7 +110,7 @@ class Providers(OpenedProviders):
     program: Program
     evaluator: Evaluator
     environ: Mapping[str, str]
-    make_provider: MakeProvider = ConfiguredProvider
+    parallelism: int | None = None
     in_state: Evaluator | None = None
     by_key: dict[str, ConfiguredProvider] = field(default_factory=dict, init=False)
     _settings: dict[str, Settings] = field(default_factory=dict, init=False)
@@ -123,7 +123,7 @@ class Providers(OpenedProviders):
             UserError, ConfigurationError: Its settings are wrong, or not known yet.
         """
         if key not in self.by_key:
-            made = self.make_provider(self.settings(key))
+            made = ConfiguredProvider(self.settings(key))
             session = made.session
             session.command, session.sees_whole_plan = "opsconsole", True
             # Two configurations may lead to one console.
@@ -147,10 +147,12 @@ class Providers(OpenedProviders):
                 f"{', '.join(unknown)} of provider {key} is known only after apply.", _APPLY_FIRST
             )
         try:
-            self._settings[key] = Settings.from_values(values, self.environ)
+            settings = Settings.from_values(values, self.environ)
         except ConfigurationError as problem:
             problem.message = f"provider {key}: {problem.message}"
             raise
+        limit = self.parallelism or settings.max_concurrency
+        self._settings[key] = replace(settings, max_concurrency=limit)
         return self._settings[key]
 
     def changed_settings_errors(self, evaluator: Evaluator) -> Iterator[Diagnostic]:
