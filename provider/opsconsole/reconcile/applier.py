@@ -117,7 +117,7 @@ def _keep_declaration(state: State, change: Change, providers: Providers) -> Non
     stored = state.get(change.address)
     if stored is None:
         return
-    same_dependencies = set(change.depends_on) == set(stored.dependencies)
+    same_dependencies = set(change.dependencies) == set(stored.dependencies)
     provider, key = stored.provider, provider_key_of(stored.provider)
     # A provider of another console does not know the object, which was read from the old one.
     if key != change.provider_key and providers.console_of(key) == providers.console_of(
@@ -126,7 +126,7 @@ def _keep_declaration(state: State, change: Change, providers: Providers) -> Non
         provider = provider_in_state(providers.program, change.provider_key)
     declared = stored._replace(
         provider=provider,
-        dependencies=stored.dependencies if same_dependencies else change.depends_on,
+        dependencies=stored.dependencies if same_dependencies else change.dependencies,
         create_before_destroy=change.create_before_destroy,
     )
     if declared != stored:

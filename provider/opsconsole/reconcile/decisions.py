@@ -132,8 +132,8 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         provider_key=block.provider_key,
         import_id=prior.import_id if prior else "",
         previous_address=prior.previous_address if prior else "",
-        depends_on=item.dependencies,
-        released=tuple(name for name in former if name not in item.dependencies),
+        dependencies=item.dependencies,
+        former_dependencies=tuple(name for name in former if name not in item.dependencies),
     )
     return change, diagnostics
 

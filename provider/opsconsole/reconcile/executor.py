@@ -109,7 +109,7 @@ class Failures:
                 self._referred.setdefault(dropped, cause)
             return
         # The object may still exist and need these dependencies, so they are not deleted either.
-        for dependency in (*step.change.depends_on, *step.change.released):
+        for dependency in (*step.change.dependencies, *step.change.former_dependencies):
             self._needed.setdefault(dependency, cause)
 
     def find_blocker(self, step: Step, config_of: Callable[[Step], Values]) -> str:
@@ -123,7 +123,7 @@ class Failures:
             # An object that a failed update was to release stays: a deleted host takes its agent.
             still_named = self._referred.get(object_of(step), "")
             return still_named or self._needed.get(config_address(change.address), "")
-        for dependency in change.depends_on:
+        for dependency in change.dependencies:
             cause = self._resources.get(dependency)
             # If a resource has several instances, a failed one stops only the steps that need its
             # values. Their declaration still holds an unknown value.

@@ -198,7 +198,7 @@ class _Edges:
             for name, definition in RESOURCES.items()
         }
         # Nothing waits for the steps up of any other resource.
-        named = {name for step in steps for name in step.change.depends_on}
+        named = {name for step in steps for name in step.change.dependencies}
         for number, step in enumerate(steps):
             self._numbers[step.change.address, step.kind] = number
             if step.kind is StepKind.UPDATE:
@@ -241,7 +241,7 @@ class _Edges:
         the objects.
         """
         change, number = step.change, step.number
-        for gate in ((dependency, "up") for dependency in change.depends_on):
+        for gate in ((dependency, "up") for dependency in change.dependencies):
             if gate in self.graph:
                 self.graph[number].add(gate)
         if step.kind is not StepKind.CREATE or change.create_first:
@@ -267,7 +267,7 @@ class _Edges:
                 self.graph[number].add(owner)
             return
         own = config_address(change.address)
-        for dependency in change.depends_on:
+        for dependency in change.dependencies:
             if dependency in self._deleting and dependency != own:
                 gate = (dependency, "down-begins")
                 self.graph.setdefault(gate, set()).add(number)
@@ -298,7 +298,7 @@ class _Edges:
                     self.soft[update].add(number)
         if step.kind is not StepKind.UPDATE:
             return
-        for dependency in change.released:
+        for dependency in change.former_dependencies:
             if dependency in self._deleting and not self._is_succeeded(dependency, change):
                 self.soft[dependency, "down-begins"].add(number)
         for dropped in dropped_objects(step):
@@ -307,7 +307,7 @@ class _Edges:
                 continue
             deleted, own = deletion[1], config_address(deletion[1].address)
             replaced = deleted.action is Action.REPLACE and not deleted.create_first
-            comes_first = replaced and own in change.depends_on
+            comes_first = replaced and own in change.dependencies
             if not comes_first and not self._is_succeeded(own, change):
                 self.soft[deletion[0]].add(number)
 
@@ -316,7 +316,7 @@ class _Edges:
         names = self._leaving_names.get(deleted, set())
         coming = {self._coming[name] for name in names if name in self._coming}
         # An owned object, which the deletion would take along, moves before it all the same.
-        return not RESOURCES[update.type_name].owner and not coming.isdisjoint(update.depends_on)
+        return not RESOURCES[update.type_name].owner and not coming.isdisjoint(update.dependencies)
 
 
 def _owners_down(type_name: str, console: str) -> Node:

@@ -70,8 +70,8 @@ class Change:
         sensitive_paths: The sensitive paths to record in state.
         provider_key: Of its provider configuration.
         notes: One-line remarks shown under it, such as the verdict of a dry run.
-        depends_on: Configuration addresses of the resources that it depends on.
-        released: Configuration addresses of former dependencies.
+        dependencies: Configuration addresses of the resources that it depends on.
+        former_dependencies: Dependencies in state that it no longer has.
     """
 
     address: str
@@ -94,8 +94,8 @@ class Change:
     construct_path: str = ""
     provider_key: str = ""
     notes: tuple[str, ...] = ()
-    depends_on: tuple[str, ...] = ()
-    released: tuple[str, ...] = ()
+    dependencies: tuple[str, ...] = ()
+    former_dependencies: tuple[str, ...] = ()
 
     @property
     def acts(self) -> bool:

@@ -365,7 +365,7 @@ def _leave_unsettled(
             item.stored_values,
             sensitive=item.sensitive,
             notes=("left alone until it is settled whether it was created",),
-            depends_on=tuple(item.stored.dependencies),
+            dependencies=tuple(item.stored.dependencies),
         )
         for item in prior.values()
         if item.unsettled and item.address not in decided

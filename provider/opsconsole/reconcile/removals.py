@@ -120,7 +120,7 @@ def _to_removal(item: PriorInstance, action: Action, reason: str, private: bytes
         sensitive=item.sensitive,
         provider_key=provider_key_of(item.stored.provider),
         previous_address=item.previous_address,
-        depends_on=tuple(item.stored.dependencies),
+        dependencies=tuple(item.stored.dependencies),
     )
 
 

@@ -344,7 +344,7 @@ class StepWorker:
             provider=self._provider_in_state[change.provider_key],
             attributes=outcome.state,
             private=outcome.private,
-            dependencies=() if step.kind is StepKind.READ else change.depends_on,
+            dependencies=() if step.kind is StepKind.READ else change.dependencies,
             # As in Terraform, the next plan replaces an object whose creation failed.
             tainted=outcome.failed and step.kind is StepKind.CREATE,
             sensitive_attributes=paths_to_state(change.sensitive_paths),
@@ -359,7 +359,7 @@ def _describe_create(request: CreateRequest, change: Change, dry_run_status: str
     return {
         "planned": {name: item for name, item in request.planned.items() if name not in unknown},
         DRY_RUN_STATUS: dry_run_status,
-        "dependencies": list(change.depends_on),
+        "dependencies": list(change.dependencies),
         "instead_of": (change.before or {}).get("id"),
     }
 

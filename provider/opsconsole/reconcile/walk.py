@@ -303,5 +303,5 @@ class Walk:
             sensitive_paths=frozenset(evaluated.sensitive_paths),
             construct_path=block.origin.path,
             provider_key=block.provider_key,
-            depends_on=self.graph.ancestors(block.address),
+            dependencies=self.graph.ancestors(block.address),
         )

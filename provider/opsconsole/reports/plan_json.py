@@ -220,9 +220,9 @@ def _prior_state(
             # Terraform's values have another name for it than its changes.
             if "deposed" in resource:
                 resource["deposed_key"] = resource.pop("deposed")
-            if change.depends_on:
+            if change.dependencies:
                 resource["depends_on"] = sorted(
-                    {parse_address(a).config for a in change.depends_on}
+                    {parse_address(a).config for a in change.dependencies}
                 )
             resources.append(resource)
     prior_outputs = {
