@@ -157,7 +157,7 @@ def deleted(item: Change, reason: str = "delete_because_no_resource_config") -> 
 
 
 def with_host(item: Change, owner: Change) -> Change:
-    return replace(deleted(item), cascade=owner.address)
+    return replace(deleted(item), deleted_with=owner.address)
 
 
 class Parts:
@@ -199,7 +199,7 @@ def host_changes(parts: Parts) -> list[Change]:
     return [
         *found,
         replace(replaced(moved, mac="52:54:00:12:34:56"), notes=(note,)),
-        replace(follower, cascade=moved.address),
+        replace(follower, deleted_with=moved.address),
     ]
 
 

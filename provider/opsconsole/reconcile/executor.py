@@ -118,8 +118,8 @@ class Failures:
         if change.address in self._instances:
             return self._instances[change.address]
         if not step.is_up:
-            if change.cascade:
-                return self._instances.get(change.cascade, "")
+            if change.deleted_with:
+                return self._instances.get(change.deleted_with, "")
             # An object that a failed update was to release stays: a deleted host takes its agent.
             still_named = self._referred.get(object_of(step), "")
             return still_named or self._needed.get(config_address(change.address), "")

@@ -261,8 +261,8 @@ class _Edges:
     def add_down(self, step: Step) -> None:
         """Let a deletion follow its owner's, or let the dependencies wait for it."""
         change, number = step.change, step.number
-        if change.cascade:
-            owner = self._numbers.get((change.cascade, StepKind.DELETE))
+        if change.deleted_with:
+            owner = self._numbers.get((change.deleted_with, StepKind.DELETE))
             if owner is not None:
                 self.graph[number].add(owner)
             return
@@ -279,7 +279,7 @@ class _Edges:
     def add_soft(self, step: Step) -> None:
         """Let a deletion wait for the updates that end references to it."""
         change, number = step.change, step.number
-        if step.kind is StepKind.DELETE and not change.cascade:
+        if step.kind is StepKind.DELETE and not change.deleted_with:
             # The deletion also waits for the deletions of instances that carry its object, as a
             # literal id makes no dependency.
             if carriers := self._carriers.get(object_of(step)):
@@ -332,7 +332,7 @@ def object_of(step: Step) -> Identity:
 
 def _carried_objects(step: Step) -> Iterator[Identity]:
     change = step.change
-    for attribute in () if change.cascade else RESOURCES[change.type_name].references:
+    for attribute in () if change.deleted_with else RESOURCES[change.type_name].references:
         carried = (change.before or {}).get(attribute.name)
         if attribute.blocks_deletion and isinstance(carried, str):
             yield step.console, referred_to(attribute).type_name, carried

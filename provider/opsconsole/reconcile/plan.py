@@ -61,7 +61,7 @@ class Change:
             `delete_because_no_move_target`, `delete_because_wrong_repetition`,
             `read_because_config_unknown`, `read_because_dependency_pending`.
         private: Bytes for apply.
-        cascade: Address of the owner whose deletion also deletes this; no call is made then.
+        deleted_with: Address of the owner whose deletion also deletes this; no call is made then.
         previous_address: Address before a `moved` block, or empty.
         import_id: Id that an `import` block gives, or empty.
         create_first: A replacement creates before it deletes.
@@ -84,7 +84,7 @@ class Change:
     replace_paths: tuple[str, ...] = ()
     reason: str = ""
     private: bytes = b""
-    cascade: str = ""
+    deleted_with: str = ""
     previous_address: str = ""
     import_id: str = ""
     create_first: bool = False

@@ -36,7 +36,7 @@ async def remove_undeclared(walk: Walk, *, destroy: bool) -> list[Change]:
     await _remove(walk, destroy=destroy)
     cascade = walk.cascade()
     changes = [
-        replace(item, cascade=owner)
+        replace(item, deleted_with=owner)
         if item.removes and (owner := cascade.owner_of(prior[item.address]))
         else item
         for item in walk.changes.values()
@@ -226,7 +226,7 @@ def _carried_after(before: str | None, change: Change | None, name: str, can_del
     """Return the id that an instance in state carries as `name` after the apply."""
     if change is not None and change.removes:
         # An instance that cannot be deleted only leaves state, and still carries the object.
-        return "" if change.cascade or can_delete else before or ""
+        return "" if change.deleted_with or can_delete else before or ""
     planned = (change.after or {}).get(name) if change is not None else None
     return planned if isinstance(planned, str) else before or ""
 
@@ -254,7 +254,7 @@ def apparent_move_warnings(
         sides = {Action.DELETE: (leaving, change.before), Action.CREATE: (coming, change.after)}
         # A `moved` block cannot name a deposed object.
         is_deposed = bool(split_deposed(change.address)[1])
-        if change.action in sides and not change.cascade and not is_deposed:
+        if change.action in sides and not change.deleted_with and not is_deposed:
             side, values = sides[change.action]
             name = name_of(console_of(change.provider_key), change.type_name, values)
             if name is not None:

@@ -424,7 +424,7 @@ async def compare_with_console(stack: OpenedStack, plan: Plan, watch: Watch) -> 
         if change.before is None or change.type_name not in RESOURCES:
             continue
         # An object that is deleted with its host is not read, as the host is.
-        if change.cascade or is_sentinel(change.before.get("id")):
+        if change.deleted_with or is_sentinel(change.before.get("id")):
             continue
         stored = stack.state.get(*split_deposed(change.previous_address or change.address))
         remembered = private.get(change.address, stored.private if stored else b"")

@@ -152,7 +152,7 @@ class StepWorker:
         change = step.change
         if step.kind is StepKind.KEEP:
             outcome = Outcome(change.after, change.private)
-        elif change.cascade and step.kind is StepKind.DELETE:
+        elif change.deleted_with and step.kind is StepKind.DELETE:
             outcome = Outcome(None)
         else:
             return None

@@ -103,7 +103,7 @@ def resource_change(change: Change, provider: str = FULL_ADDRESS) -> dict[str, A
     }
     extra = {
         "construct_path": change.construct_path,
-        "cascade": change.cascade,
+        "cascade": change.deleted_with,
         "notes": [*filter(None, (cascade_note(change), *change.notes))],
     }
     return _instance_json(change, provider) | without_empty(
