@@ -416,7 +416,7 @@ class AgentLifecycle(BaseLifecycle):
                 # The deletion of its host, which archives it, is not begun any more.
                 return Outcome(prior, request.private, begun=False)
             known = self._known.note_agent(prior, request.address)
-            self.session.singleton(HostDeletions).released[known.id] = known
+            self.session.singleton(HostDeletions).unmanaged_agents[known.id] = known
         return Outcome(None, diagnostics=self.unplanned_warnings(request, diagnostics))
 
     async def is_there(self, object_id: str) -> bool:

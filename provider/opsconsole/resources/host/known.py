@@ -152,14 +152,14 @@ class HostDeletions:
     Attributes:
         under_way: Ids of hosts whose deletion was sent and has not ended.
         ended: Ids of hosts whose deletion was tried, successful or not.
-        released: Agents that left management in this run, by id. The deletion of their host, which
-            may still come, archives them.
+        unmanaged_agents: Agents that left management in this run, by id. The deletion of their
+            host, which may still come, archives them.
     """
 
     def __init__(self, session: ConsoleSession) -> None:
         self.under_way: set[str] = set()
         self.ended: set[str] = set()
-        self.released: dict[str, KnownAgent] = {}
+        self.unmanaged_agents: dict[str, KnownAgent] = {}
         self._session = session
         # By the number of deletions that had begun: the next deletion starts a new count.
         self._quiet_seconds: Counter[int] = Counter()
