@@ -91,7 +91,7 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
     diagnostics = [*item.problems, *plan.diagnostics]
     if prior is not None and reason:
         # A replacement because of a changed attribute was judged when the change was planned.
-        if not plan.replace:
+        if not plan.requires_replace:
             [removed] = await plan_removals(lifecycle, [(prior, item.removal)])
             diagnostics += removed.diagnostics
         # The creation of a replacement ignores nothing: the object that it replaces is gone.
@@ -121,7 +121,7 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         prior.values if prior else None,
         planned,
         config=config,
-        replace_paths=plan.replace,
+        replace_paths=plan.requires_replace,
         reason=item.reason if creates else reason,
         private=plan.private,
         create_first=item.create_before_destroy and bool(reason),
@@ -146,7 +146,7 @@ def _replacement_reason(item: PlanInput, plan: PlanOutcome) -> str:
         return item.reason
     if item.prior.stored.tainted:
         return "replace_because_tainted"
-    return item.reason or ("replace_because_cannot_update" if plan.replace else "")
+    return item.reason or ("replace_because_cannot_update" if plan.requires_replace else "")
 
 
 def _choose_action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:

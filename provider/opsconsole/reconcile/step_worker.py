@@ -305,12 +305,12 @@ class StepWorker:
             return _fail(step, _unknown_values_error(change, unknown))
         if has_error(wrong):
             return _fail(step, *wrong)
-        if plan.replace and step.kind is StepKind.UPDATE:
+        if plan.requires_replace and step.kind is StepKind.UPDATE:
             needs_replacement = error(
                 f"{change.address} must be replaced after all",
-                f"{', '.join(plan.replace)} became known only now. Its new value replaces the "
-                "object, and this plan does not show that. Plan again.",
-                (plan.replace[0],),
+                f"{', '.join(plan.requires_replace)} became known only now. Its new value replaces "
+                "the object, and this plan does not show that. Plan again.",
+                (plan.requires_replace[0],),
             )
             return _fail(step, needs_replacement)
         if plan.failed:

@@ -93,7 +93,11 @@ class AgentLifecycle(BaseLifecycle):
     async def _plan_change(self, request: PlanChange) -> PlanOutcome:
         outcome = await super()._plan_change(request)
         # A host that no state holds was not read: a run on another machine may have deleted it.
-        if outcome.failed and "host_id" in outcome.replace and await self._is_host_gone(request):
+        if (
+            outcome.failed
+            and "host_id" in outcome.requires_replace
+            and await self._is_host_gone(request)
+        ):
             return await super()._plan_change(request._replace(removal=RemovalReason.WITH_OWNER))
         return outcome
 

@@ -204,11 +204,11 @@ class HostDeletions:
             again = await self.wait_for_another(set(self.ended), clock() + 1.0)
             if not again and not self.under_way and self._activity() == before:
                 # While as many creations wait as Terraform makes at a time, it begins nothing else.
-                self._quiet_seconds[self._session.deletes_begun] += 1
+                self._quiet_seconds[self._session.removals_begun] += 1
                 return False
         return False
 
     def _activity(self) -> tuple[int, int, int]:
         """Return the requests sent, the deletions begun, and the quiet seconds since the last."""
-        begun = self._session.deletes_begun
+        begun = self._session.removals_begun
         return sum(self._session.console.calls.values()), begun, self._quiet_seconds[begun]
