@@ -542,9 +542,9 @@ class BaseLifecycle:
             fields = self.answer_fields
         before = PrivateState.decode(private)
         shown = values_shown(fields, answer)
-        state, private_state, unseen = merge_answer(fields, prior, before, shown)
+        state, private_state, unobserved = merge_answer(fields, prior, before, shown)
         kept = private if private_state is before else private_state.encode()
-        return ReadOutcome(ignore_volatile(fields, prior, state), kept, unobserved=unseen)
+        return ReadOutcome(ignore_volatile(fields, prior, state), kept, unobserved=unobserved)
 
     @property
     def answer_fields(self) -> Sequence[Attribute]:
