@@ -20,7 +20,7 @@ from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import capitalise_first, join_words, plural
-from opsconsole.v1.operations import missing_operation, reads_whole
+from opsconsole.v1.operations import has_complete_read, missing_operation
 from opsconsole.values import Values, is_same, text_of
 
 Addresses = Mapping[tuple[ConfiguredProvider | None, str, str], str]
@@ -95,7 +95,7 @@ def _unobserved_reason(
     """Return why too little of a resource was seen to call it in sync, or empty."""
     if not unobserved:
         return ""
-    if not reads_whole(definition) and not any(
+    if not has_complete_read(definition) and not any(
         attribute.computed and not attribute.volatile and attribute.name not in ("id", *unobserved)
         for attribute in definition.answer_fields
     ):

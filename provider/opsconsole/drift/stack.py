@@ -281,11 +281,11 @@ class StackStates(NamedTuple):
     began: float
 
 
-def read_states(stacks: Sequence[Stack], *, whole: bool) -> StackStates:
+def read_states(stacks: Sequence[Stack], *, all_stacks: bool) -> StackStates:
     """Read the states of stacks.
 
     Args:
-        whole: Whether these are all stacks, not just one shard's.
+        all_stacks: Whether these are all stacks, not just one shard's.
     """
     began = time.monotonic()
     states: list[StackState] = []
@@ -298,7 +298,7 @@ def read_states(stacks: Sequence[Stack], *, whole: bool) -> StackStates:
         else:
             states.append(state)
         diagnostics += remarks
-    diagnostics += _explain_absent(states, whole=whole)
+    diagnostics += _explain_absent(states, all_stacks=all_stacks)
     return StackStates(stacks, states, diagnostics, began)
 
 
@@ -328,7 +328,7 @@ def _is_absent(state: State) -> bool:
     return state.empty and state.serial == 0
 
 
-def _explain_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagnostic]:
+def _explain_absent(read: Sequence[StackState], *, all_stacks: bool) -> Iterator[Diagnostic]:
     """Yield why states were not checked: an error if no stack has one, or for an empty file."""
     for state in read:
         # A write that a full disk cut short leaves an empty file.
@@ -344,7 +344,7 @@ def _explain_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diag
             )
     stacks = [state.stack for state in read if state.absent and not _empty_file(state.stack)]
     # Other shards may have states. In a sharded check, the merge of all shards reports the error.
-    nothing = whole and len(stacks) == len(read) and all(state.has_no_state for state in read)
+    nothing = all_stacks and len(stacks) == len(read) and all(state.has_no_state for state in read)
     for stack in stacks:
         yield (error if nothing else warning)(
             f"{stack.name}: there is no state, so it was not checked",

@@ -155,7 +155,7 @@ def merge_answer(
     """
     # An answer that lacks a required field of the state shows only a part of the resource. Its
     # absent fields mean nothing.
-    whole = all(a.name in values or prior.get(a.name) is None for a in attributes if a.required)
+    complete = all(a.name in values or prior.get(a.name) is None for a in attributes if a.required)
     state = dict(prior)
     observed: list[str] = []
     unobserved: list[str] = []
@@ -169,7 +169,7 @@ def merge_answer(
             # Values that the console set by itself inside a declared object are no difference.
             if name not in state or not (value is state[name] or is_shown(state[name], value)):
                 state[name] = value
-        elif not whole:
+        elif not complete:
             unobserved.append(name)
             continue
         elif name in private_state.observed:

@@ -516,8 +516,8 @@ class BaseLifecycle:
         diagnostics: tuple[Diagnostic, ...] = ()
         if listing.gap is not None:
             diagnostics = (warning("The list may not be complete", listing.gap.explain(listed)),)
-        whole = {"complete": listing.complete, "total_count": listing.total_count}
-        return Outcome(values | more | whole, diagnostics=diagnostics)
+        completeness = {"complete": listing.complete, "total_count": listing.total_count}
+        return Outcome(values | more | completeness, diagnostics=diagnostics)
 
     def with_derived(self, shown: Mapping[str, Any]) -> Values:
         """Add the values that follow from the fields that an answer shows."""

@@ -379,13 +379,13 @@ class AgentLifecycle(BaseLifecycle):
         attached = set(attached_ids(listing))
         if listing.gap is None:
             return attached, []
-        not_whole = warning(
+        incomplete = warning(
             f"Not every plugin of the {self.describe(prior)} could be seen",
             "A plugin that is attached and not declared may stay attached. "
             + listing.gap.explain("the agent's plugins"),
             ("plugin_ids",),
         )
-        return attached, [not_whole]
+        return attached, [incomplete]
 
     async def _diagnose_plugin(
         self, prior: Values, verb: str, plugin_id: str, problem: OpsconsoleError
