@@ -253,7 +253,7 @@ class _Attributed:
         """Return a value in which every attribute is null."""
         return dict.fromkeys(self.names)
 
-    def refuse_read_only(self, config: Values) -> list[Diagnostic]:
+    def read_only_errors(self, config: Values) -> list[Diagnostic]:
         """Refuse a declaration of attributes that only the console supplies."""
         return [
             error(
@@ -342,6 +342,11 @@ class ResourceDefinition(_Attributed):
         """Terraform's name for it: `opsconsole_host`."""
         return f"{LOCAL_NAME}_{self.name}"
 
+    @cached_property
+    def owner_type(self) -> str:
+        """Terraform's type name of its owner; empty if it has none."""
+        return f"{LOCAL_NAME}_{self[self.owner].refers_to}" if self.owner else ""
+
     @property
     def class_name(self) -> str:
         """Its name in the names of classes: `AgentPlugin`."""
@@ -388,7 +393,7 @@ class ResourceDefinition(_Attributed):
             if (value := config.get(item.name)) is not None
             for problem in item.problems(value)
         ]
-        return [*self.refuse_read_only(config), *of_attributes, *self.rules(config)]
+        return [*self.read_only_errors(config), *of_attributes, *self.rules(config)]
 
     def find_undeclared(self, config: Values) -> list[Diagnostic]:
         """Return an error for each attribute that a creation needs and a declaration lacks."""

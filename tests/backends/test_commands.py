@@ -16,7 +16,6 @@ from engines import run_program
 from opsconsole.errors import TRY_LATER
 from opsconsole.standin.main import main as stand_in
 from opsconsole.state.backend import Backend, LocalBackend
-from opsconsole.state.backends.azurerm import AzurermBackend
 from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.model import State
@@ -96,7 +95,7 @@ def _workspaces(app: Any, blue: Backend) -> None:
     blue.open()
     delete = ("workspace", "delete", "-force", "blue")
     assert "is locked by" in app.run(*delete, expect=TRY_LATER)
-    if isinstance(blue, AzurermBackend):
+    if type(blue).__name__ == "AzurermBackend":
         # The lock is a lease, without which the service deletes nothing.
         assert "is locked by" in app.run(*delete, "-lock=false", expect=TRY_LATER)
         blue.close()

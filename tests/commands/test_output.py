@@ -224,23 +224,6 @@ def test_an_output_shows_what_is_read_again_after_the_last_step(native_on):
     assert native.attributes("opsconsole_host.web")["jump_host_ids"] == []
 
 
-def test_outputs_that_are_known_are_kept_where_something_failed(native):
-    port = "${opsconsole_host.a.target_port + 70000}"
-    resources = hosts("a", b={"target_port": port})
-    outputs = {
-        "literal": "x",
-        "of_what_was_done": "${opsconsole_host.a.id}",
-        "of_what_failed": "${opsconsole_host.b.id}",
-    }
-    output = {name: {"value": value} for name, value in outputs.items()}
-    native.apply(resources, expect=1, output=output)
-    assert set(native.state["outputs"]) == {"literal", "of_what_was_done"}
-
-    resources["opsconsole_host"]["b"]["target_port"] = 22
-    native.apply(resources, output=output)
-    assert set(native.state["outputs"]) == set(outputs)
-
-
 def test_outputs_leave_state_where_something_failed(native):
     output = {name: {"value": name} for name in ("kept", "gone")}
     native.apply(HOST, output=output)

@@ -37,13 +37,10 @@ def edited(native: Any, folder: str = "") -> Iterator[list[dict[str, Any]]]:
 
 def test_resources_of_other_providers_are_passed_over(native):
     native.apply(ONE)
-    foreign = {
-        "mode": "managed",
-        "type": "terraform_data",
-        "name": "x",
-        "provider": 'provider["terraform.io/builtin/terraform"]',
-        "instances": [{"schema_version": 0, "attributes": {"id": "1"}}],
-    }
+    provider = {"provider": 'provider["terraform.io/builtin/terraform"]'}
+    instances = [{"schema_version": 0, "attributes": {"id": "1"}}]
+    foreign = {"mode": "managed", "type": "terraform_data", "name": "x", **provider}
+    foreign["instances"] = instances
     with edited(native) as resources:
         resources += [foreign, {**foreign, "mode": "data", "type": "opsconsole_specialty"}]
     found = native.drift("terraform.tfstate", expect=0)

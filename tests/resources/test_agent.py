@@ -163,7 +163,7 @@ async def test_defaults_within_a_credential_are_no_difference(steps_of, console,
 
 async def test_agent_is_looked_up_anew(steps_of, one_run, console, agent_values):
     created = await steps_of("agent").create(**agent_values)
-    agents = one_run().resources[AGENT.type_name]
+    agents = one_run().lifecycles[AGENT.type_name]
 
     assert await agents.is_there(created.state["id"])
     console.delete("agents", created.state["id"])
@@ -214,7 +214,7 @@ async def test_an_agent_that_is_shown_stays_though_the_list_of_its_plugins_is_no
 async def test_prevent_refuses_a_replacement_that_no_plan_showed(agent_values, steps_of, one_run):
     agents = steps_of("agent")
     prior = await agents.create(**agent_values, deletion_policy="prevent")
-    lifecycle = one_run().resources[AGENT.type_name]
+    lifecycle = one_run().lifecycles[AGENT.type_name]
     assert lifecycle.describe(None, ADDRESS) == f"agent {ADDRESS}"
     config = agents.config(**agent_values, deletion_policy="prevent")
 

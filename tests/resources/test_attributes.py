@@ -109,15 +109,9 @@ def all_late(variant: int) -> dict[str, Any]:
     inputs: dict[str, Any] = {a.name: value(a, variant) for a in updated}
     # Where these were unknown again, the host would be replaced: they come from elsewhere.
     host = {name: late(name) for name in inputs} | {name: late(name, "once") for name in once}
-    inputs |= {
-        "key": "linux-server",
-        "title": "Database",
-        "pattern": f"mkfs {variant}",
-        "scope": ORGS[variant],
-        "plugin": "plg_disk",
-        "plugins": ["plg_logs"] if variant else [],
-        "wide": True,
-    }
+    inputs |= {"key": "linux-server", "title": "Database", "wide": True, "plugin": "plg_disk"}
+    inputs |= {"pattern": f"mkfs {variant}", "scope": ORGS[variant]}
+    inputs["plugins"] = ["plg_logs"] if variant else []
     named = {"key": "database", "name": late("title")}
     both = {"specialty_id": "${opsconsole_specialty.late.id}", "plugin_ids": late("plugins")}
     open_agent = agent_on("late", "open", specialty_id="spc_windows")

@@ -498,7 +498,7 @@ async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(
     deleted = await hosts.delete(created)
 
     assert (deleted.state, errors(deleted)) == (None, [])
-    assert hosts.provider.session.gone["host"] == {created.state["id"]}
+    assert hosts.provider.session.gone_ids["opsconsole_host"] == {created.state["id"]}
     assert deleted.rerouted == (("hst_2",) if isinstance(rerouted, list) else ())
 
 

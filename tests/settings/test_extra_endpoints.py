@@ -62,9 +62,9 @@ async def test_a_deleted_agent_is_not_named_as_one_that_carries_a_specialty(
     agent = await _made(console, steps_of, "agent")
     await _made(console, steps_of, "agent")
     run = one_run()
-    await run.resources[AGENT.type_name].delete(DeleteRequest(agent.state))
+    await run.lifecycles[AGENT.type_name].delete(DeleteRequest(agent.state))
 
-    refused = await run.resources[SPECIALTY.type_name].delete(DeleteRequest(specialty.state))
+    refused = await run.lifecycles[SPECIALTY.type_name].delete(DeleteRequest(specialty.state))
 
     assert agent.state["id"] not in refused.diagnostics[0].text
 

@@ -86,14 +86,9 @@ def http_places() -> Iterator[Make]:
             def steal() -> None:
                 state.lock = b""
 
-            block = {
-                "address": state.address,
-                "lock_address": f"{state.address}/lock",
-                "unlock_address": f"{state.address}/lock",
-                "username": state.username,
-                "password": state.password,
-                "retry_max": 0,
-            }
+            names = ("lock_address", "unlock_address")
+            block = {"address": state.address, **dict.fromkeys(names, f"{state.address}/lock")}
+            block |= {"username": state.username, "password": state.password, "retry_max": 0}
             able = {"embeds_journal": True, "has_workspaces": False}
             return Place("http", block, steal, **able, server=state)
 

@@ -36,17 +36,9 @@ def unchanged(
     """Return a resource of the fleet; its values are those that all share, and its own."""
     shared = {name: SHARED.get(name, value) for name, value in definition.empty().items()}
     values = shared | own
-    return Change(
-        address=address,
-        type_name=definition.type_name,
-        action=Action.NO_OP,
-        before=values,
-        after=values,
-        config=values,
-        construct_path=path,
-        provider_key="opsconsole",
-        depends_on=depends_on,
-    )
+    facts = {"construct_path": path, "provider_key": "opsconsole", "depends_on": depends_on}
+    type_name = definition.type_name
+    return Change(address, type_name, Action.NO_OP, values, values, config=values, **facts)
 
 
 def values_of(item: Change) -> Mapping[str, Any]:
@@ -106,17 +98,10 @@ def agent(number: int, owner: Change) -> Change:
 def attachment(owner: Change, plugin: tuple[str, str]) -> Change:
     agent_id = values_of(owner)["id"]
     key = f"{agent_id.removeprefix('agt_')}-{plugin[0].removeprefix('plg_')}"
-    return unchanged(
-        f'opsconsole_agent_plugin.on["{key}"]',
-        AGENT_PLUGIN,
-        f"{owner.construct_path}/{plugin[0]}",
-        (owner.address,),
-        id=f"{agent_id}/{plugin[0]}",
-        agent_id=agent_id,
-        plugin_id=plugin[0],
-        name=plugin[1],
-        enabled=True,
-    )
+    own = {"id": f"{agent_id}/{plugin[0]}", "agent_id": agent_id, "enabled": True}
+    own |= {"plugin_id": plugin[0], "name": plugin[1]}
+    address, path = f'opsconsole_agent_plugin.on["{key}"]', f"{owner.construct_path}/{plugin[0]}"
+    return unchanged(address, AGENT_PLUGIN, path, (owner.address,), **own)
 
 
 def specialties() -> Iterator[Change]:
@@ -161,13 +146,8 @@ def updated(item: Change, **new: Any) -> Change:
 
 def replaced(item: Change, **new: Any) -> Change:
     unknown = dict.fromkeys(("id", "created_at", "updated_at"), UNKNOWN)
-    return replace(
-        item,
-        action=Action.REPLACE,
-        after={**values_of(item), **unknown, **new},
-        replace_paths=tuple(new),
-        reason="replace_because_cannot_update",
-    )
+    after, why = {**values_of(item), **unknown, **new}, "replace_because_cannot_update"
+    return replace(item, action=Action.REPLACE, after=after, replace_paths=tuple(new), reason=why)
 
 
 def deleted(item: Change, reason: str = "delete_because_no_resource_config") -> Change:
@@ -249,14 +229,9 @@ def quiet_changes(parts: Parts) -> list[Change]:
     first, second, third = parts.of("blacklisted_command")
     imported = replace(updated(first, description="Wipes the machine"), import_id="blk_0")
     moved = replace(second, previous_address="opsconsole_blacklisted_command.old")
-    read = Change(
-        address="data.opsconsole_specialties.all",
-        type_name="opsconsole_specialties",
-        action=Action.READ,
-        before=None,
-        after={"specialties": UNKNOWN, "complete": UNKNOWN},
-        reason="read_because_dependency_pending",
-    )
+    name, after = "opsconsole_specialties", {"specialties": UNKNOWN, "complete": UNKNOWN}
+    why = "read_because_dependency_pending"
+    read = Change(f"data.{name}.all", name, Action.READ, None, after, reason=why)
     return [imported, moved, replace(deleted(third), action=Action.FORGET), read]
 
 

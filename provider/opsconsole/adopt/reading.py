@@ -186,7 +186,7 @@ async def read_objects(
 async def _read_type(
     provider: ConfiguredProvider, type_name: str, import_ids: Sequence[str]
 ) -> list[ConsoleObject]:
-    lifecycle = provider.resources[type_name]
+    lifecycle = provider.lifecycles[type_name]
     by_id: dict[str, ConsoleObject] = {}
     begun: list[tuple[str, ReadRequest]] = []
     for import_id in import_ids:

@@ -114,7 +114,7 @@ def _with_owner(item: StateObject, addresses: Addresses) -> str:
     owner_id = instance.before.get(definition.owner) or ""
     if owner is None or provider is None:
         return ""
-    if owner_id not in provider.session.gone.get(owner.name, ()):
+    if owner_id not in provider.session.gone_ids.get(owner.type_name, ()):
         return ""
     address = addresses.get((provider, owner.type_name, owner_id), owner_id)
     return f"its {owner.title} {address} is gone: {definition.plural} go with their {owner.title}"

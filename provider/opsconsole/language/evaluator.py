@@ -295,8 +295,9 @@ class Evaluator(NameResolver):
             data = value.data
             # A string without marks is a wire value already.
             if value.marks or type(data) is not str:
-                sensitive.extend(sensitive_paths(pack(value), (name,)))
                 data, marks = value.unmark_deep()
+                if SENSITIVE in marks:
+                    sensitive.extend(sensitive_paths(pack(value), (name,)))
                 if EPHEMERAL in marks and not ephemeral:
                     problems.append(
                         UserError(

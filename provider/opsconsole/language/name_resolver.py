@@ -62,7 +62,7 @@ from opsconsole.language.values import (
     unknown,
     unpack,
 )
-from opsconsole.state import InstanceKey, print_key, workspace_of
+from opsconsole.state import InstanceKey, format_key, workspace_of
 from opsconsole.text import did_you_mean, to_nfc
 from opsconsole.values import UNKNOWN, Values
 
@@ -182,7 +182,7 @@ class NameResolver(Names):
         read = count_entries if block.counted else each_entries
         entries = evaluate_argument(block.title, name, raw, self.scope(), read)
         return {
-            key: Instance(block, address + print_key(key), key, each)
+            key: Instance(block, address + format_key(key), key, each)
             for key, each in entries.items()
         }
 
@@ -382,7 +382,7 @@ def _instances_at(block: Block, keys: Iterable[InstanceKey]) -> dict[InstanceKey
     if block.counted:
         # As in Terraform, an element stands for each index that is missing.
         fitting = range(1 + max((key for key in keys if isinstance(key, int)), default=-1))
-    return {key: Instance(block, block.address + print_key(key), key) for key in fitting}
+    return {key: Instance(block, block.address + format_key(key), key) for key in fitting}
 
 
 def each_names(key: str, value: Value) -> dict[str, Value]:

@@ -67,7 +67,7 @@ class ConsoleSession:
 
     Attributes:
         owned_by: Returns the resources that the deletion of an object of one resource takes along.
-        gone: Name of a resource to the ids that were deleted or found gone.
+        gone_ids: Type to the ids that were deleted or found gone.
         names: Id to the words by which messages name an object that no address holds.
         holders: Type to the ids of objects in state, or of this run, each with the address or name
             that holds it; empty if the engine tells none.
@@ -90,7 +90,7 @@ class ConsoleSession:
     console: Console
     settings: Settings
     owned_by: Callable[[ResourceDefinition], Sequence[ResourceDefinition]] = lambda definition: ()
-    gone: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    gone_ids: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     answers_about_others: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     adopted: set[tuple[str, str]] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)

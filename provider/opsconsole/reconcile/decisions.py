@@ -100,7 +100,7 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         # The first plan gave the warnings already.
         diagnostics += (one for one in created.diagnostics if one.is_error)
         if block.lifecycle_block.prevent_destroy:
-            diagnostics.append(refuse_prevented(item.address, replaced=True))
+            diagnostics.append(prevented_error(item.address, replaced=True))
     elif prior is not None and block.lifecycle_block.ignores:
         # As in Terraform, the plan of an update ignores, and its apply has the whole declaration. A
         # value that is not known yet would be planned again.
@@ -210,7 +210,7 @@ async def plan_removals(
     )
 
 
-def refuse_prevented(address: str, *, replaced: bool = False) -> Diagnostic:
+def prevented_error(address: str, *, replaced: bool = False) -> Diagnostic:
     verb = "replaced" if replaced else "destroyed"
     return error(
         f"{address} would be {verb}, which its lifecycle.prevent_destroy forbids",

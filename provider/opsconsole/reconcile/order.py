@@ -5,9 +5,9 @@ the deletion of the object that it referred to. Objects deleted with an owner fo
 wait for all instances of a resource together, so 50,000 agents on 50,000 hosts make 100,000 edges,
 not their product.
 
-A deletion is a step *down*, any other step is *up*. A *gate* is a node without a step of its own:
-the end of all steps up of one resource, or the begin of its steps down. A *soft* edge is left out
-where it would close a cycle.
+A deletion is a step *down*, any other step is *up*. A *gate* is a node without a step of its own,
+such as the end of all steps up of one resource, or the beginning of its steps down. A *soft* edge
+is left out where it would close a cycle.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Step:
 
 Arranged = TypeVar("Arranged")
 Node = int | tuple[str, str]
-"""A step by its number, or a gate by a configured resource, with its kind."""
+"""A step by its number, or a gate by its resource and its kind."""
 
 
 class Order:

@@ -324,6 +324,8 @@ def checksum(plan: Plan) -> str:
         default={UNKNOWN: {UNKNOWN_KEY: True}}.__getitem__,
         sort_keys=True,
         separators=(",", ":"),
+        # A plan is made of JSON, so no value holds itself.
+        check_circular=False,
     )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -155,11 +155,11 @@ def may_hold_unsettled(state: State) -> bool:
     return any(map(may_hold_sentinel, state.texts()))
 
 
-def warn_unsettled(address: str) -> Diagnostic:
+def unsettled_warning(address: str) -> Diagnostic:
     return warning(*_describe_unsettled(address, "no apply is complete until this is settled."))
 
 
-def report_unsettled(address: str) -> Diagnostic:
+def unsettled_error(address: str) -> Diagnostic:
     """Report a creation whose outcome stays unknown, which makes an apply incomplete."""
     return error(*_describe_unsettled(address, "nothing was done with it."))
 

@@ -136,7 +136,7 @@ class StepWorker:
         self.evaluator.mark(address, instance.sensitive_paths)
 
     def _lifecycle_of(self, change: Change) -> BaseLifecycle:
-        return self.providers.of(change.provider_key).resources[change.type_name]
+        return self.providers.of(change.provider_key).lifecycles[change.type_name]
 
     def max_creates_at_once(self, step: Step) -> int:
         """Return how many creations of this kind fit into one request."""
@@ -276,7 +276,7 @@ class StepWorker:
         if step.kind is not StepKind.READ:
             return await self._plan_again(step, config, unknown)
         if unknown:
-            return _fail(step, _refuse_unknown(change, unknown))
+            return _fail(step, _unknown_values_error(change, unknown))
         return await self.providers.of(change.provider_key).read_data(change.type_name, config)
 
     async def _plan_again(
@@ -302,7 +302,7 @@ class StepWorker:
                 if (item.summary, item.detail) not in self._planned_diagnostics
             )
         if unknown:
-            return _fail(step, _refuse_unknown(change, unknown))
+            return _fail(step, _unknown_values_error(change, unknown))
         if has_error(wrong):
             return _fail(step, *wrong)
         if plan.replace and step.kind is StepKind.UPDATE:
@@ -381,7 +381,7 @@ def _fail(step: Step, *diagnostics: Diagnostic) -> Outcome:
     return Outcome(prior, step.change.private if prior else b"", diagnostics)
 
 
-def _refuse_unknown(change: Change, names: Sequence[str]) -> Diagnostic:
+def _unknown_values_error(change: Change, names: Sequence[str]) -> Diagnostic:
     return error(
         f"{change.address} needs values that are not known",
         f"{', '.join(names)} refers to a resource that was not applied, or whose outcome is not "

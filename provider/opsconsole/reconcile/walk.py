@@ -110,7 +110,7 @@ class Walk:
                             key = block.provider_key, block.type_name
                             groups.setdefault(key, []).append(plan_input)
             for (provider_key, type_name), inputs in groups.items():
-                lifecycle = self.providers.of(provider_key).resources[type_name]
+                lifecycle = self.providers.of(provider_key).lifecycles[type_name]
                 if any(item.prior is not None for item in inputs):
                     cascade = self.cascade()
                     inputs = [self._with_removal(item, cascade) for item in inputs]

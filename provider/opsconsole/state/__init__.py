@@ -16,8 +16,8 @@ from opsconsole.state.address import (
     InstanceKey,
     config_address,
     deposed_name,
+    format_key,
     instance_of,
-    print_key,
     split_deposed,
 )
 from opsconsole.state.backend import (
@@ -82,6 +82,7 @@ __all__ = [
     "deposed_name",
     "encode",
     "expression_in",
+    "format_key",
     "info_file",
     "instance_of",
     "is_as_stored",
@@ -91,7 +92,6 @@ __all__ = [
     "noted_backend",
     "open_state",
     "paths_to_state",
-    "print_key",
     "read_foreign",
     "read_state",
     "read_stored",

@@ -195,8 +195,12 @@ def _written_step(step: str | int) -> dict[str, Any]:
     return {"type": "index", "value": {"value": step, "type": "number"}}
 
 
-class _Identified(msgspec.Struct):
-    attributes: dict[str, Raw] = {}
+class _Attributes(msgspec.Struct, frozen=True):
+    id: Raw = Raw(b'""')
+
+
+class _Identified(msgspec.Struct, frozen=True):
+    attributes: _Attributes = _Attributes()
 
 
 _IDENTIFIED = msgspec.json.Decoder(_Identified)
@@ -211,7 +215,7 @@ def object_id(text: bytes | str | None) -> str | None:
     if text is None:
         return None
     try:
-        value = decode(_IDENTIFIED.decode(text).attributes.get("id", b'""'))
+        value = decode(_IDENTIFIED.decode(text).attributes.id)
     except ValueError as error:
         raise UserError(f"The state holds an object that is not JSON: {error}.") from error
     return value if isinstance(value, str) else ""

@@ -133,7 +133,7 @@ class Servicer:
 
     def _lifecycle(self, type_name: str) -> BaseLifecycle:
         """Return the lifecycle of a resource that `codec` knows."""
-        return self._require_provider().resources[type_name]
+        return self._require_provider().lifecycles[type_name]
 
     def codec(self, kind: str, type_name: str = "") -> ObjectCodec:
         """Return the codec of a `resource`, a `data source` or the `provider`."""
@@ -280,7 +280,7 @@ class Servicer:
     ) -> pb.ValidateDataResourceConfig.Response:
         codec = self.codec("data source", request.type_name)
         config = codec.decode(request.config) or {}
-        diagnostics = DATA_SOURCES[request.type_name].refuse_read_only(config)
+        diagnostics = DATA_SOURCES[request.type_name].read_only_errors(config)
         return pb.ValidateDataResourceConfig.Response(diagnostics=self._render(diagnostics, codec))
 
     async def read_data_source(

@@ -1,6 +1,6 @@
 """The bodies whose shape the document fixes: error, list envelope, import result, delete result.
 
-Imported with the first answer that holds one, as pydantic takes a while to load. Types are JSON's
+Imported when a call first needs one, as pydantic takes a while to load. Types are JSON's
 own: no text is read as a number. A documented constant may be absent. A member that the run does
 not need counts as absent if it has another type, so that one odd member hides no other.
 """

@@ -30,7 +30,7 @@ from opsconsole.lifecycle.interface import (
     UnsettledCreate,
     UpdateRequest,
 )
-from opsconsole.lifecycle.missing import BY_404, keep_if_missing, warn_refused
+from opsconsole.lifecycle.missing import BY_404, keep_if_missing, not_checked_warning
 from opsconsole.lifecycle.planning import (
     Proposal,
     creation_fields,
@@ -47,15 +47,15 @@ from opsconsole.resources.agent.known import (
     PLUGINS_NOT_PERMITTED,
     KnownAgents,
     outcome_of_forbidden,
-    warn_of_unlisted_ids,
+    unlisted_id_warnings,
 )
 from opsconsole.resources.agent.rules import (
+    archived_error,
+    created_archived_warning,
     judge_creation,
     judge_move,
     judge_removal,
     judge_replacement,
-    refuse_archived,
-    warn_created_archived,
 )
 from opsconsole.resources.agent_plugin.lifecycle import (
     attach_or_detach,
@@ -86,7 +86,7 @@ class AgentLifecycle(BaseLifecycle):
         # Terraform plans a replacement as a creation that still carries the prior private bytes.
         replacing = bool(request.private)
         diagnostics = judge_creation(self.describe(config, request.address), config, replacing)
-        diagnostics += warn_of_unlisted_ids(self.session, config)
+        diagnostics += unlisted_id_warnings(self.session, config)
         planned = propose_creation(self.definition, config)
         return PlanOutcome(planned, diagnostics=tuple(diagnostics))
 
@@ -104,13 +104,13 @@ class AgentLifecycle(BaseLifecycle):
             return False
         is_gone = await self.session.singleton(HostReader).is_gone(host_id)
         if is_gone:
-            self.session.gone[HOST.name].add(host_id)
+            self.session.gone_ids[HOST.type_name].add(host_id)
         return is_gone
 
     def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         self._note_plugin_set(request.prior["id"], proposal.planned)
         name = self.describe(request.prior, request.address)
-        diagnostics = warn_of_unlisted_ids(self.session, request.config, request.prior)
+        diagnostics = unlisted_id_warnings(self.session, request.config, request.prior)
         if proposal.replaced:
             diagnostics += judge_replacement(
                 name, request, proposal, deletable=self.has_operation("delete")
@@ -160,7 +160,7 @@ class AgentLifecycle(BaseLifecycle):
         except NotFound:
             if not _was_created_archived(request):
                 raise
-            archived = warn_created_archived(self.describe(prior, request.address))
+            archived = created_archived_warning(self.describe(prior, request.address))
             return ReadOutcome(prior, request.private, (archived,), unobserved=self._unread)
         except Forbidden as problem:
             outcome = outcome_of_forbidden(self, request, problem, self._why_not_permitted())
@@ -184,7 +184,7 @@ class AgentLifecycle(BaseLifecycle):
         if status == "archived":
             if not _was_created_archived(request):
                 return ReadOutcome(None, status=ReadStatus.ARCHIVED)
-            archived = warn_created_archived(self.describe(prior, request.address))
+            archived = created_archived_warning(self.describe(prior, request.address))
             outcome = outcome._replace(diagnostics=(archived,))
         if prior.get("plugin_ids") is None or outcome.state is None:
             return outcome
@@ -204,7 +204,9 @@ class AgentLifecycle(BaseLifecycle):
             # The agent was shown: a 404 says that its list is not visible to this key.
             forbidden = isinstance(problem, Forbidden)
             reason = PLUGINS_NOT_PERMITTED if forbidden else _PLUGINS_NOT_SHOWN
-            refused = warn_refused(f"The plugin_ids of the {self.describe(state)}", reason, problem)
+            refused = not_checked_warning(
+                f"The plugin_ids of the {self.describe(state)}", reason, problem
+            )
             return outcome._replace(
                 state=state,
                 diagnostics=(*outcome.diagnostics, refused),
@@ -240,7 +242,7 @@ class AgentLifecycle(BaseLifecycle):
             return Outcome(None, diagnostics=tuple(lacking))
         org_id = self.session.settings.org_id
         body = _without_unset(creation_fields(AGENT, request.config, org_id))
-        outcome = await create_once(self, request, body, self._refuse_older_agent)
+        outcome = await create_once(self, request, body, self._older_agent_error)
         if outcome.state is not None and not outcome.unsettled:
             self._known.note_agent(outcome.state, request.address)
             self._note_plugin_set(outcome.state["id"], outcome.state)
@@ -277,7 +279,7 @@ class AgentLifecycle(BaseLifecycle):
             settled.append(NEVER_CREATED if never else STILL_UNSETTLED)
         return settled
 
-    def _refuse_older_agent(self, answer: Mapping[str, Any]) -> UnexpectedAnswer | None:
+    def _older_agent_error(self, answer: Mapping[str, Any]) -> UnexpectedAnswer | None:
         known = self._known.by_id.get(answer["id"])
         if known is None:
             return None
@@ -299,8 +301,8 @@ class AgentLifecycle(BaseLifecycle):
             marked = {**private_state.extra, _CREATED_ARCHIVED: True}
             outcome = outcome._replace(private=private_state._replace(extra=marked).encode())
         elif not _was_created_archived(request):
-            return outcome.with_diagnostics(refuse_archived(name))
-        return outcome.with_diagnostics(warn_created_archived(name))
+            return outcome.with_diagnostics(archived_error(name))
+        return outcome.with_diagnostics(created_archived_warning(name))
 
     async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned
@@ -401,7 +403,7 @@ class AgentLifecycle(BaseLifecycle):
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, private_state = request.prior, PrivateState.decode(request.private)
         why = RemovalReason.ALONE if private_state.owner_stays else RemovalReason.UNEXPLAINED
-        if prior.get("host_id") in self.session.gone[HOST.name]:
+        if prior.get("host_id") in self.session.gone_ids[HOST.type_name]:
             why = RemovalReason.WITH_OWNER
         name = self.describe(prior, request.address)
         diagnostics = judge_removal(name, prior, why, deletable=self.has_operation("delete"))

@@ -92,7 +92,7 @@ class HostReader:
             _log.warning("cannot read the host %s: %s", host_id, problem)
         return False
 
-    def warn_of_refusals(self) -> tuple[Diagnostic, ...]:
+    def refusal_warnings(self) -> tuple[Diagnostic, ...]:
         """Warn, once in a run, that no host can be read because of the console's refusals."""
         if self._warned or not self._is_refused:
             return ()
