@@ -205,10 +205,10 @@ async def test_host_that_the_declaration_followed_is_not_replaced(steps_of, cons
     plan = await hosts.plan(moved, declared)
     changed = await hosts.plan(moved, hosts.config(name="web", external_id="four", target_port=22))
 
-    assert plan.replace == ()
+    assert plan.requires_replace == ()
     assert plan.planned == moved.state
     assert "The console itself changed" in warnings(plan)[0]
-    assert changed.replace == ("external_id",)
+    assert changed.requires_replace == ("external_id",)
     replacing = f'Replacing the host "web" ({created.state["id"]}) archives every agent'
     assert any(item.startswith(replacing) for item in warnings(changed))
 

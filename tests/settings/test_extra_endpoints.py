@@ -111,4 +111,4 @@ async def test_a_move_to_a_host_that_is_not_known_yet_is_doubted_where_nothing_t
 
     [told] = unexplained.diagnostics
     assert f"If its host {old} is replaced in this run" in told.text
-    assert (alone.diagnostics, alone.replace, unexplained.replace) == ((), (), ())
+    assert (alone.diagnostics, alone.requires_replace, unexplained.requires_replace) == ((), (), ())

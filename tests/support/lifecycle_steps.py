@@ -112,7 +112,7 @@ class Steps:
         config = self.config(**values)
         plan = await self.plan(prior, config)
         assert not plan.failed, plan.diagnostics
-        assert not plan.replace, plan.replace
+        assert not plan.requires_replace, plan.requires_replace
         request = UpdateRequest(prior.state, config, plan.planned, plan.private)
         return await self._run(lambda lifecycle: lifecycle.update(request))
 

@@ -43,13 +43,13 @@ def classify(item: StateObject, addresses: Addresses) -> Finding:
 
 def _classify_present(item: StateObject, outcome: ReadOutcome, state: Values) -> Finding:
     definition = RESOURCES[item.instance.type_name]
-    before = item.instance.before
+    stored = item.instance.stored_values
     differences, first = _compare(definition, item, state)
     unseen = tuple(name for name in outcome.unobserved if not definition[name].volatile)
     # Drift that was seen counts, even if a part of the resource could not be read.
     if differences:
         return _make_finding(item, Bucket.CHANGED, differences=differences, unobserved=unseen)
-    reason = outcome.why_unchecked or _unseen_reason(definition, before, unseen)
+    reason = outcome.why_unchecked or _unseen_reason(definition, stored, unseen)
     if reason:
         cause = outcome.cause
         return _make_finding(item, Bucket.UNCHECKED, reason, unobserved=unseen, cause=cause)
@@ -61,8 +61,8 @@ def _compare(
     definition: ResourceDefinition, item: StateObject, state: Values
 ) -> tuple[tuple[Difference, ...], list[str]]:
     """Return the differences, and the names of the attributes seen for the first time."""
-    before = item.instance.before
-    if state is before:
+    stored = item.instance.stored_values
+    if state is stored:
         return (), []
     observed: frozenset[str] | None = None
     differences: list[Difference] = []
@@ -71,25 +71,25 @@ def _compare(
     for attribute in definition.answer_fields:
         name = attribute.name
         # Volatile attributes follow any write, so their change alone is no drift.
-        if attribute.volatile or is_same(before.get(name), state.get(name)):
+        if attribute.volatile or is_same(stored.get(name), state.get(name)):
             continue
         # The console may never have kept an attribute that no update sets and no answer showed.
         is_unkept = attribute.change is ChangeRule.REPLACE and state.get(name) is None
-        if before.get(name) is None or is_unkept:
+        if stored.get(name) is None or is_unkept:
             if observed is None:
                 observed = PrivateState.decode(item.instance.stored.private).observed
             # A field missing from a complete answer was unset.
-            was_unset = before.get(name) is None and definition.label in observed
+            was_unset = stored.get(name) is None and definition.label in observed
             # The release that wrote the state may not have known the attribute yet.
             if name in item.absent_names or (name not in observed and not was_unset):
                 first.append(name)
                 continue
         hidden = attribute.sensitive or name in item.sensitive
-        differences.append(Difference(name, before.get(name), state.get(name), hidden))
+        differences.append(Difference(name, stored.get(name), state.get(name), hidden))
     return tuple(differences), first
 
 
-def _unseen_reason(definition: ResourceDefinition, before: Values, unseen: tuple[str, ...]) -> str:
+def _unseen_reason(definition: ResourceDefinition, stored: Values, unseen: tuple[str, ...]) -> str:
     """Return why too little of a resource was seen to call it in sync, or empty."""
     if not unseen:
         return ""
@@ -101,7 +101,7 @@ def _unseen_reason(definition: ResourceDefinition, before: Values, unseen: tuple
             f"no documented operation reads {definition.plural}, and no "
             f"{missing_operation(definition, 'read')} is named: it exists, its fields were not seen"
         )
-    in_state = [name for name in unseen if before.get(name) is not None]
+    in_state = [name for name in unseen if stored.get(name) is not None]
     if not in_state:
         return ""
     return f"the console did not show {', '.join(in_state)}, which state holds"
@@ -111,7 +111,7 @@ def _with_owner(item: StateObject, addresses: Addresses) -> str:
     instance, provider = item.instance, item.provider
     definition = RESOURCES[instance.type_name]
     owner = owner_of(definition)
-    owner_id = instance.before.get(definition.owner) or ""
+    owner_id = instance.stored_values.get(definition.owner) or ""
     if owner is None or provider is None:
         return ""
     if owner_id not in provider.session.gone_ids.get(owner.type_name, ()):
@@ -129,7 +129,7 @@ def _make_finding(
     cause: Cause | None = None,
 ) -> Finding:
     instance = item.instance
-    shown = instance.before
+    shown = instance.stored_values
     if item.sensitive:
         # The label comes from these values, and a sensitive name must not become a label.
         shown = {name: value for name, value in shown.items() if name not in item.sensitive}
@@ -140,7 +140,7 @@ def _make_finding(
         address=item.address,
         type_name=instance.type_name,
         bucket=bucket,
-        id=text_of(instance.before, "id"),
+        id=text_of(instance.stored_values, "id"),
         label=next(filter(None, (text_of(shown, name) for name in names)), ""),
         differences=differences,
         reason=reason,

@@ -97,7 +97,7 @@ class StateObject:
     @property
     def id(self) -> str:
         """The console's id, in the form of unmanaged objects."""
-        return str(self.instance.before["id"])
+        return str(self.instance.stored_values["id"])
 
     @property
     def outcome(self) -> ReadOutcome:
@@ -184,7 +184,7 @@ class StackState:
 
     @property
     def values(self) -> dict[str, Values]:
-        return {item.address: item.instance.before for item in self.objects}
+        return {item.address: item.instance.stored_values for item in self.objects}
 
     def locate(self, finding: Finding) -> Finding:
         """Return a finding with the construct and the source location of its resource."""

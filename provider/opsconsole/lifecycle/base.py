@@ -145,7 +145,7 @@ class BaseLifecycle:
     async def delete(self, request: DeleteRequest) -> Outcome:
         """Delete a resource, or let it leave management."""
         prior = request.prior
-        self.session.deletes_begun += 1
+        self.session.removals_begun += 1
         if is_sentinel(prior["id"]):
             if PrivateState.decode(request.private).removal_planned:
                 return Outcome(None)

@@ -267,7 +267,7 @@ class DeletionCount:
                 self._replacing[request.private] -= 1
                 return None
             key = f"{definition.type_name} {name}"
-        elif outcome.planned is None or outcome.replace:
+        elif outcome.planned is None or outcome.requires_replace:
             if not counts_as_deletion(definition, request.prior):
                 return None
             key = f"{definition.type_name} {request.prior['id']}"

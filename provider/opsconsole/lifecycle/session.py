@@ -83,7 +83,7 @@ class ConsoleSession:
             resource, by type and id.
         adopted: Type and id of the objects that this run has attached, or taken over from another
             declaration.
-        deletes_begun: The number of deletions begun so far.
+        removals_begun: The number of calls so far to delete a resource, whatever became of them.
         woken: Set, and replaced, when callers that wait should look again.
     """
 
@@ -101,7 +101,7 @@ class ConsoleSession:
     command: str = "terraform"
     command_run: str = ""
     sees_whole_plan: bool = False
-    deletes_begun: int = 0
+    removals_begun: int = 0
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     _singletons: dict[Callable[[ConsoleSession], Any], Any] = field(default_factory=dict)
     _lists: defaultdict[str, dict[str, asyncio.Task[Listing]]] = field(

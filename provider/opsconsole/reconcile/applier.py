@@ -117,7 +117,7 @@ def _keep_declaration(state: State, change: Change, providers: Providers) -> Non
     stored = state.get(change.address)
     if stored is None:
         return
-    same_dependencies = set(change.depends_on) == set(stored.dependencies)
+    same_dependencies = set(change.dependencies) == set(stored.dependencies)
     provider, key = stored.provider, provider_key_of(stored.provider)
     # A provider of another console does not know the object, which was read from the old one.
     if key != change.provider_key and providers.console_of(key) == providers.console_of(
@@ -126,7 +126,7 @@ def _keep_declaration(state: State, change: Change, providers: Providers) -> Non
         provider = provider_in_state(providers.program, change.provider_key)
     declared = stored._replace(
         provider=provider,
-        dependencies=stored.dependencies if same_dependencies else change.depends_on,
+        dependencies=stored.dependencies if same_dependencies else change.dependencies,
         create_before_destroy=change.create_before_destroy,
     )
     if declared != stored:
@@ -187,9 +187,9 @@ def _update_from_answers(worker: StepWorker) -> None:
         if identity not in answers:
             continue
         provider, answer = answers[identity]
-        request = ReadRequest(item.before, item.stored.private, item.address)
+        request = ReadRequest(item.stored_values, item.stored.private, item.address)
         outcome = provider.lifecycles[item.type_name].update_from_answer(request, answer)
-        if (outcome.state, outcome.private) != (item.before, item.stored.private):
+        if (outcome.state, outcome.private) != (item.stored_values, item.stored.private):
             values = outcome.state or {}
             worker.keep_instance(
                 item.address, item.stored._replace(attributes=values, private=outcome.private)
@@ -204,12 +204,12 @@ async def _read_rerouted(worker: StepWorker, rerouted: Collection[Identity]) -> 
     refreshed = await providers.refresh(hosts)
     diagnostics: list[Diagnostic] = []
     for item in refreshed.values():
-        if item.value is None or item.value == item.before:
+        if item.values is None or item.values == item.stored_values:
             continue
         worker.keep_instance(
-            item.address, item.stored._replace(attributes=item.value, private=item.private)
+            item.address, item.stored._replace(attributes=item.values, private=item.private)
         )
-        names = [name for name in item.value if item.value[name] != item.before[name]]
+        names = [name for name in item.values if item.values[name] != item.stored_values[name]]
         changed = warning(
             f"{item.address} was rerouted by the console",
             f"Changed there: {', '.join(names)}. The next plan shows the difference.",

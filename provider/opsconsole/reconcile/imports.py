@@ -133,7 +133,7 @@ async def import_instance(
                 return [_second_address_error(item, other.address)]
     imported = InstanceObject(
         item.stored.provider,
-        item.before,
+        item.stored_values,
         private=item.private,
         dependencies=stack.graph.ancestors(block.address),
     )
@@ -158,7 +158,7 @@ def _second_address_error(item: PriorInstance, holder: str) -> Diagnostic:
             "It is left over from a replacement or a run that was interrupted, and the next apply "
             "destroys it. Import the object that was created in its place."
         )
-    return error(f"{holder} holds the {title} {item.before['id']} already", remedy)
+    return error(f"{holder} holds the {title} {item.stored_values['id']} already", remedy)
 
 
 def _find_block(stack: OpenedStack, address: Address) -> Block:
@@ -174,7 +174,7 @@ def _find_block(stack: OpenedStack, address: Address) -> Block:
 
 def _check_declared(stack: OpenedStack, block: Block, address: Address) -> None:
     """Refuse an instance that the block does not have: the next apply would delete its object."""
-    values = {item.address: item.value for item in read_prior(stack.state).values()}
+    values = {item.address: item.values for item in read_prior(stack.state).values()}
     try:
         instances = stack.evaluator(values.get).instances(block).values()
     except UserError:
@@ -209,7 +209,7 @@ async def _read_import(
     if prior is None:
         return None, list(diagnostics)
     item = (await providers.refresh([prior]))[prior.address]
-    if item.value is None:
+    if item.values is None:
         return None, [missing_object_error(block.type_name, import_id)]
     of_read = item.read.diagnostics if item.read is not None else ()
-    return item._replace(before=item.value), [*diagnostics, *of_read]
+    return item._replace(stored_values=item.values), [*diagnostics, *of_read]

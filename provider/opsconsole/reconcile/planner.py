@@ -127,7 +127,7 @@ class Planner:
             self._diagnostics += self.providers.changed_settings_errors(refreshed)
         self.providers.check_stopped()
         # The walk would create the objects to be imported.
-        if any(item.import_id and item.value is None for item in prior.values()):
+        if any(item.import_id and item.values is None for item in prior.values()):
             return self._result([], None)
         if options.mode == "refresh-only" or self._targets is not None:
             self._show_state(prior)
@@ -156,11 +156,11 @@ class Planner:
             return self._stack.value_in_state(address)
         # An import names an id only: its other values are not known before the read.
         partial = item.unsettled or (item.import_id and item.read is None)
-        return None if partial else item.value
+        return None if partial else item.values
 
     def _show_state(self, prior: Mapping[str, PriorInstance]) -> None:
         """Let references see the instances in state that the plan keeps, as in Terraform."""
-        kept = {address: item.value for address, item in prior.items() if item.value is not None}
+        kept = {address: item.values for address, item in prior.items() if item.values is not None}
         named = (split_deposed(address) for address in kept)
         in_state = keys_by_block(Address.parse(item) for item, deposed in named if not deposed)
         targets = self._targets
@@ -240,7 +240,7 @@ class Planner:
             self._diagnostics += diagnostics
             if None not in self._data_for_imports.values():
                 # An `import` block may refer to objects in state, whose values the walk adds.
-                in_state = {item.address: item.before for item in prior.values()}
+                in_state = {item.address: item.stored_values for item in prior.values()}
                 values = ChainMap(self._values, in_state)
                 evaluator = stack.evaluator(values.get, planned_at=self._planned_at)
                 self._diagnostics += await add_imports(prior, self.providers, evaluator)
@@ -266,7 +266,7 @@ class Planner:
         while owned := self._find_gone_with_owner(prior, refreshed):
             refreshed |= await self.providers.refresh(owned)
         for item in refreshed.values():
-            if item.import_id and item.value is None:
+            if item.import_id and item.values is None:
                 from opsconsole.reconcile.imports import missing_object_error
 
                 # Its read warns that the object leaves state, but it never was in state.
@@ -286,9 +286,9 @@ class Planner:
         """Return the unread instances whose owner was read and is gone."""
         console_holding = self.providers.console_holding
         gone = {
-            (console_holding(item), item.type_name, item.before.get("id"))
+            (console_holding(item), item.type_name, item.stored_values.get("id"))
             for item in refreshed.values()
-            if item.value is None
+            if item.values is None
         }
         owned = []
         for item in prior.values():
@@ -296,7 +296,8 @@ class Planner:
             owner = owner_of(definition)
             if owner is None or item.unsettled or item.address in refreshed:
                 continue
-            if (console_holding(item), owner.type_name, item.before.get(definition.owner)) in gone:
+            owner_id = item.stored_values.get(definition.owner)
+            if (console_holding(item), owner.type_name, owner_id) in gone:
                 owned.append(item)
         return owned
 
@@ -306,7 +307,7 @@ class Planner:
         # Without a walk, nothing has filled in the values that outputs refer to.
         if walk is None:
             self._values.update(
-                (address, item.value) for address, item in prior.items() if item.value is not None
+                (address, item.values) for address, item in prior.items() if item.values is not None
             )
             self._values.update(_data_in(state))
         if self._stack.program.moved:
@@ -360,11 +361,11 @@ def _leave_unsettled(
             item.address,
             item.type_name,
             Action.NO_OP,
-            item.before,
-            item.before,
+            item.stored_values,
+            item.stored_values,
             sensitive=item.sensitive,
             notes=("left alone until it is settled whether it was created",),
-            depends_on=tuple(item.stored.dependencies),
+            dependencies=tuple(item.stored.dependencies),
         )
         for item in prior.values()
         if item.unsettled and item.address not in decided
@@ -377,19 +378,19 @@ def _compare_reads(
     """Return the drift, and the reads that differ from state."""
     drift, refreshed = [], []
     for item in prior:
-        value = item.value
-        if value == item.before and item.private == item.stored.private:
+        stored, values = item.stored_values, item.values
+        if values == stored and item.private == item.stored.private:
             continue
-        refreshed.append(Refreshed(item.address, value, item.private))
+        refreshed.append(Refreshed(item.address, values, item.private))
         names = RESOURCES[item.type_name].names
         # An import names an id only: the values of its read are no drift.
-        if not item.import_id and (value is None or changed_fields(item.before, value, names)):
+        if not item.import_id and (values is None or changed_fields(stored, values, names)):
             drift.append(
                 Drift(
                     item.address,
                     item.type_name,
-                    item.before,
-                    value,
+                    stored,
+                    values,
                     item.sensitive,
                     item.previous_address,
                 )

@@ -183,7 +183,7 @@ class Providers(OpenedProviders):
         return self.console_of(provider_key_of(item.stored.provider))
 
     def identity_of(self, item: PriorInstance) -> Identity:
-        return self.console_holding(item), item.type_name, item.before["id"]
+        return self.console_holding(item), item.type_name, item.stored_values["id"]
 
     async def refresh(self, instances: Sequence[PriorInstance]) -> dict[str, PriorInstance]:
         """Read instances under their providers; return them with the results, by address."""
@@ -223,7 +223,9 @@ async def read_in_waves(
 async def _read_group(
     provider: ConfiguredProvider, type_name: str, group: Sequence[PriorInstance]
 ) -> Iterable[PriorInstance]:
-    requests = [ReadRequest(item.before, item.stored.private, item.address) for item in group]
+    requests = [
+        ReadRequest(item.stored_values, item.stored.private, item.address) for item in group
+    ]
     outcomes = await provider.lifecycles[type_name].read(requests)
     return [item._replace(read=outcome) for item, outcome in zip(group, outcomes, strict=True)]
 
@@ -234,5 +236,6 @@ def is_partly_shown(item: PriorInstance) -> bool:
         return False
     unseen = map(RESOURCES[item.type_name].by_name.__getitem__, item.read.unobserved)
     return any(
-        attribute.settable and item.before.get(attribute.name) is not None for attribute in unseen
+        attribute.settable and item.stored_values.get(attribute.name) is not None
+        for attribute in unseen
     )

@@ -36,7 +36,7 @@ async def remove_undeclared(walk: Walk, *, destroy: bool) -> list[Change]:
     await _remove(walk, destroy=destroy)
     cascade = walk.cascade()
     changes = [
-        replace(item, cascade=owner)
+        replace(item, deleted_with=owner)
         if item.removes and (owner := cascade.owner_of(prior[item.address]))
         else item
         for item in walk.changes.values()
@@ -64,7 +64,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
     reasons: dict[str, str] = {}
     for item in walk.prior.values():
         address = item.address
-        if item.value is None or not walk.covers(address):
+        if item.values is None or not walk.covers(address):
             continue
         if destroy:
             # Even a destroy only forgets an instance that is no longer declared, if state says so.
@@ -113,14 +113,14 @@ def _to_removal(item: PriorInstance, action: Action, reason: str, private: bytes
         item.address,
         item.type_name,
         action,
-        item.value,
+        item.values,
         None,
         reason=reason,
         private=private,
         sensitive=item.sensitive,
         provider_key=provider_key_of(item.stored.provider),
         previous_address=item.previous_address,
-        depends_on=tuple(item.stored.dependencies),
+        dependencies=tuple(item.stored.dependencies),
     )
 
 
@@ -187,12 +187,12 @@ def _still_carried_errors(
             ]
             staying: dict[tuple[str, str], list[str]] = {}
             for item in prior if leaving else ():
-                if item.type_name == blocker.type_name and item.value is not None:
+                if item.type_name == blocker.type_name and item.values is not None:
                     change = by_address.get(item.address)
                     opened = providers.by_key.get(provider_key_of(item.stored.provider))
                     operation = blocker.ways["delete"][0].operation
                     goes = opened is not None and opened.session.console.has(operation)
-                    carried = _carried_after(item.value.get(name), change, name, goes)
+                    carried = _carried_after(item.values.get(name), change, name, goes)
                     key = (providers.console_holding(item), carried)
                     staying.setdefault(key, []).append(item.address)
             diagnostics += [
@@ -226,7 +226,7 @@ def _carried_after(before: str | None, change: Change | None, name: str, can_del
     """Return the id that an instance in state carries as `name` after the apply."""
     if change is not None and change.removes:
         # An instance that cannot be deleted only leaves state, and still carries the object.
-        return "" if change.cascade or can_delete else before or ""
+        return "" if change.deleted_with or can_delete else before or ""
     planned = (change.after or {}).get(name) if change is not None else None
     return planned if isinstance(planned, str) else before or ""
 
@@ -254,7 +254,7 @@ def apparent_move_warnings(
         sides = {Action.DELETE: (leaving, change.before), Action.CREATE: (coming, change.after)}
         # A `moved` block cannot name a deposed object.
         is_deposed = bool(split_deposed(change.address)[1])
-        if change.action in sides and not change.cascade and not is_deposed:
+        if change.action in sides and not change.deleted_with and not is_deposed:
             side, values = sides[change.action]
             name = name_of(console_of(change.provider_key), change.type_name, values)
             if name is not None:

@@ -113,7 +113,7 @@ def _from_intent(intent: Intent) -> _CreateToSettle:
 def _from_state(item: PriorInstance) -> _CreateToSettle:
     facts = PrivateState.decode(item.stored.private).extra
     # No console knows a sentinel id.
-    planned = {name: value for name, value in item.before.items() if name != "id"}
+    planned = {name: value for name, value in item.stored_values.items() if name != "id"}
     return _CreateToSettle(recall_create(planned, item.address, facts), item.stored, None)
 
 
@@ -173,7 +173,7 @@ def _list_existing(
         and providers.console_holding(item) == console
     ]
     existing.sort(key=lambda item: item.stored.provider != provider)
-    return [item.before for item in existing]
+    return [item.stored_values for item in existing]
 
 
 def _has_replaced_object(state_session: StateSession, intent: Intent) -> bool:
@@ -251,7 +251,7 @@ async def _settle_writes(
         [item for item in instances.values() if identities[item.address] in deleted_by]
     )
     providers.check_stopped()
-    gone = [address for address, item in refreshed.items() if item.value is None]
+    gone = [address for address, item in refreshed.items() if item.values is None]
     for address in gone:
         state_session.state.remove(*split_deposed(address))
     unread = {

@@ -347,7 +347,7 @@ class Servicer:
         else:
             asked = PlanChange(prior, config, private)
         outcome = await lifecycle.plan_one(asked)
-        paths = [attribute_path((item,), codec.attributes) for item in outcome.replace]
+        paths = [attribute_path((item,), codec.attributes) for item in outcome.requires_replace]
         return pb.PlanResourceChange.Response(
             planned_state=codec.encode(outcome.planned),
             requires_replace=paths,

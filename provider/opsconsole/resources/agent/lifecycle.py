@@ -93,7 +93,11 @@ class AgentLifecycle(BaseLifecycle):
     async def _plan_change(self, request: PlanChange) -> PlanOutcome:
         outcome = await super()._plan_change(request)
         # A host that no state holds was not read: a run on another machine may have deleted it.
-        if outcome.failed and "host_id" in outcome.replace and await self._is_host_gone(request):
+        if (
+            outcome.failed
+            and "host_id" in outcome.requires_replace
+            and await self._is_host_gone(request)
+        ):
             return await super()._plan_change(request._replace(removal=RemovalReason.WITH_OWNER))
         return outcome
 
@@ -416,7 +420,7 @@ class AgentLifecycle(BaseLifecycle):
                 # The deletion of its host, which archives it, is not begun any more.
                 return Outcome(prior, request.private, begun=False)
             known = self._known.note_agent(prior, request.address)
-            self.session.singleton(HostDeletions).released[known.id] = known
+            self.session.singleton(HostDeletions).unmanaged_agents[known.id] = known
         return Outcome(None, diagnostics=self.unplanned_warnings(request, diagnostics))
 
     async def is_there(self, object_id: str) -> bool:

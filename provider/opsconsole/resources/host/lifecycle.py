@@ -237,7 +237,7 @@ class HostLifecycle(BaseLifecycle):
             # Also after an error, or if the host stays: others wait for the end of this step.
             deletions.end(host_id)
         return outcome.with_diagnostics(
-            *_list_released(self.session, host_id, may_be_gone=outcome.may_be_gone)
+            *_unmanaged_agent_errors(self.session, host_id, may_be_gone=outcome.may_be_gone)
         )
 
 
@@ -269,12 +269,12 @@ def _drift_warning(name: str, attribute: str, request: PlanChange) -> Diagnostic
     )
 
 
-def _list_released(
+def _unmanaged_agent_errors(
     session: ConsoleSession, host_id: str, *, may_be_gone: bool
 ) -> tuple[Diagnostic, ...]:
     """Name the agents that left management in this run and whose host was not deleted."""
-    released = session.singleton(HostDeletions).released.values()
-    agents = [agent for agent in released if agent.host_id == host_id]
+    unmanaged = session.singleton(HostDeletions).unmanaged_agents.values()
+    agents = [agent for agent in unmanaged if agent.host_id == host_id]
     if not agents:
         return ()
     lines = [

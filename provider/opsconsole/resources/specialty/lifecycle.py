@@ -172,7 +172,7 @@ class SpecialtyLifecycle(BaseLifecycle):
             # still come. After each of these the console may accept this one.
             awaited = any(
                 agent.specialty_id == prior["id"] and agent.host_id not in ended
-                for agent in hosts.released.values()
+                for agent in hosts.unmanaged_agents.values()
             )
             try:
                 answer = await super().send_delete(prior)
