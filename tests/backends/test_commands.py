@@ -90,7 +90,10 @@ def _workspaces(app: Any, blue: Backend) -> None:
     assert app.run("workspace", "list", *directory) == "  default\n* blue\n"
     assert 'There is no workspace "red"' in app.run("workspace", "select", "red", expect=1)
     assert "is selected" in app.run("workspace", "delete", "blue", expect=1)
-    app.run("workspace", "select", "default")
+    # No lock is taken, as in Terraform; the options of one are valid.
+    assert app.run("workspace", "show", "-lock=false") == "blue\n"
+    assert app.run("workspace", "list", "-lock=false") == "  default\n* blue\n"
+    app.run("workspace", "select", "-lock=false", "default")
     assert app.run("state", "list").split() == ["data.opsconsole_specialty.s", "opsconsole_host.h"]
     blue.open()
     delete = ("workspace", "delete", "-force", "blue")

@@ -171,6 +171,10 @@ async def read_objects(
         for import_id in ids:
             # An attachment consists of these two ids, so there is nothing more to read.
             agent_id, _, plugin_id = import_id.partition("/")
+            if "/" in plugin_id:
+                # Nothing tells where the agent's id ends: to look it up says so.
+                named.append(import_id)
+                continue
             values = {"agent_id": agent_id, "plugin_id": plugin_id}
             listed[import_id] = ConsoleObject(AGENT_PLUGIN.type_name, import_id, values)
         remarks += remark

@@ -44,8 +44,9 @@ class Targets:
         addresses = {*graph.direct, *prior, *former}
         configured = set(map(config_address, addresses))
         dependents = _dependents(prior) if destroy else {}
+        whole: set[str] = set()
         for text in wanted:
-            address = str(Address.parse(text))
+            address = _read_target(text)
             config = config_address(address)
             if config not in configured:
                 problem = f"--target names {text}, which is neither in the program nor in state."
@@ -58,7 +59,7 @@ class Targets:
                 self.diagnostics.append(warning(problem.removesuffix("."), remedy))
                 continue
             if config == address:
-                self._resources.add(config)
+                whole.add(config)
             else:
                 self._exact.add(address)
                 self._of_exact.add(config)
@@ -66,6 +67,11 @@ class Targets:
                 self._resources |= _reachable(config, dependents)
             elif config in graph.direct:
                 self._resources.update(graph.ancestors(config))
+        if not destroy:
+            # As in Terraform, what a target names by instances is covered by them alone, although
+            # another target needs the whole resource.
+            self._resources -= self._of_exact
+        self._resources |= whole
 
     def __contains__(self, address: str) -> bool:
         # A deposed object goes with its instance.
@@ -86,6 +92,16 @@ class Targets:
         return frozenset(
             name for name, needed in graph.outputs.items() if needed and wanted.issuperset(needed)
         )
+
+
+def _read_target(text: str) -> str:
+    try:
+        return str(Address.parse(text))
+    except UserError:
+        if not text.startswith("module."):
+            raise
+    # Terraform plans programs with modules, so that the address of a module names nothing here.
+    return str(Address.parse(f"{text}.any.resource"))
 
 
 def _dependents(prior: Mapping[str, PriorInstance]) -> dict[str, set[str]]:
@@ -111,7 +127,7 @@ def split_move_errors(
     prior: Iterable[PriorInstance], targets: Sequence[str]
 ) -> Iterator[Diagnostic]:
     """Refuse a `--target` that names one end of a move and not the other."""
-    wanted = {str(Address.parse(text)) for text in targets}
+    wanted = {_read_target(text) for text in targets}
     missing = sorted(
         address
         for item in prior
