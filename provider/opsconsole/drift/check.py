@@ -198,7 +198,7 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
         min_coverage=options.min_coverage,
         shard=_make_shard_result(shard, objects, states, problems) if shard else None,
         scope=CheckScope(
-            tuple(state.stack.name for state in states.read if not state.absent),
+            tuple(state.stack.name for state in states.read if not state.never_written),
             tuple(counted_types) if listed else (),
         ),
     )
