@@ -19,7 +19,12 @@ SYSTEMD = PIPELINES / "systemd"
 
 NAMES = ("cdktf", "native", "drift")
 # Without the formats of IRIs, whose module takes a second to import; no schema here has them.
-_PROGRAM = "import sys; sys.modules['rfc3987_syntax'] = None; import check_jsonschema as c; c.main()"
+_PROGRAM = """
+import sys
+sys.modules["rfc3987_syntax"] = None
+from check_jsonschema import main
+main()
+"""
 _SCHEMA = (sys.executable, "-c", _PROGRAM, "--builtin-schema")
 GITHUB = (*_SCHEMA, "vendor.github-workflows")
 GITLAB = (*_SCHEMA, "vendor.gitlab-ci", "--data-transform", "gitlab-ci")
