@@ -17,6 +17,7 @@ from opsconsole.state.address import (
     config_address,
     deposed_name,
     instance_of,
+    is_name,
     print_key,
     split_deposed,
 )
@@ -85,6 +86,7 @@ __all__ = [
     "info_file",
     "instance_of",
     "is_as_stored",
+    "is_name",
     "is_native_backend",
     "lay_out",
     "must_encrypt_states",
