@@ -197,7 +197,7 @@ class Attribute:
                 yield from self._item_problems(item, here)
 
     def _item_problems(self, item: Value, path: AttributePath) -> Iterator[Diagnostic]:
-        bounds = self.bounds._replace(whole=True) if self.kind is Kind.INTEGER else self.bounds
+        bounds = self.bounds._replace(integer=True) if self.kind is Kind.INTEGER else self.bounds
         violation = bounds.check(item)
         if violation is not None:
             yield error(
@@ -290,13 +290,13 @@ class Way:
     Attributes:
         operation: The name of the operation (`v1.operations`); empty if no call is made.
         note: Its effect, or the substitute for it.
-        whole: Whether it does all of the step.
+        complete: Whether it does all of the step.
         setting: The name and the value of the setting that allows it; empty: it is always allowed.
     """
 
     operation: str
     note: str = ""
-    whole: bool = True
+    complete: bool = True
     setting: tuple[str, str] | tuple[()] = ()
 
 

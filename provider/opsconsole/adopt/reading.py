@@ -48,14 +48,14 @@ class ConsoleObject:
     Attributes:
         import_id: The import id; of a read object, its id.
         values: The values that were read; empty if the object could not be read.
-        unread: Names of attributes that were not seen.
+        unobserved: Names of attributes that no answer showed.
         reason: Why the object could not be read, or empty.
     """
 
     type_name: str
     import_id: str
     values: Values
-    unread: tuple[str, ...] = ()
+    unobserved: tuple[str, ...] = ()
     reason: str = ""
 
 
@@ -218,8 +218,8 @@ def _object_of(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleO
     # A specialty that was named by its key is the one that state and agents name by its id.
     import_id = values["id"]
     # The plugins of an agent are read separately, as attachments.
-    unread = tuple(name for name in outcome.unobserved if name != "plugin_ids")
-    return ConsoleObject(type_name, import_id, values, unread)
+    unobserved = tuple(name for name in outcome.unobserved if name != "plugin_ids")
+    return ConsoleObject(type_name, import_id, values, unobserved)
 
 
 def _unreadable_object(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleObject:

@@ -14,7 +14,7 @@ import yaml
 from opsconsole.drift.baseline import MAX_BYTES, VERSION, Entry, fits, parse_baseline, read_baseline
 from opsconsole.drift.model import Bucket, DriftReport, Finding
 from opsconsole.errors import UserError
-from opsconsole.named_files import write_whole
+from opsconsole.named_files import replace_file
 from opsconsole.text import first_items
 
 _LINE_END: Final = re.compile(r"\r\n?|\n")
@@ -84,7 +84,7 @@ def add_entries(path: Path, entries: Sequence[Entry]) -> tuple[Entry, ...]:
             )
         if not _is_baseline_of(path, text, after):
             raise _addition_error(path, entries)
-        write_whole(path, text)
+        replace_file(path, text)
     except UnicodeDecodeError as problem:
         # YAML may be UTF-16 as well.
         raise UserError(

@@ -20,7 +20,7 @@ from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import capitalise_first, join_words, plural
-from opsconsole.v1.operations import missing_operation, reads_whole
+from opsconsole.v1.operations import has_complete_read, missing_operation
 from opsconsole.values import Values, is_same, text_of
 
 Addresses = Mapping[tuple[ConfiguredProvider | None, str, str], str]
@@ -45,16 +45,16 @@ def _classify_present(item: StateObject, outcome: ReadOutcome, state: Values) ->
     definition = RESOURCES[item.instance.type_name]
     stored = item.instance.stored_values
     differences, first = _compare(definition, item, state)
-    unseen = tuple(name for name in outcome.unobserved if not definition[name].volatile)
+    unobserved = tuple(name for name in outcome.unobserved if not definition[name].volatile)
     # Drift that was seen counts, even if a part of the resource could not be read.
     if differences:
-        return _make_finding(item, Bucket.CHANGED, differences=differences, unobserved=unseen)
-    reason = outcome.why_unchecked or _unseen_reason(definition, stored, unseen)
+        return _make_finding(item, Bucket.CHANGED, differences=differences, unobserved=unobserved)
+    reason = outcome.why_unchecked or _unobserved_reason(definition, stored, unobserved)
     if reason:
         cause = outcome.cause
-        return _make_finding(item, Bucket.UNCHECKED, reason, unobserved=unseen, cause=cause)
+        return _make_finding(item, Bucket.UNCHECKED, reason, unobserved=unobserved, cause=cause)
     reason = f"seen for the first time, so not compared: {', '.join(first)}" if first else ""
-    return _make_finding(item, Bucket.IN_SYNC, reason, unobserved=unseen)
+    return _make_finding(item, Bucket.IN_SYNC, reason, unobserved=unobserved)
 
 
 def _compare(
@@ -89,19 +89,21 @@ def _compare(
     return tuple(differences), first
 
 
-def _unseen_reason(definition: ResourceDefinition, stored: Values, unseen: tuple[str, ...]) -> str:
+def _unobserved_reason(
+    definition: ResourceDefinition, stored: Values, unobserved: tuple[str, ...]
+) -> str:
     """Return why too little of a resource was seen to call it in sync, or empty."""
-    if not unseen:
+    if not unobserved:
         return ""
-    if not reads_whole(definition) and not any(
-        attribute.computed and not attribute.volatile and attribute.name not in ("id", *unseen)
+    if not has_complete_read(definition) and not any(
+        attribute.computed and not attribute.volatile and attribute.name not in ("id", *unobserved)
         for attribute in definition.answer_fields
     ):
         return (
             f"no documented operation reads {definition.plural}, and no "
             f"{missing_operation(definition, 'read')} is named: it exists, its fields were not seen"
         )
-    in_state = [name for name in unseen if stored.get(name) is not None]
+    in_state = [name for name in unobserved if stored.get(name) is not None]
     if not in_state:
         return ""
     return f"the console did not show {', '.join(in_state)}, which state holds"

@@ -41,7 +41,7 @@ from opsconsole.reconcile.providers import (
 )
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import ConfiguredProvider
-from opsconsole.v1.operations import reads_whole
+from opsconsole.v1.operations import has_complete_read
 from opsconsole.v1.settings import Settings
 
 if TYPE_CHECKING:
@@ -194,11 +194,11 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
         calls=pool.calls,
         seconds=time.monotonic() - states.began,
         # Documented operations read these types.
-        required=tuple(name for name, definition in RESOURCES.items() if reads_whole(definition)),
+        required=tuple(name for name, item in RESOURCES.items() if has_complete_read(item)),
         min_coverage=options.min_coverage,
         shard=_make_shard_result(shard, objects, states, problems) if shard else None,
         scope=CheckScope(
-            tuple(state.stack.name for state in states.read if not state.absent),
+            tuple(state.stack.name for state in states.read if not state.never_written),
             tuple(counted_types) if listed else (),
         ),
     )

@@ -343,11 +343,11 @@ class NameResolver(Names):
             return unknown(object_type(dict(types)))
         cached = self._objects.get(address)
         if cached is None or cached[0] is not values:
-            whole = {
+            resource = {
                 attribute.name: self._instance_attribute(address, values, attribute)
                 for attribute in block.definition.attributes
             }
-            cached = (values, object_value(whole))
+            cached = (values, object_value(resource))
             self._objects[address] = cached
         return cached[1]
 

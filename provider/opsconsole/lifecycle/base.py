@@ -516,8 +516,8 @@ class BaseLifecycle:
         diagnostics: tuple[Diagnostic, ...] = ()
         if listing.gap is not None:
             diagnostics = (warning("The list may not be complete", listing.gap.explain(listed)),)
-        whole = {"complete": listing.complete, "total_count": listing.total_count}
-        return Outcome(values | more | whole, diagnostics=diagnostics)
+        completeness = {"complete": listing.complete, "total_count": listing.total_count}
+        return Outcome(values | more | completeness, diagnostics=diagnostics)
 
     def with_derived(self, shown: Mapping[str, Any]) -> Values:
         """Add the values that follow from the fields that an answer shows."""
@@ -542,9 +542,9 @@ class BaseLifecycle:
             fields = self.answer_fields
         before = PrivateState.decode(private)
         shown = values_shown(fields, answer)
-        state, private_state, unseen = merge_answer(fields, prior, before, shown)
+        state, private_state, unobserved = merge_answer(fields, prior, before, shown)
         kept = private if private_state is before else private_state.encode()
-        return ReadOutcome(ignore_volatile(fields, prior, state), kept, unobserved=unseen)
+        return ReadOutcome(ignore_volatile(fields, prior, state), kept, unobserved=unobserved)
 
     @property
     def answer_fields(self) -> Sequence[Attribute]:

@@ -134,12 +134,12 @@ def _classify(
     proposal: Proposal, name: str, change: ChangeRule, prior: Value, private_state: PrivateState
 ) -> None:
     declared = proposal.planned[name]
-    unseen = prior is None and name not in private_state.observed
-    if unseen:
+    is_unobserved = prior is None and name not in private_state.observed
+    if is_unobserved:
         proposal.unverified.append(name)
     if change is ChangeRule.UPDATE:
         proposal.sent.append(name)
-    elif unseen or (prior is None and declared == []):
+    elif is_unobserved or (prior is None and declared == []):
         # Nothing is replaced: it is not known whether the console holds another value, or an unset
         # array is to be empty.
         return

@@ -205,7 +205,7 @@ class Plan:
         dropped: Addresses of data sources in state that the program no longer declares.
         moved: Old and new address of each instance whose address differs from state.
         unread: How many of the planned instances in state were not read.
-        partly_shown: How many others were read without a value that a program may set.
+        partly_observed: How many others were read without a value that a program may set.
         planned_at: When it was made; the value of `plantimestamp()`, during the apply too.
     """
 
@@ -224,7 +224,7 @@ class Plan:
     moved: tuple[tuple[str, str], ...] = ()
     planned_at: datetime | None = None
     unread: int = 0
-    partly_shown: int = 0
+    partly_observed: int = 0
 
     def acting(self) -> Iterator[Change]:
         """Yield the changes that do something."""

@@ -33,7 +33,7 @@ from opsconsole.reconcile.prior import (
     unsettled_warning,
     values_from_state,
 )
-from opsconsole.reconcile.providers import Providers, Watch, is_partly_shown
+from opsconsole.reconcile.providers import Providers, Watch, is_partly_observed
 from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reconcile.walk import Walk
 from opsconsole.resources import DATA_SOURCES, RESOURCES, owner_of
@@ -89,7 +89,7 @@ class Planner:
         ]
         self._diagnostics += undeclared_warnings(stack.program)
         self._targets: Targets | None = None
-        self._unread = self._partly_shown = 0
+        self._unread = self._partly_observed = 0
         self._data_for_imports: dict[str, Values | None] = {}
 
     async def plan(self) -> Plan:
@@ -260,7 +260,7 @@ class Planner:
         read = [item.read for item in refreshed.values()]
         checked = sum(item is not None and item.status is not ReadStatus.UNCHECKED for item in read)
         self._unread = len(planned) - checked
-        self._partly_shown = sum(map(is_partly_shown, refreshed.values()))
+        self._partly_observed = sum(map(is_partly_observed, refreshed.values()))
         # No later run could tell that objects outside of --target went with their owner: this plan
         # may put another object at the address of the owner.
         while owned := self._find_gone_with_owner(prior, refreshed):
@@ -340,7 +340,7 @@ class Planner:
             ),
             planned_at=self._planned_at,
             unread=self._unread,
-            partly_shown=self._partly_shown,
+            partly_observed=self._partly_observed,
         )
 
     def _find_dropped(self, walk: Walk) -> Iterator[str]:

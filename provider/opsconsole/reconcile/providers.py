@@ -230,12 +230,12 @@ async def _read_group(
     return [item._replace(read=outcome) for item, outcome in zip(group, outcomes, strict=True)]
 
 
-def is_partly_shown(item: PriorInstance) -> bool:
+def is_partly_observed(item: PriorInstance) -> bool:
     """Return whether a read left out a value in state that a program may declare."""
     if item.read is None or item.read.status is not ReadStatus.PRESENT:
         return False
-    unseen = map(RESOURCES[item.type_name].by_name.__getitem__, item.read.unobserved)
+    unobserved = map(RESOURCES[item.type_name].by_name.__getitem__, item.read.unobserved)
     return any(
         attribute.settable and item.stored_values.get(attribute.name) is not None
-        for attribute in unseen
+        for attribute in unobserved
     )

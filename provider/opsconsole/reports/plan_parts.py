@@ -141,12 +141,12 @@ def describe_no_changes(plan: Plan) -> str:
         if plan.moved:
             moves = [f"{printable(old)} has moved to {printable(new)}" for old, new in plan.moved]
             sentences.append(f"An apply records that {first_items(moves, 3)}.")
-    elif plan.unread or plan.partly_shown:
+    elif plan.unread or plan.partly_observed:
         sentence = "State matches the program."
         if plan.unread:
             sentences.append(f"{_count_words(plan.unread)} not read from the console.")
-        if plan.partly_shown:
-            words = _count_words(plan.partly_shown)
+        if plan.partly_observed:
+            words = _count_words(plan.partly_observed)
             sentences.append(f"{words} shown only in part by the console.")
     else:
         sentence = "The console matches the program."

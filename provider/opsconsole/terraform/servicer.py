@@ -162,13 +162,13 @@ class Servicer:
             re.sub(r"(?<=.)(?=[A-Z])", "_", name).lower(): name for name in SERVICE.methods_by_name
         }
         methods = {
-            name: self._guard(name, getattr(self, method))
+            name: self._catch_errors(name, getattr(self, method))
             for method, name in own.items()
             if hasattr(self, method)
         }
         return unary_handlers(SERVICE, methods, activity)
 
-    def _guard(self, name: str, method: Method) -> Method:
+    def _catch_errors(self, name: str, method: Method) -> Method:
         """Return the method of the call `name`; an exception becomes a diagnostic, state stays."""
         response_type: Any = GetMessageClass(SERVICE.methods_by_name[name].output_type)
 

@@ -25,7 +25,7 @@ from pydantic import (
     WrapValidator,
 )
 
-from opsconsole.document_models import Whole
+from opsconsole.document_models import JsonInteger
 from opsconsole.errors import ErrorAnswer
 from opsconsole.text import shorten
 from opsconsole.v1.answers import WrongShape
@@ -85,7 +85,7 @@ def _with_id(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 _OrNone = _lenient(None)
-_Integer = Annotated[int, Whole]
+_Integer = Annotated[int, JsonInteger]
 _SHORTEN = AfterValidator(partial(shorten, most=_MAX_TEXT_LENGTH))
 _Text = Annotated[str, _SHORTEN]
 _Word = Annotated[str, StringConstraints(min_length=1), _SHORTEN]

@@ -146,10 +146,10 @@ def missing_operation(definition: ResourceDefinition, step: str) -> str:
     return "" if not best or OPERATIONS[best].documented else best
 
 
-def reads_whole(definition: ResourceDefinition) -> bool:
+def has_complete_read(definition: ResourceDefinition) -> bool:
     """Return whether a documented operation shows all of a resource."""
     ways = (way for way in definition.ways["read"] if way.operation)
-    return any(way.whole and OPERATIONS[way.operation].documented for way in ways)
+    return any(way.complete and OPERATIONS[way.operation].documented for way in ways)
 
 
 def naming_hint(operation: str, what: str = "such an operation") -> str:

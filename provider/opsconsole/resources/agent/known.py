@@ -112,22 +112,22 @@ def unlisted_plugin_warnings(
 ) -> list[Diagnostic]:
     """Warn of ids that no list of the run shows."""
     shown = session.singleton(KnownAgents).shown_plugins
-    unseen = [item for item in plugin_ids if isinstance(item, str) and item not in shown]
-    if not unseen or not shown:
+    unlisted = [item for item in plugin_ids if isinstance(item, str) and item not in shown]
+    if not unlisted or not shown:
         return []
     names = frozenset((key, (name,)) for key, name in shown.items())
-    whole = all(listing.complete for listing in session.lists_read("plugin_list").values())
+    complete = all(listing.complete for listing in session.lists_read("plugin_list").values())
     diagnostics = []
-    for plugin_id in unseen:
+    for plugin_id in unlisted:
         near = near_ids(plugin_id, names)
         # When Terraform plans, further lists may still be read, and an incomplete list proves
         # nothing. In these cases only an id that is similar to a listed one is doubted.
-        if not near and not (whole and session.sees_whole_plan):
+        if not near and not (complete and session.sees_whole_plan):
             continue
         advice = f"Did you mean {near}?" if near else f"They have {first_items(sorted(shown))}."
         summary = (
             f"No agent that was read has the plugin {plugin_id}"
-            if whole
+            if complete
             else f"No list that was read shows the plugin {plugin_id}"
         )
         detail = (

@@ -165,7 +165,7 @@ class AgentLifecycle(BaseLifecycle):
             if not _was_created_archived(request):
                 raise
             archived = created_archived_warning(self.describe(prior, request.address))
-            return ReadOutcome(prior, request.private, (archived,), unobserved=self._unread)
+            return ReadOutcome(prior, request.private, (archived,), unobserved=self._unobserved)
         except Forbidden as problem:
             outcome = outcome_of_forbidden(self, request, problem, self._why_not_permitted())
         if outcome.state is not None:
@@ -184,7 +184,7 @@ class AgentLifecycle(BaseLifecycle):
             listing = await self._known.plugins(prior["id"])
             # The document shows no way back from archived, so the answer to a write remains valid.
             status = prior.get("status")
-            outcome = ReadOutcome(prior, private, unobserved=self._unread)
+            outcome = ReadOutcome(prior, private, unobserved=self._unobserved)
         if status == "archived":
             if not _was_created_archived(request):
                 return ReadOutcome(None, status=ReadStatus.ARCHIVED)
@@ -201,7 +201,7 @@ class AgentLifecycle(BaseLifecycle):
         former = prior["plugin_ids"]
         # No answer of an agent holds the set: a set that was shown before would be taken for null.
         state = {**(outcome.state or {}), "plugin_ids": former}
-        unseen = [name for name in outcome.unobserved if name != "plugin_ids"]
+        unobserved = [name for name in outcome.unobserved if name != "plugin_ids"]
         try:
             listing = listing or await self._known.plugins(prior["id"])
         except (Forbidden, NotFound) as problem:
@@ -214,7 +214,7 @@ class AgentLifecycle(BaseLifecycle):
             return outcome._replace(
                 state=state,
                 diagnostics=(*outcome.diagnostics, refused),
-                unobserved=(*unseen, "plugin_ids"),
+                unobserved=(*unobserved, "plugin_ids"),
                 reason=reason,
                 cause=problem.cause,
             )
@@ -222,13 +222,13 @@ class AgentLifecycle(BaseLifecycle):
         if not listing.complete:
             # It proves presence, never absence.
             attached |= set(former)
-            unseen.append("plugin_ids")
+            unobserved.append("plugin_ids")
         if attached != set(former):
             state["plugin_ids"] = sorted(attached)
-        return outcome._replace(state=state, unobserved=tuple(unseen))
+        return outcome._replace(state=state, unobserved=tuple(unobserved))
 
     @property
-    def _unread(self) -> tuple[str, ...]:
+    def _unobserved(self) -> tuple[str, ...]:
         return tuple(a.name for a in self.answer_fields if a.name not in ("id", "plugin_ids"))
 
     def _why_not_permitted(self) -> str:
@@ -379,13 +379,13 @@ class AgentLifecycle(BaseLifecycle):
         attached = set(attached_ids(listing))
         if listing.gap is None:
             return attached, []
-        not_whole = warning(
+        incomplete = warning(
             f"Not every plugin of the {self.describe(prior)} could be seen",
             "A plugin that is attached and not declared may stay attached. "
             + listing.gap.explain("the agent's plugins"),
             ("plugin_ids",),
         )
-        return attached, [not_whole]
+        return attached, [incomplete]
 
     async def _diagnose_plugin(
         self, prior: Values, verb: str, plugin_id: str, problem: OpsconsoleError

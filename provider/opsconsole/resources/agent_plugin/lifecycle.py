@@ -278,10 +278,10 @@ class AgentPluginLifecycle(BaseLifecycle):
             return bare
         except Exception as problem:
             doing = f"read back the {self.describe(planned, request.address)}"
-            unread = diagnose(problem, doing)
+            diagnostics = diagnose(problem, doing)
             return bare.with_diagnostics(
                 # The attach was accepted: an error would taint what exists.
-                *(replace(item, severity=Severity.WARNING, path=()) for item in unread)
+                *(replace(item, severity=Severity.WARNING, path=()) for item in diagnostics)
             )
         if not listing.complete:
             return bare

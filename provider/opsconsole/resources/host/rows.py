@@ -327,13 +327,13 @@ def _outcome_of_answer(
     if not_kept:
         private = PrivateState.decode(private).with_not_kept(not_kept).encode()
     outcome = Outcome(state, private, (*diagnostics, *outcome.diagnostics))
-    unshown = [name for name in fixed if name not in shown]
-    if unshown:
+    unobserved = [name for name in fixed if name not in shown]
+    if unobserved:
         not_verified = warning(
-            f"Not verified: {', '.join(unshown)} of the {lifecycle.describe(state)}",
+            f"Not verified: {', '.join(unobserved)} of the {lifecycle.describe(state)}",
             "The console does not show these values, and no update changes them: state holds what "
             "is declared.",
-            (unshown[0],),
+            (unobserved[0],),
         )
         outcome = outcome.with_diagnostics(not_verified)
     return outcome
