@@ -41,13 +41,6 @@ from opsconsole.language.values import (
 from opsconsole.text import to_nfc
 from opsconsole.values import UNKNOWN
 
-
-def is_name(text: str) -> bool:
-    """Return whether a text can be the name of a block, a variable or a local value."""
-    # A name is a Python identifier that may also contain dashes, but not at the start.
-    return text[:1] != "-" and text.replace("-", "_").isidentifier()
-
-
 Step = str | int
 """An attribute's name, or a literal index: a whole number or a Quoted."""
 

@@ -18,6 +18,7 @@ from opsconsole.state.address import (
     deposed_name,
     format_key,
     instance_of,
+    is_name,
     split_deposed,
 )
 from opsconsole.state.backend import (
@@ -86,6 +87,7 @@ __all__ = [
     "info_file",
     "instance_of",
     "is_as_stored",
+    "is_name",
     "is_native_backend",
     "lay_out",
     "must_encrypt_states",
