@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from opsconsole.named_files import NotATable, read_table, read_text
+from opsconsole.user_files import NotATable, read_table, read_text
 from opsconsole.yaml_loader import MERGE, Loader, walk_nodes
 from opsconsole_cdktf._placed import BadRows, PlacedRow
 

@@ -25,7 +25,6 @@ from typing import Any
 import msgspec
 
 from opsconsole.errors import TryLater, UserError
-from opsconsole.named_files import file_error, file_errors
 from opsconsole.state.backend import Backend
 from opsconsole.state.files import (
     NOT_OPEN,
@@ -38,6 +37,7 @@ from opsconsole.state.files import (
     write_at,
 )
 from opsconsole.state.objects import StateChange, WrittenNumber, encode
+from opsconsole.user_files import file_error, file_errors
 
 
 class StartingState(msgspec.Struct, frozen=True, array_like=True, tag="starting_state"):

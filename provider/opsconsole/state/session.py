@@ -23,7 +23,6 @@ import msgspec
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.errors import UserError
 from opsconsole.held_signals import held_signals
-from opsconsole.named_files import file_error
 from opsconsole.state.backend import Backend
 from opsconsole.state.files import rescue
 from opsconsole.state.folding import (
@@ -35,6 +34,7 @@ from opsconsole.state.folding import (
 from opsconsole.state.journal import Intent, Journal, StateChanges, StateWrite, encode_records
 from opsconsole.state.model import State
 from opsconsole.state.objects import StateChange, object_id
+from opsconsole.user_files import file_error
 
 _SHARE: Final = 0.25
 """The share of a session's time that may go into writes that calls wait for."""
