@@ -256,10 +256,10 @@ class NameResolver(Names):
                 # only until the outermost local value is evaluated.
                 if isinstance(value, ExpressionFailure) or before != self._unknown_lookups:
                     self._provisional_locals.add(item)
-        except CycleError as error:
+        except CycleError as failure:
             # `build_graph` names all of them.
             if not self._checking:
-                raise EvaluationError(f"local.{name} refers to itself") from error
+                raise EvaluationError(f"local.{name} refers to itself") from failure
             value = unknown()
         finally:
             self._depth -= 1
