@@ -189,15 +189,15 @@ class Declared:
             self._values[name] = self._check_argument(name, value)
         try:
             jsii.invoke(self, "assign", [name, _to_json(self._values.get(name))])
-        except RuntimeError as failure:
-            raise self._explain_failure(failure) from None
+        except RuntimeError as problem:
+            raise self._explain_failure(problem) from None
         self._tree.revision += 1
 
     def _create(self, kind: type, id_: str, made_of: list[Any]) -> None:
         try:
             jsii.create(kind, self, [self._scope, id_, *made_of])
-        except RuntimeError as failure:
-            raise self._explain_failure(failure, id_) from None
+        except RuntimeError as problem:
+            raise self._explain_failure(problem, id_) from None
 
     def _explain_failure(self, failure: RuntimeError, id_: str | None = None) -> Exception:
         """Return the error for a text that `_elements.js` refuses; any other failure as it is."""
@@ -222,8 +222,8 @@ class Declared:
     def _check_argument(self, name: str, value: Any, id_: str | None = None) -> Any:
         try:
             return self._arguments[name].check(value)
-        except (TypeError, ValueError) as failure:
-            refused = failure
+        except (TypeError, ValueError) as problem:
+            refused = problem
         # Raised here, and not while the other is handled: a program's author sees one traceback.
         raise type(refused)(f"{self._where(id_)}: {name}: {refused}")
 

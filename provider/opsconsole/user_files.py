@@ -104,8 +104,8 @@ def read_table(text: str) -> Iterator[tuple[int, list[str]]]:
                     f"{plural(columns, 'column')}"
                 )
             yield line, cells
-    except csv.Error as failure:
-        raise NotATable(f"{reader.line_num}: this is not CSV: {failure}") from None
+    except csv.Error as problem:
+        raise NotATable(f"{reader.line_num}: this is not CSV: {problem}") from None
 
 
 def replace_file(path: Path, text: str, mode: int | None = None) -> None:

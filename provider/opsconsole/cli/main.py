@@ -61,11 +61,11 @@ def run_and_report(run: Callable[[], int], *, debug: bool, again: str) -> int:
         lost = lost_output_reason()
         sys.stderr.write(f"Interrupted, because {lost}.\n" if lost else "Interrupted.\n")
         return INTERRUPTED
-    except Exception as failure:
+    except Exception as problem:
         if debug:
             _write_safely(traceback.format_exc())
-        _write_safely(_error_text(failure, debug, again))
-        is_temporary = isinstance(failure, OpsconsoleError) and failure.is_temporary
+        _write_safely(_error_text(problem, debug, again))
+        is_temporary = isinstance(problem, OpsconsoleError) and problem.is_temporary
         return TRY_LATER if is_temporary else FAILED
 
 

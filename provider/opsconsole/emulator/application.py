@@ -163,10 +163,10 @@ class Application:
             console.store.commit()
             status = answer.status or console.profile.success.get(operation, 200)
             return status, encode(answer.body)
-        except Refusal as failure:
-            return self._refuse(entry, failure)
-        except sqlite3.Error as failure:
-            message = f"the data file cannot be written: {failure}"
+        except Refusal as problem:
+            return self._refuse(entry, problem)
+        except sqlite3.Error as problem:
+            message = f"the data file cannot be written: {problem}"
         except Exception:
             LOGGER.exception("%s %s", entry.method, entry.path)
             message = "the emulator has a defect; its log says more"

@@ -79,14 +79,14 @@ class Control:
                 raw = await request.body()
                 answer = handle(request, json.loads(raw) if raw else {})
                 return _answer(await answer if inspect.isawaitable(answer) else answer)
-            except (BadBody, ValueError, RecursionError) as failure:
+            except (BadBody, ValueError, RecursionError) as problem:
                 # Python's JSON decoder raises a RecursionError for a body nested too deeply.
-                return _answer({"message": str(failure)}, 400)
-            except KeyError as failure:
-                return _answer({"message": f"there is no {failure.args[0]}"}, 404)
-            except Exception as failure:
+                return _answer({"message": str(problem)}, 400)
+            except KeyError as problem:
+                return _answer({"message": f"there is no {problem.args[0]}"}, 404)
+            except Exception as problem:
                 LOGGER.exception("%s %s", request.method, request.url.path)
-                return _answer({"message": f"the emulator has a defect: {failure!r}"}, 500)
+                return _answer({"message": f"the emulator has a defect: {problem!r}"}, 500)
 
         return endpoint
 

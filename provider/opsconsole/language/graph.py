@@ -70,8 +70,8 @@ def trees_in(value: Json) -> Iterator[Node]:
         if "{" in value:
             try:
                 tree = parse_template(value)
-            except ExpressionFailure as failure:
-                failure.expression = value
+            except ExpressionFailure as problem:
+                problem.expression = value
                 raise
             yield tree
     elif isinstance(value, list):

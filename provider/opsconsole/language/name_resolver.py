@@ -249,17 +249,17 @@ class NameResolver(Names):
                 before = self._unknown_lookups
                 try:
                     value = evaluate_json(self.program.locals[item], self.scope())
-                except ExpressionFailure as failure:
-                    value = failure
+                except ExpressionFailure as problem:
+                    value = problem
                 self._locals[item] = value
                 # A value that depends on unknown values may be known the next time. So it is kept
                 # only until the outermost local value is evaluated.
                 if isinstance(value, ExpressionFailure) or before != self._unknown_lookups:
                     self._provisional_locals.add(item)
-        except CycleError as failure:
+        except CycleError as problem:
             # `build_graph` names all of them.
             if not self._checking:
-                raise EvaluationError(f"local.{name} refers to itself") from failure
+                raise EvaluationError(f"local.{name} refers to itself") from problem
             value = unknown()
         finally:
             self._depth -= 1
@@ -496,9 +496,9 @@ def evaluate_json(value: Any, scope: Scope) -> Value:
     if isinstance(value, str) and not is_literal(value):
         try:
             result = parse_template(value).evaluate(scope)
-        except ExpressionFailure as failure:
+        except ExpressionFailure as problem:
             # A smaller template may be set already.
-            failure.expression = failure.expression or value
+            problem.expression = problem.expression or value
             raise
         if isinstance(result.data, str):
             return Value(STRING, to_nfc(result.data), result.marks)
