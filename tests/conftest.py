@@ -1,8 +1,13 @@
 """What every test runs with. Its fixtures are in the modules of `tests/support` named below."""
 
 import contextlib
+import fcntl
+import gc
 import os
+import sys
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +35,8 @@ with contextlib.suppress(UserError):
 # Where jsii unpacks packages. Its own place is in the home, and many tests have an empty one:
 # unpacking is half of what a synthesis costs.
 os.environ.setdefault("JSII_RUNTIME_PACKAGE_CACHE_ROOT", str(ROOT / "build" / "jsii"))
+# jsonschema imports it for the formats of IRIs, which no schema here has. It takes a second.
+sys.modules.setdefault("rfc3987_syntax", None)
 # A user's Python buffers what it prints, and so do the processes that tests start.
 os.environ.pop("PYTHONUNBUFFERED", None)
 
@@ -49,6 +56,27 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         for name in [name for name in os.environ if name.startswith("COVERAGE_PROCESS_")]:
             del os.environ[name]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect the tests; where they are new, the first worker compiles them for all workers."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    # Compiling takes as long as collecting. This folder is collected last.
+    compiled = (ROOT / "tests" / "v1" / "__pycache__").exists()
+    with Path(__file__).open() as tests:
+        if worker == "gw0":
+            fcntl.flock(tests, fcntl.LOCK_EX)
+        elif worker and not compiled:
+            fcntl.flock(tests, fcntl.LOCK_SH)
+            fcntl.flock(tests, fcntl.LOCK_UN)
+        # Everything that is collected lives to the end.
+        gc.disable()
+        result = yield
+    gc.freeze()
+    gc.set_threshold(50_000, 10, 10)
+    gc.enable()
+    return result
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -96,8 +96,10 @@ class Argument(Settable[In], Output[Out], Generic[Out, In]):
     """An attribute that may be declared; reading it gives a token for the value in Terraform."""
 
 
-class Setting(Settable[In]):
-    """A setting of the provider. Nothing can refer to it: reading gives the declared value."""
+class DeclaredValue(Generic[In]):
+    """Reading gives the declared value of an argument, or None."""
+
+    name: str
 
     @overload
     def __get__(self, construct: None, owner: type) -> Self: ...
@@ -107,22 +109,19 @@ class Setting(Settable[In]):
         return self if construct is None else construct._values.get(self.name)
 
 
-class Declaration(Generic[In]):
+class Setting(Settable[In], DeclaredValue[In]):
+    """A setting of the provider. Nothing can refer to it: reading gives the declared value."""
+
+
+class Declaration(DeclaredValue[In]):
     """`NAME_input`: the value that is declared for an argument, or None."""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._argument = name.removesuffix("_input")
-        self.__doc__ = f"The value declared for `{self._argument}`, or None."
-
-    @overload
-    def __get__(self, construct: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, construct: Holder, owner: type) -> In | None: ...
-    def __get__(self, construct: Holder | None, owner: type) -> Any:
-        return self if construct is None else construct._values.get(self._argument)
+        self.name = name.removesuffix("_input")
+        self.__doc__ = f"The value declared for `{self.name}`, or None."
 
     def __set__(self, construct: Any, value: Never) -> None:
-        raise AttributeError(f"assign to `{self._argument}` instead")
+        raise AttributeError(f"assign to `{self.name}` instead")
 
 
 DeclaredChoice: TypeAlias = Declaration[Chosen | cdktf.IResolvable]

@@ -254,16 +254,19 @@ def reference_graph(stack: Mapping[str, Any]) -> dict[str, set[str]]:
 
 def reaches(graph: Edges, start: str, target: str) -> bool:
     """Return whether `start` refers to `target`, directly or through others."""
+    return target in _walk(graph, [start])
+
+
+def _walk(graph: Edges, starts: Iterable[str], through: str = "") -> set[str]:
+    """Return addresses and all that they refer to, through addresses with this prefix."""
     seen: set[str] = set()
-    waiting = [start]
+    waiting = list(starts)
     while waiting:
         address = waiting.pop()
-        if address == target:
-            return True
         if address not in seen:
             seen.add(address)
-            waiting.extend(graph.get(address, ()))
-    return False
+            waiting.extend(graph.get(address, ()) if address.startswith(through) else ())
+    return seen
 
 
 def _targets(graph: Edges, agent: Mapping[str, Any], name: str, type_name: str) -> set[str]:
@@ -271,13 +274,7 @@ def _targets(graph: Edges, agent: Mapping[str, Any], name: str, type_name: str) 
     # `each.value` stands for what `for_each` refers to.
     if "each." in text:
         text += _text(agent.get("for_each"))
-    waiting = list(set(_REFERENCE.findall(text)) & graph.keys())
-    seen: set[str] = set()
-    while waiting:
-        address = waiting.pop()
-        if address not in seen:
-            seen.add(address)
-            waiting.extend(graph[address] if address.startswith("local.") else ())
+    seen = _walk(graph, set(_REFERENCE.findall(text)) & graph.keys(), "local.")
     return {address for address in seen if address.startswith(f"{type_name}.")}
 
 

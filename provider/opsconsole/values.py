@@ -82,7 +82,7 @@ def is_same(left: Value, right: Value) -> bool:
     if isinstance(left, bool) is not isinstance(right, bool):
         return False
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(is_same(left[key], right[key]) for key in left)
+        return left.keys() == right.keys() and not changed_fields(left, right, left)
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(is_same, left, right))
     return bool(left == right)

@@ -57,7 +57,7 @@ def _check_bounds(text: str | bytes) -> None:
             sizes[-1] += known.get(event.anchor, 1) if isinstance(event, yaml.AliasEvent) else 1
         if sizes[-1] > MAX_VALUES:
             raise yaml.MarkedYAMLError(
-                problem=f"more than {MAX_VALUES:,} values, with those that aliases repeat",
+                problem=f"more than {MAX_VALUES:,} values, counting those that aliases repeat",
                 problem_mark=event.start_mark,
             )
 

@@ -47,11 +47,8 @@ def test_ids_under_the_documented_operations(adopt, native):
     assert "Reading 2 hosts by POST /api/v1/hosts/{id}, with an empty body" in ran.err
     assert "2 hosts, 1 agent, 1 plugin attachment, 1 blacklisted command to import." in ran.err
     counts = native.console.request_counts()
-    assert {name: count for name, count in counts.items() if count} == {
-        "host_update": 2,
-        "plugin_list": 1,
-        "blacklist_get": 1,
-    }
+    sent = {name: count for name, count in counts.items() if count}
+    assert sent == {"host_update": 2, "plugin_list": 1, "blacklist_get": 1}
 
 
 def test_what_cannot_be_read_is_a_comment(adopt, native):
@@ -68,11 +65,8 @@ def test_an_attachment_that_is_named_is_looked_up_and_an_object_is_imported_once
     agent = native.console.create("agents", name="ops", specialty_id="spc_linux")["id"]
     native.console.create("attachments", agent_id=agent, plugin_id="plg_disk")
     ran = adopt(f"{agent}/plg_logs", f"{agent}/plg_disk", agent, "key=linux-server", "spc_linux")
-    assert re.findall(r'import_from\("([^"]+)', ran.out) == [
-        "spc_linux",
-        agent,
-        f"{agent}/plg_disk",
-    ]
+    imported = re.findall(r'import_from\("([^"]+)', ran.out)
+    assert imported == ["spc_linux", agent, f"{agent}/plg_disk"]
     assert f"# {agent}/plg_logs could not be read: " in ran.out
     native.apply({"opsconsole_specialty": {"linux": {"key": "linux-server"}}})
     assert "There is nothing to import" in adopt("key=linux-server").err

@@ -15,7 +15,7 @@ import pytest
 
 from backend_places import MAKERS, Make, Place
 from declarations import write_stacks
-from engines import Terraform, quiet_environment, run_command
+from engines import Terraform, quiet_environment, run_command, start_process
 from opsconsole.emulator import Emulator
 from patience import PATIENCE
 
@@ -72,11 +72,10 @@ def terraform_at(
         folder = tmp_path_factory.mktemp("terraform")
         environment = quiet_environment(folder, Path(os.devnull))
         made = Terraform(terraform_binary, folder, {**environment, **place.environment})
+        data = {name: {"input": text} for name, text in inputs.items()}
         program: Mapping[str, Any] = {
             "terraform": {"backend": {place.kind: place.block}},
-            "resource": {
-                "terraform_data": {name: {"input": text} for name, text in inputs.items()}
-            },
+            "resource": {"terraform_data": data},
             "output": {name: {"value": text} for name, text in inputs.items()},
         }
         if not inputs:
@@ -100,14 +99,10 @@ class App:
         """Write a stack whose state lies at `place`, or in a local file."""
         local = isinstance(place, Path)
         block = {"local": {"path": str(place)}} if local else {place.kind: place.block}
-        self.stacks[stack] = {
-            "terraform": {
-                "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}},
-                "backend": block,
-            },
-            "provider": {"opsconsole": [dict(self.console.profile.provider_settings)]},
-            **blocks,
-        }
+        required = {"required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}}}
+        provider = {"opsconsole": [dict(self.console.profile.provider_settings)]}
+        terraform = {**required, "backend": block}
+        self.stacks[stack] = {"terraform": terraform, "provider": provider, **blocks}
         write_stacks(self.folder, self.stacks)
 
     def run(self, *words: str, expect: int | None = 0) -> str:
@@ -121,14 +116,10 @@ class App:
     def started(self, *words: str) -> Iterator[subprocess.Popen[bytes]]:
         """Run `opsconsole` as a process of its own; `said` is what it wrote so far."""
         with (self.folder / "output.txt").open("wb") as out:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "opsconsole.cli.main", *words],
-                cwd=self.folder,
-                env={**os.environ, **self.console.environment},
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-            )
+            command = (sys.executable, "-m", "opsconsole.cli.main", *words)
+            environment = {**os.environ, **self.console.environment}
+            outputs = {"stdout": out, "stderr": subprocess.STDOUT}
+            process = start_process(*command, cwd=self.folder, env=environment, **outputs)
             try:
                 yield process
             finally:

@@ -12,11 +12,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from backend_places import KINDS, Place, on, post
-from loopback import CLOSED_ADDRESS, Handler, serve_handler
+from loopback import CLOSED_ADDRESS, Handler, in_pem, serve_handler
 from opsconsole.errors import UserError
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.objects import InstanceObject
@@ -90,15 +89,9 @@ def _settings(place: Place, fault: str, patch: pytest.MonkeyPatch) -> Iterator[M
 
 def _account(address: str) -> dict[str, str]:
     """Return a service account whose tokens come from an address."""
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    return {
-        "type": "service_account",
-        "client_email": "deployer@example.com",
-        "private_key": key.decode(),
-        "token_uri": address,
-    }
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    account = {"type": "service_account", "client_email": "deployer@example.com"}
+    return {**account, "private_key": in_pem(key).decode(), "token_uri": address}
 
 
 @contextmanager

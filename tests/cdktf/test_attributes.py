@@ -133,13 +133,9 @@ def test_fields_of_objects_can_be_referred_to(stack, synth):
 
 def test_objects_are_declared_as_objects_or_mappings(stack, synth):
     entry = opsconsole_cdktf.AgentCredentialConfig(credential_id="crd_1", order=1)
-    agent = opsconsole_cdktf.Agent(
-        stack,
-        "a",
-        host_id=None,
-        specialty_id=None,
-        credential_config=[entry, {"credential_id": "crd_2", "is_required": True}],
-    )
+    credentials = [entry, {"credential_id": "crd_2", "is_required": True}]
+    facts = {"host_id": None, "specialty_id": None, "credential_config": credentials}
+    agent = opsconsole_cdktf.Agent(stack, "a", **facts)
     opsconsole_cdktf.Specialty(stack, "s", key="k").put_timeouts(delete="5m")
     resources = synth(stack)["resource"]
     assert resources["opsconsole_agent"]["a"]["credential_config"] == [

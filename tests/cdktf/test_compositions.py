@@ -97,11 +97,8 @@ def test_a_policy_names_what_is_declared_twice(stack):
         BlacklistPolicy(stack, "policy", rules=rules)
     assert str(failure.value) == "stack/policy: two: pattern 'rm *' is declared by one too"
     with pytest.raises(ValueError, match="id 'blk_1' is declared by a too"):
-        BlacklistPolicy(
-            stack,
-            "other",
-            rules={name: BlacklistRule(pattern=name, id="blk_1") for name in ("a", "b")},
-        )
+        rules = {name: BlacklistRule(pattern=name, id="blk_1") for name in ("a", "b")}
+        BlacklistPolicy(stack, "other", rules=rules)
     for name, rule, problem in (
         ("third", 7, "got 7"),
         ("fourth", {"regex": "rm"}, "unexpected keyword argument 'regex'"),
@@ -111,19 +108,11 @@ def test_a_policy_names_what_is_declared_twice(stack):
 
 
 def test_a_pattern_that_another_one_covers_is_a_warning(stack, synth):
-    policy = BlacklistPolicy(
-        stack,
-        "policy",
-        tenant_wide=True,
-        rules={"wide": "rm *", "narrow": "rm -rf /*", "odd": "ls [a", "ask": "rm?"},
-    )
+    rules = {"wide": "rm *", "narrow": "rm -rf /*", "odd": "ls [a", "ask": "rm?"}
+    policy = BlacklistPolicy(stack, "policy", tenant_wide=True, rules=rules)
     told = {name: _messages(row) for name, row in policy.commands.items()}
-    assert told == {
-        "wide": [],
-        "narrow": ["'rm -rf /*' is covered by 'rm *' (wide)"],
-        "odd": [],
-        "ask": [],
-    }
+    covered = ["'rm -rf /*' is covered by 'rm *' (wide)"]
+    assert told == {"wide": [], "narrow": covered, "odd": [], "ask": []}
     rows = synth(stack)["resource"]["opsconsole_blacklisted_command"].values()
     assert all(row["tenant_wide"] is True for row in rows)
 

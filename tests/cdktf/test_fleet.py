@@ -115,7 +115,7 @@ ALIASES = "- &a0 [1, 1]\n" + "".join(
             ":2: duplicate name 'name'",
         ),
         (Fleet.from_yaml, "[" * 50_000, ": it is nested too deeply"),
-        (Fleet.from_yaml, ALIASES, ":8: more than 5,000,000 values, with those that aliases"),
+        (Fleet.from_yaml, ALIASES, ":8: more than 5,000,000 values, counting those that aliases"),
         (Fleet.from_yaml, "- name: a\n- name: [\n", ":3: did not find expected node content"),
         (Fleet.from_yaml, "a: b\n", ":1: a row is a mapping of fields, and this is 'b'"),
         (Fleet.from_yaml, "text\n", ": expected a list of rows"),

@@ -29,13 +29,8 @@ def test_count_and_iterators(stack, synth):
     Host(stack, "three", name="web", count=3)
     names = cdktf.TerraformIterator.from_list(["a", "b"])
     each = Host(stack, "each", name=names.value, for_each=names)
-    Agent(
-        stack,
-        "agents",
-        for_each=names,
-        host_id="${opsconsole_host.each[each.key].id}",
-        specialty_id="s",
-    )
+    host_id = "${opsconsole_host.each[each.key].id}"
+    Agent(stack, "agents", for_each=names, host_id=host_id, specialty_id="s")
     cdktf.TerraformOutput(stack, "ids", value=each.id)
     synthesised = synth(stack)
     assert _hosts(synthesised)["counted"] == {"count": 3, "name": "web-${count.index}"}
@@ -60,26 +55,17 @@ def test_a_list_of_objects_can_be_iterated(stack, synth):
 def test_lifecycle_and_dependencies(stack, synth):
     first = Host(stack, "first", name="first")
     data = DataSpecialty(stack, "data", key="k", depends_on=[first])
-    Host(
-        stack,
-        "second",
-        name="second",
-        depends_on=[first, data],
-        lifecycle=cdktf.TerraformResourceLifecycle(
-            prevent_destroy=True, ignore_changes=["tags"], replace_triggered_by=[first]
-        ),
+    lifecycle = cdktf.TerraformResourceLifecycle(
+        prevent_destroy=True, ignore_changes=["tags"], replace_triggered_by=[first]
     )
+    Host(stack, "second", name="second", depends_on=[first, data], lifecycle=lifecycle)
     Host(stack, "third", name="third", lifecycle={"create_before_destroy": True})
     synthesised = synth(stack)
-    assert _hosts(synthesised)["second"] == {
-        "name": "second",
-        "depends_on": ["opsconsole_host.first", "data.opsconsole_specialty.data"],
-        "lifecycle": {
-            "prevent_destroy": True,
-            "ignore_changes": ["tags"],
-            "replace_triggered_by": ["opsconsole_host.first"],
-        },
-    }
+    needed = ["opsconsole_host.first", "data.opsconsole_specialty.data"]
+    lifecycle = {"prevent_destroy": True, "ignore_changes": ["tags"]}
+    lifecycle["replace_triggered_by"] = ["opsconsole_host.first"]
+    second = {"name": "second", "depends_on": needed, "lifecycle": lifecycle}
+    assert _hosts(synthesised)["second"] == second
     assert _hosts(synthesised)["third"]["lifecycle"] == {"create_before_destroy": True}
     assert synthesised["data"]["opsconsole_specialty"]["data"]["depends_on"] == [
         "opsconsole_host.first"
@@ -250,13 +236,8 @@ def test_references_between_stacks():
 def test_hcl_output(stack):
     host = Host(stack, "it", name="it", tags=["a:1"], target_port=22, skip_tls_verify=True)
     Specialty(stack, "s", key="k", timeouts={"delete": "2m"})
-    Agent(
-        stack,
-        "a",
-        host_id=host.id,
-        specialty_id="s",
-        credential_config=[{"credential_id": "crd_1", "order": 1}],
-    )
+    credentials = [{"credential_id": "crd_1", "order": 1}]
+    Agent(stack, "a", host_id=host.id, specialty_id="s", credential_config=credentials)
     DataSpecialty(stack, "d", key="k")
     hcl = " ".join(cdktf.Testing.synth_hcl(stack).split())
     for part in (

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 
 import pytest
@@ -39,10 +38,8 @@ def test_the_fleet_synthesises_to_the_same_program(tmp_path, monkeypatch):
         folder = tmp_path / name
         folder.mkdir()
         (folder / "main.py").write_text(text, "utf-8")
-        environment = os.environ | {"CDKTF_OUTDIR": str(folder / "out")}
-        subprocess.run(
-            [sys.executable, folder / "main.py"], cwd=folder, env=environment, check=True
-        )
+        out = str(folder / "out")
+        run_program(sys.executable, folder / "main.py", folder=folder, CDKTF_OUTDIR=out)
         synthesised = json.loads((folder / "out/stacks/fleet/cdk.tf.json").read_text("utf-8"))
         # The version of the framework is all that differs.
         synthesised["//"]["metadata"].pop("version")

@@ -46,13 +46,9 @@ def files(folder: Path) -> dict[str, tuple[int, int]]:
 def test_the_layout_is_that_of_a_filesystem_mirror(tmp_path):
     launchers = provider_install.install(tmp_path)
 
+    name = f"{provider_install._COMMAND}_v{__version__}"
     assert launchers == [
-        tmp_path
-        / host
-        / SOURCE
-        / __version__
-        / system
-        / f"{provider_install._COMMAND}_v{__version__}"
+        tmp_path / host / SOURCE / __version__ / system / name
         for host in DEFAULT_HOSTS
         for system in provider_install.platforms()
     ]

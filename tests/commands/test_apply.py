@@ -140,8 +140,9 @@ def test_a_failed_host_fails_alone(native):
     a_id = "opsconsole_host.a.id"
     outputs = {"late": "opsconsole_host.b.id", "a_wrong": f"tonumber({a_id})", "right": a_id}
     output = {name: {"value": f"${{{value}}}"} for name, value in outputs.items()}
+    output["literal"] = {"value": "x"}
     result = native.apply(resources, expect=1, output=output)
-    assert native.state["outputs"].keys() == {"right"}
+    assert native.state["outputs"].keys() == {"literal", "right"}
     assert "Apply incomplete. Resources: 1 adopted, 1 added" in result.out
     for address in ("opsconsole_agent.on_b", "opsconsole_host.c"):
         assert f"{address} (waited for opsconsole_host.b)" in result.out

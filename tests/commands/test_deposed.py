@@ -191,7 +191,7 @@ def test_host_that_a_crashed_run_created_beside_another(native):
     backend = LocalBackend(native.state_file)
     with open_state(backend) as session:
         aside = session.state.get("opsconsole_host.aside")
-        made = StateChange("instance", HOST, session.state.image("opsconsole_host.aside"))
+        made = StateChange("instance", HOST, session.state.object_json("opsconsole_host.aside"))
         session.state.remove("opsconsole_host.aside")
     records = [
         Base("crashed", native.state["lineage"], 0, "of another state", False),

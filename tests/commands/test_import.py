@@ -63,12 +63,10 @@ def test_an_id_may_come_from_what_state_holds(native):
 
 
 def test_import_id_of_a_failed_data_source_is_no_further_error(native):
-    refused = native.run_plan(
-        {"opsconsole_specialty": {"x": {"key": "no"}}},
-        expect=1,
-        data={"opsconsole_specialty": {"s": {"key": "no"}}},
-        **{"import": [{"to": "opsconsole_specialty.x", "id": "${data.opsconsole_specialty.s.id}"}]},
-    )
+    by_key = {name: {"opsconsole_specialty": {name: {"key": "no"}}} for name in "xs"}
+    block = {"to": "opsconsole_specialty.x", "id": "${data.opsconsole_specialty.s.id}"}
+    blocks = {"data": by_key["s"], "import": [block]}
+    refused = native.run_plan(by_key["x"], expect=1, **blocks)
     # That of the data source, and that of the specialty, which is not there to adopt.
     assert refused.text.count("Error:") == 2
     assert "must be a known text" not in refused.text

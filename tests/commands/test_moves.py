@@ -82,12 +82,8 @@ def test_moved_block_needs_a_free_address(native):
     plan = native.run("plan", "-detailed-exitcode", expect=2)
     assert f"{A}[1] could not move to {B}[1]" in plan.text
     # As in Terraform a resource moves as a whole or not at all.
-    assert native.actions() == {
-        f"{A}[0]": ["delete"],
-        f"{A}[1]": ["delete"],
-        f"{B}[0]": ["update"],
-        f"{B}[1]": ["create"],
-    }
+    removed = {f"{A}[0]": ["delete"], f"{A}[1]": ["delete"]}
+    assert native.actions() == {**removed, f"{B}[0]": ["update"], f"{B}[1]": ["create"]}
     # Nobody has asked for the move to the first instance.
     native.run("state", "mv", f"{A}[1]", B)
     native.write(hosts(b={"count": 1, "name": "b"}))
@@ -180,13 +176,9 @@ def test_a_refresh_that_moves_keeps_the_order_of_deletions(native_on):
 def program(name: str, **more: Any) -> dict[str, Any]:
     """A jump host at an address with this name, its agent, and a host that goes through it."""
     jump = f"${{opsconsole_host.{name}.id}}"
-    return {
-        "opsconsole_host": {
-            name: {"name": "jump", "is_jump_host": True, **more},
-            "web": {"name": "web", "jump_host_ids": [jump]},
-        },
-        "opsconsole_agent": {f"{name}_agent": agent_on(name, "ops")},
-    }
+    jump_host = {"name": "jump", "is_jump_host": True, **more}
+    machines = hosts(**{name: jump_host}, web={"jump_host_ids": [jump]})
+    return {**machines, "opsconsole_agent": {f"{name}_agent": agent_on(name, "ops")}}
 
 
 NOTES = {"//": {"metadata": {"path": "fleet/north/gate", "uniqueId": "new"}}}

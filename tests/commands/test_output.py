@@ -81,12 +81,8 @@ def test_an_output_of_a_sensitive_value_says_so_whatever_is_planned(native):
         told = native.run("plan", *words, expect=1)
         assert "its value is sensitive" in told.text
         assert "hidden-words" not in told.text
-    told = native.apply(
-        HOSTS,
-        "-refresh-only",
-        variable=SECRET,
-        output={"shown": {**SHOWN["shown"], "sensitive": True}},
-    )
+    declared = {"shown": {**SHOWN["shown"], "sensitive": True}}
+    told = native.apply(HOSTS, "-refresh-only", variable=SECRET, output=declared)
     assert "hidden-words" not in told.text
 
 
@@ -114,13 +110,9 @@ def test_terraform_has_nothing_to_change_in_them(native_on, terraform):
     for name, value in engine.environment.items():
         native.monkeypatch.setenv(name, value)
     native.folder = engine.folder
-    engine.write(
-        {
-            "resource": {"opsconsole_host": {"web": {"count": 2, "name": "web-${count.index}"}}},
-            "variable": VARIABLES,
-            "output": {name: {"value": value} for name, value in NULLS.items()},
-        }
-    )
+    resource = {"opsconsole_host": {"web": {"count": 2, "name": "web-${count.index}"}}}
+    output = {name: {"value": value} for name, value in NULLS.items()}
+    engine.write({"resource": resource, "variable": VARIABLES, "output": output})
 
     native.run("apply", "-auto-approve")
     written = engine.state()["outputs"]
@@ -190,7 +182,8 @@ def test_an_index_finds_the_instances_that_a_run_leaves(native, words):
 
 @pytest.mark.parametrize("words", [[], ["-destroy"]])
 def test_a_target_leaves_alone_the_outputs_of_what_else_there_is(native, words):
-    hosts = {name: {"name": name} for name in ("a", "b")}
+    declared = hosts("a", "b")
+    a = declared["opsconsole_host"]["a"]
     output = {
         "of_both": {"value": ["${opsconsole_host.a.id}", "${opsconsole_host.b.id}"]},
         "of_a": {"value": "${opsconsole_host.a.knowledge}"},
@@ -198,13 +191,12 @@ def test_a_target_leaves_alone_the_outputs_of_what_else_there_is(native, words):
         "literal": {"value": "one"},
     }
     blocks: dict[str, Any] = {"data": {"opsconsole_specialties": {"all": {}}}, "output": output}
-    hosts["a"]["knowledge"] = "one"
-    native.apply({"opsconsole_host": hosts}, **blocks)
+    a["knowledge"] = "one"
+    native.apply(declared, **blocks)
     before = native.state["outputs"]
 
-    hosts["a"]["knowledge"] = "two"
-    output["literal"]["value"] = "two"
-    native.write({"opsconsole_host": hosts}, **blocks)
+    a["knowledge"] = output["literal"]["value"] = "two"
+    native.write(declared, **blocks)
     words = [*words, "-target=opsconsole_host.a"]
     changes = native.plan(*words).get("output_changes", {})
     changing = {name for name, item in changes.items() if item["actions"] != ["no-op"]}
@@ -232,35 +224,12 @@ def test_an_output_shows_what_is_read_again_after_the_last_step(native_on):
     assert native.attributes("opsconsole_host.web")["jump_host_ids"] == []
 
 
-def test_outputs_that_are_known_are_kept_where_something_failed(native):
-    resources = {
-        "opsconsole_host": {
-            "a": {"name": "a"},
-            "b": {"name": "b", "target_port": "${opsconsole_host.a.target_port + 70000}"},
-        }
-    }
-    outputs = {
-        "literal": "x",
-        "of_what_was_done": "${opsconsole_host.a.id}",
-        "of_what_failed": "${opsconsole_host.b.id}",
-    }
-    output = {name: {"value": value} for name, value in outputs.items()}
-    native.apply(resources, expect=1, output=output)
-    assert set(native.state["outputs"]) == {"literal", "of_what_was_done"}
-
-    resources["opsconsole_host"]["b"]["target_port"] = 22
-    native.apply(resources, output=output)
-    assert set(native.state["outputs"]) == set(outputs)
-
-
 def test_outputs_leave_state_where_something_failed(native):
-    host = {"a": {"name": "a"}}
     output = {name: {"value": name} for name in ("kept", "gone")}
-    native.apply({"opsconsole_host": host}, output=output)
+    native.apply(HOST, output=output)
     del output["gone"]
-    host["b"] = {"name": "b"}
     native.console.fault(method="POST", path="/hosts/batch$", status=500, times=None)
-    native.apply({"opsconsole_host": host}, expect=1, output=output)
+    native.apply(hosts("a", "b"), expect=1, output=output)
     assert set(native.state["outputs"]) == {"kept"}
 
     native.console.fault(operation="host_delete", status=500, times=None)
@@ -270,20 +239,12 @@ def test_outputs_leave_state_where_something_failed(native):
 
 
 def test_an_output_leaves_state_with_its_declaration_or_its_value(native):
-    host = {"opsconsole_host": {"a": {"name": "a"}}}
-    native.apply(host, output={name: {"value": name} for name in ("kept", "gone", "emptied")})
-    output = {
-        "kept": {"value": "kept"},
-        "emptied": {"value": "${null}"},
-        "no": {"value": "${null}"},
-    }
-    native.write(host, output=output)
+    native.apply(HOST, output={name: {"value": name} for name in ("kept", "gone", "emptied")})
+    values = {"kept": "kept", "emptied": "${null}", "no": "${null}"}
+    output = {name: {"value": value} for name, value in values.items()}
+    native.write(HOST, output=output)
     changes = {name: it["actions"] for name, it in native.plan()["output_changes"].items()}
-    assert changes == {
-        "kept": ["no-op"],
-        "gone": ["delete"],
-        "emptied": ["update"],
-        "no": ["no-op"],
-    }
+    kept = {"kept": ["no-op"], "no": ["no-op"]}
+    assert changes == {**kept, "gone": ["delete"], "emptied": ["update"]}
     native.run("apply", "-auto-approve")
     assert native.state["outputs"].keys() == {"kept"}

@@ -225,11 +225,8 @@ def test_a_change_of_what_is_named_replaces(native, named, replaced):
     jumps = [native.console.create("hosts", name=it, is_jump_host=True)["id"] for it in "jk"]
 
     def declare(ids: list[str], **more: Any) -> dict[str, Any]:
-        a = {
-            "for_each": {"x": ids, "y": []},
-            "name": "${each.key}",
-            "jump_host_ids": "${each.value}",
-        }
+        a = {"for_each": {"x": ids, "y": []}, "name": "${each.key}"}
+        a["jump_host_ids"] = "${each.value}"
         return hosts(a=a, **more)
 
     native.apply(declare(jumps[:1], web={}))
@@ -382,11 +379,8 @@ def test_a_console_that_ignores_the_dry_run_creates_one_host_at_most(native_on, 
 def ignoring(jumps: list[str] | None, ignored: Any) -> dict[str, Any]:
     found: dict[str, Any] = {name: {"name": name} for name in ("one", "two")}
     references = jumps and [f"${{opsconsole_host.{name}.id}}" for name in jumps]
-    found["web"] = {
-        "name": "web",
-        "jump_host_ids": references,
-        "lifecycle": {"ignore_changes": ignored},
-    }
+    lifecycle = {"ignore_changes": ignored}
+    found["web"] = {"name": "web", "jump_host_ids": references, "lifecycle": lifecycle}
     return {"opsconsole_host": found}
 
 
@@ -418,11 +412,8 @@ SPECIALTY = {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}
 
 
 def agent(*plugin_ids: str) -> dict[str, Any]:
-    fields = {
-        "host_id": "${opsconsole_host.a.id}",
-        "specialty_id": "${opsconsole_specialty.linux.id}",
-        "plugin_ids": list(plugin_ids),
-    }
+    ids = {"specialty_id": "${opsconsole_specialty.linux.id}", "plugin_ids": list(plugin_ids)}
+    fields = {"host_id": "${opsconsole_host.a.id}", **ids}
     return {**HOST, **SPECIALTY, "opsconsole_agent": {"x": fields}}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from declarations import agent_on, host_with_agent, write_stacks
+from declarations import agent_on, host_with_agent, hosts, write_stacks
 from text_groups import read_rows
 
 ROWS = read_rows(__file__)
@@ -280,13 +280,8 @@ def test_saved_plan_keeps_its_time(native):
     known = "credential_id = null, credential_role = null, is_required = true"
     late = f'${{opsconsole_host.first.id == "" ? {{order = 1, {known}}} : {{order = 2, {known}}}}}'
     agent = agent_on("first", credential_config=[{"credential_role": a["jump_host_ids"][0]}, late])
-    native.write(
-        {
-            "opsconsole_host": {"first": {"name": "first"}, "a": a},
-            "opsconsole_agent": {"x": agent},
-        },
-        output={"when": {"value": "${plantimestamp()}"}},
-    )
+    resources = {**hosts("first", a=a), "opsconsole_agent": {"x": agent}}
+    native.write(resources, output={"when": {"value": "${plantimestamp()}"}})
     native.run("plan", "-out=p")
     planned = json.loads(content(native, "p"))["plan"]["planned_at"]
     native.run("apply", "p")

@@ -62,12 +62,8 @@ def test_nothing_is_lost_or_created_twice(native, library, request, kind, how, n
         wanted = NAMES[1:] if kind == "change" else ()
         native.write(declare(wanted, knowledge="new"))
     error, _, on = how.partition(" ")
-    environment = {
-        "LD_PRELOAD": str(library),
-        "CALLS_BELOW": str(native.folder),
-        "CALLS_AT": str(number),
-        "CALLS_HOW": str(getattr(errno, error, error)),
-    }
+    which = {"CALLS_AT": str(number), "CALLS_HOW": str(getattr(errno, error, error))}
+    environment = {"LD_PRELOAD": str(library), "CALLS_BELOW": str(native.folder), **which}
     if on:
         environment["CALLS_ON"] = "1"
     environment = os.environ | native.console.environment | environment

@@ -205,13 +205,9 @@ def test_baseline_on_the_command_line(native, world):
     native.console.change("hosts", native.id_of(WEB), tags=["by:inventory"])
     assert native.drift().code == 2
     soon = datetime.now(UTC).date() + timedelta(days=30)
+    tagged = {"attribute": "tags", "reason": "tagged by the inventory", "expires": soon}
     entries: list[dict[str, Any]] = [
-        {
-            "address": "opsconsole_host.web[*]",
-            "attribute": "tags",
-            "reason": "tagged by the inventory",
-            "expires": soon,
-        },
+        {"address": "opsconsole_host.web[*]", **tagged},
         {"address": "opsconsole_host.gone", "reason": "never seen"},
     ]
     file = native.folder / BASELINE_FILE

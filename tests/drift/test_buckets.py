@@ -1,6 +1,5 @@
 """What was deleted, archived, attached, detached or hidden behind our back, by its bucket."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -103,7 +102,7 @@ def test_unshown_attribute_that_no_update_sets_is_in_sync():
     instance = PriorInstance("s: a", HOST.type_name, InstanceObject("p", {}), held)
     shown = [("mac", None, "in_sync"), ("mac", "n", "changed"), ("knowledge", None, "changed")]
     for name, now, bucket in shown:
-        read = replace(instance, read=ReadOutcome(held | {name: now}))
+        read = instance._replace(read=ReadOutcome(held | {name: now}))
         assert classify(StateObject("s", "a", read), {}).bucket.value == bucket
 
 

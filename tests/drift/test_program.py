@@ -39,14 +39,8 @@ def test_moved_resources_are_not_pending(native):
     # As in a plan, a resource that loses `count` keeps its first instance.
     native.write(hosts(a={}, b={"name": "b"}))
     assert native.drift("--program").addresses("pending") == set()
-    native.write(
-        hosts(a={}),
-        moved=[
-            *moved,
-            {"from": "opsconsole_host.a", "to": "opsconsole_host.c"},
-            {"from": "opsconsole_host.a", "to": "opsconsole_host.d"},
-        ],
-    )
+    twice = [{"from": "opsconsole_host.a", "to": f"opsconsole_host.{name}"} for name in "cd"]
+    native.write(hosts("a"), moved=[*moved, *twice])
     told = native.drift("--program").told
     assert "pending resources cannot be determined" in told
     assert "Two moved blocks contradict each other" in told

@@ -165,13 +165,8 @@ def test_a_merge_names_what_no_shard_has():
     one = report(1, 2, stacks=1, stacks_without_state=1)
     assert told(one, report(2, 2, stacks=2, stacks_without_state=2)) == nowhere
     assert told(one, report(2, 2, stacks=2, stacks_without_state=1)) == []
-    merged = merge_reports(
-        [
-            report(1, 3, "A.", unused="ba"),
-            report(2, 3, unused="ab"),
-            report(3, 3, "B.", unused="ab"),
-        ]
-    )
+    first, last = report(1, 3, "A.", unused="ba"), report(3, 3, "B.", unused="ab")
+    merged = merge_reports([first, report(2, 3, unused="ab"), last])
     assert merged.method == "A. B."
     assert [item.entry for item in merged.baseline] == ["b", "a"]
 

@@ -37,13 +37,10 @@ def edited(native: Any, folder: str = "") -> Iterator[list[dict[str, Any]]]:
 
 def test_resources_of_other_providers_are_passed_over(native):
     native.apply(ONE)
-    foreign = {
-        "mode": "managed",
-        "type": "terraform_data",
-        "name": "x",
-        "provider": 'provider["terraform.io/builtin/terraform"]',
-        "instances": [{"schema_version": 0, "attributes": {"id": "1"}}],
-    }
+    provider = {"provider": 'provider["terraform.io/builtin/terraform"]'}
+    instances = [{"schema_version": 0, "attributes": {"id": "1"}}]
+    foreign = {"mode": "managed", "type": "terraform_data", "name": "x", **provider}
+    foreign["instances"] = instances
     with edited(native) as resources:
         resources += [foreign, {**foreign, "mode": "data", "type": "opsconsole_specialty"}]
     found = native.drift("terraform.tfstate", expect=0)
@@ -256,7 +253,7 @@ def test_a_state_written_meanwhile_is_no_drift(native, again, told):
 
     native.console.change("hosts", native.id_of("opsconsole_host.web"), knowledge="new")
     stack = Stack("fleet", Moving(native.folder / "terraform.tfstate"))
-    states, environ = read_states([stack], whole=True), os.environ | native.console.environment
+    states, environ = read_states([stack], all_stacks=True), os.environ | native.console.environment
     report = asyncio.run(check(states, CheckOptions(), environ))
     assert [item.bucket for item in report.drifted_findings] == [Bucket.CHANGED]
     assert judge(report).outcome is CheckOutcome.UNDETERMINED
@@ -274,7 +271,7 @@ def test_a_check_that_is_stopped_sends_no_further_request(native):
 
     async def stop_at_first_request() -> None:
         pools: list[OpenedProviders] = []
-        states = read_states([stack], whole=True)
+        states = read_states([stack], all_stacks=True)
         running = asyncio.create_task(check(states, CheckOptions(), environ, pools.append))
         for _ in range(10_000):
             if native.console.request_counts():

@@ -20,14 +20,8 @@ NAMES = sorted(
 )
 IDS = ["hst_fleet00001", "agt_fleet00001", "spc_linux", "blk_wipe", "plg_disk", "x", "%00", "%FF"]
 
-scalars = (
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=5)
-    | st.sampled_from(["ssh", "public", "a:b", "stop", *IDS])
-)
+texts = st.text(max_size=5) | st.sampled_from(["ssh", "public", "a:b", "stop", *IDS])
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | texts
 values = st.recursive(
     scalars,
     lambda inner: (

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import declarations
 from opsconsole.errors import UserError
 from opsconsole.language.conversion import from_wire, to_wire
 from opsconsole.language.evaluator import Trigger
@@ -26,9 +27,9 @@ HELD = {
 }
 
 
-def hosts(**bodies: Any) -> dict[str, Any]:
-    """Declare hosts by name."""
-    return {"resource": {"opsconsole_host": bodies}}
+def hosts(*names: str, **bodies: Any) -> dict[str, Any]:
+    """Return a program of hosts, each with the name of its resource."""
+    return {"resource": declarations.hosts(*names, **bodies)}
 
 
 def outputs(**values: Any) -> dict[str, Any]:
@@ -78,21 +79,16 @@ def test_nested_objects_are_completed_and_what_they_have_too_much_is_dropped(sta
     [(None, UNKNOWN), (UNKNOWN, UNKNOWN), ({"id": UNKNOWN}, UNKNOWN), ({"id": "hst_1"}, "hst_1")],
 )
 def test_a_reference_is_known_when_its_resource_is(start, held, expected):
-    run = start(
-        hosts(a={"name": "a"}, b={"name": "b", "external_id": "${opsconsole_host.a.id}"}),
-        {"opsconsole_host.a": held},
-    )
-    assert run.config("opsconsole_host.b")["external_id"] is expected or (
-        run.config("opsconsole_host.b")["external_id"] == expected
-    )
+    declared = hosts("a", b={"external_id": "${opsconsole_host.a.id}"})
+    found = start(declared, {"opsconsole_host.a": held}).config("opsconsole_host.b")["external_id"]
+    assert found is expected or found == expected
 
 
 @pytest.mark.parametrize(*ROWS["test_unknown_travels_as_far_as_it_must"])
 def test_unknown_travels_as_far_as_it_must(start, expression, value):
-    run = start(
-        {**hosts(a={"name": "a"}, n={"name": "n", "count": 1}), **outputs(made=expression)},
-        {"opsconsole_host.a": dict.fromkeys(("id", "is_jump_host", "jump_host_ids"), UNKNOWN)},
-    )
+    held = dict.fromkeys(("id", "is_jump_host", "jump_host_ids"), UNKNOWN)
+    declared = hosts("a", n={"count": 1}) | outputs(made=expression)
+    run = start(declared, {"opsconsole_host.a": held})
     # In the table, a question mark stands for an unknown value.
     assert json.loads(json.dumps(run.output("made"), default=lambda unknown: "?")) == value
 
@@ -100,9 +96,9 @@ def test_unknown_travels_as_far_as_it_must(start, expression, value):
 def test_sensitive_values_mark_the_paths_that_they_reach(start):
     lists = {"tags": ["k:${var.secret}", "plain"], "jump_host_ids": ["x", "${var.secret}"]}
     declared = hosts(
-        a={"name": "a", "knowledge": "the key is ${var.secret}", **lists},
-        b={"name": "b", "knowledge": "${opsconsole_host.a.knowledge}"},
-        c={"name": "c", "knowledge": "${opsconsole_host.a.name}"},
+        a={"knowledge": "the key is ${var.secret}", **lists},
+        b={"knowledge": "${opsconsole_host.a.knowledge}"},
+        c={"knowledge": "${opsconsole_host.a.name}"},
     )
     run = start(
         {"variable": {"secret": {"sensitive": True}}, **declared},
@@ -119,10 +115,10 @@ def test_sensitive_paths_of_state_count_too_and_may_lead_into_a_value(start):
     parts = {"b": "a.jump_host_ids[1]", "c": "a.jump_host_ids[0]", "e": "a.name", "f": "a.mac"}
     read = {name: f"opsconsole_host.{part}" for name, part in parts.items()}
     read |= {"d": "jsonencode(opsconsole_host.a)", "g": "opsconsole_host.a.tags == 1"}
-    reading = {name: {"name": name, "knowledge": f"${{{read[name]}}}"} for name in read}
+    reading = {name: {"knowledge": f"${{{read[name]}}}"} for name in read}
     held = {"name": "a", "jump_host_ids": ["x", "y"], "mac": "m", "tags": ["t"]}
     run = start(
-        hosts(a={"name": "a"}, **reading),
+        hosts("a", **reading),
         {"opsconsole_host.a": held},
         sensitive=lambda _: [("jump_host_ids", 1), ("name", 0), ("tags", 1), ("mac",)],
     )
@@ -172,14 +168,10 @@ def test_a_sensitive_output_must_be_declared_so(start):
 
 
 def test_an_ephemeral_value_reaches_the_provider_and_nothing_else(start):
-    run = start(
-        {
-            "variable": {"key": {"ephemeral": True, "sensitive": True}},
-            "provider": {"opsconsole": {"api_key": "${var.key}", "max_retries": "2"}},
-            **hosts(a={"name": "${var.key}"}),
-        },
-        arguments=[("var", "key=svc_ak_x")],
-    )
+    variable = {"key": {"ephemeral": True, "sensitive": True}}
+    provider = {"opsconsole": {"api_key": "${var.key}", "max_retries": "2"}}
+    program = {"variable": variable, "provider": provider, **hosts(a={"name": "${var.key}"})}
+    run = start(program, arguments=[("var", "key=svc_ak_x")])
     settings = run.evaluator.provider_config("opsconsole")
     assert settings.values["api_key"] == "svc_ak_x"
     assert settings.values["max_retries"] == 2
@@ -189,7 +181,7 @@ def test_an_ephemeral_value_reaches_the_provider_and_nothing_else(start):
 
 
 def test_a_provider_that_is_not_declared_sets_nothing(start):
-    evaluator = start(hosts(a={"name": "a"})).evaluator
+    evaluator = start(hosts("a")).evaluator
     assert set(evaluator.provider_config("opsconsole").values.values()) == {None}
     with pytest.raises(UserError, match=r"no provider configuration opsconsole\.lab\."):
         evaluator.provider_config("opsconsole.lab")
@@ -201,7 +193,7 @@ def test_an_index_finds_what_it_names(start, expression, value):
     b = {"for_each": {"7": 0}, "name": "b"}
     run = start(
         {
-            **hosts(a={"count": 2, "name": "a"}, b=b, c={"name": "c"}),
+            **hosts("c", a={"count": 2}, b=b),
             "data": {"opsconsole_specialty": specialties},
             "variable": {"v": {"default": {"k": ["x", "y"]}}},
             "locals": {"k": "k", "l": {"k": {"m": [1, 2]}}, "zero": "0", "one": 1, "id": "id"},
@@ -215,20 +207,20 @@ def test_an_index_finds_what_it_names(start, expression, value):
 @pytest.mark.parametrize(*ROWS["test_instances_that_cannot_be_determined_are_refused"])
 def test_instances_that_cannot_be_determined_are_refused(start, meta, message):
     brief = {"variable": {"brief": {"ephemeral": True, "default": 1}}}
-    run = start({**brief, **hosts(z={"name": "z"}, a={"name": "a", **meta})})
+    run = start({**brief, **hosts("z", a=meta)})
     with pytest.raises(UserError, match=message) as caught:
         run.evaluator.instances(run.program.blocks["opsconsole_host.a"])
     assert str(caught.value).startswith(f"opsconsole_host.a: {next(iter(meta))} cannot be ")
 
 
 def test_the_number_of_instances_may_be_sensitive(start):
-    run = start(hosts(a={"count": "${sensitive(2)}", "name": "a"}))
+    run = start(hosts(a={"count": "${sensitive(2)}"}))
     assert [*run.evaluator.instances(run.program.blocks["opsconsole_host.a"])] == [0, 1]
 
 
 def test_an_index_of_thousands_of_digits_names_nothing(start):
     shown = outputs(x=f'${{opsconsole_host.a["{"9" * 5000}"]}}')
-    run = start(hosts(a={"count": 2, "name": "a"}) | shown)
+    run = start(hosts(a={"count": 2}) | shown)
     with pytest.raises(UserError, match="has count, and no instance"):
         run.output("x")
 
@@ -236,14 +228,9 @@ def test_an_index_of_thousands_of_digits_names_nothing(start):
 def test_all_instances_are_looked_up_once(start):
     size = 50
     held = {f"opsconsole_host.a[{place}]": {"id": f"hst_{place}"} for place in range(size)}
-    run = start(
-        hosts(
-            a={"count": size, "name": "a"},
-            b={"count": size, "name": "${opsconsole_host.a.*.id[count.index]}"},
-            c={"count": size, "name": "${opsconsole_host.a[count.index].id}"},
-        ),
-        held,
-    )
+    names = {"a": "a", "b": "${opsconsole_host.a.*.id[count.index]}"}
+    names["c"] = "${opsconsole_host.a[count.index].id}"
+    run = start(hosts(**{host: {"count": size, "name": it} for host, it in names.items()}), held)
     for block in ("b", "c"):
         run.lookups.clear()
         names = [run.config(f"opsconsole_host.{block}[{place}]")["name"] for place in range(size)]
@@ -264,9 +251,18 @@ def test_a_reference_costs_one_lookup(start):
     assert len(run.lookups) == size
 
 
+def test_a_template_as_a_name_is_evaluated_for_each_instance(start):
+    timeouts = {"${each.key}": "2m"}
+    declared = {"key": "k", "for_each": {"delete": 1, "other": 2}, "timeouts": timeouts}
+    run = start({"resource": {"opsconsole_specialty": {"s": declared}}})
+    addresses = [f'opsconsole_specialty.s["{key}"]' for key in declared["for_each"]]
+    values = [run.config(address)["timeouts"] for address in addresses]
+    assert values == [{"delete": "2m"}, {"delete": None}]
+
+
 def test_a_local_value_is_kept_only_once_all_it_needs_is_known(start):
     made = {"made": {"id": "${opsconsole_host.a.id}"}}
-    run = start({**hosts(a={"name": "a"}, b={"name": "${local.made.id}"}), "locals": made})
+    run = start({**hosts("a", b={"name": "${local.made.id}"}), "locals": made})
     assert run.config("opsconsole_host.b")["name"] is UNKNOWN
     run.held["opsconsole_host.a"] = {"id": "hst_1"}
     run.lookups.clear()
@@ -327,7 +323,7 @@ def test_import_blocks_are_evaluated(start):
         {"to": "opsconsole_host.c[0]", "id": "hst_c", "provider": "opsconsole"},
         {"to": 'opsconsole_host.b["z"]', "id": "hst_z"},
     ]
-    declared = hosts(a={"name": "a"}, b=b, c={"name": "c", "count": 1})
+    declared = hosts("a", b=b, c={"count": 1})
     ids = {"x": "hst_x", "y": "hst_y"}
     run = start({"locals": {"ids": ids}, **declared, "import": blocks})
     assert [(str(item.address), item.id) for item in run.evaluator.imports()] == [
@@ -341,7 +337,7 @@ def test_import_blocks_are_evaluated(start):
 
 @pytest.mark.parametrize(*ROWS["test_import_blocks_that_cannot_be_carried_out_are_refused"])
 def test_import_blocks_that_cannot_be_carried_out_are_refused(start, to, identifier, said):
-    run = start({**hosts(a={"name": "a"}), "import": [{"to": to, "id": identifier}]})
+    run = start({**hosts("a"), "import": [{"to": to, "id": identifier}]})
     with pytest.raises(UserError, match=f"main.tf.json: import of .*{said}"):
         run.evaluator.imports()
 
@@ -352,13 +348,13 @@ def test_a_for_expression_in_an_import_block_knows_each(start):
         "to": "opsconsole_host.b[each.key]",
         "id": '${join("", [for part in ["a"] : each.value])}',
     }
-    run = start({**hosts(b={"name": "b", "for_each": {"x": 1}}), "import": [block]})
+    run = start({**hosts(b={"for_each": {"x": 1}}), "import": [block]})
     assert [item.id for item in run.evaluator.imports()] == ["hst_x"]
 
 
 def test_a_key_of_an_import_block_has_no_attributes(start):
     block = {"for_each": {"x": 1}, "to": "opsconsole_host.b[each.key]", "id": "${each.key.y}"}
-    run = start({**hosts(b={"name": "b", "for_each": {"x": 1}}), "import": [block]})
+    run = start({**hosts(b={"for_each": {"x": 1}}), "import": [block]})
     with pytest.raises(UserError, match='a string has no attribute "y"'):
         run.evaluator.imports()
 
@@ -368,7 +364,7 @@ def test_replacement_triggers_are_reported(start):
     lifecycle = {"replace_triggered_by": [f"opsconsole_host.{each}" for each in named]}
     t = {"count": 2, "name": "t", "lifecycle": lifecycle}
     c = {"name": "c", "for_each": {"k": 1}}
-    run = start(hosts(a={"name": "a", "count": 2}, b={"name": "b"}, c=c, t=t))
+    run = start(hosts("b", a={"count": 2}, c=c, t=t))
     b, a, c = (f"opsconsole_host.{name}" for name in "bac")
     assert run.evaluator.triggers(run.instance("opsconsole_host.t[1]")) == (
         Trigger(b, None, ()),
@@ -382,15 +378,8 @@ def test_replacement_triggers_are_reported(start):
 @pytest.mark.parametrize(*ROWS["test_errors_name_construct_expression_and_cause"])
 def test_errors_name_construct_expression_and_cause(start, attribute, value, message):
     note = {"metadata": {"path": "stack/fleet/a", "uniqueId": "a"}}
-    run = start(
-        hosts(
-            a={"//": note, "name": "a", attribute: value},
-            b={"name": "b"},
-            c={"name": "c", "count": 1},
-            d={"name": "d", "for_each": {}},
-            e={"name": "e", "for_each": {"k": 1}},
-        )
-    )
+    others = {"c": {"count": 1}, "d": {"for_each": {}}, "e": {"for_each": {"k": 1}}}
+    run = start(hosts("b", a={"//": note, attribute: value}, **others))
     with pytest.raises(UserError) as caught:
         run.config("opsconsole_host.a")
     assert message in str(caught.value)

@@ -35,15 +35,14 @@ def test_dependencies_come_from_everywhere(graph):
     }
     deeper = [{"${opsconsole_host.through_local.id}": 1}]
     hosts = {"user": user, **{name: {"name": "n"} for name in names}}
-    made = graph(
-        {
-            "provider": {"opsconsole": [{"alias": "x", "org_id": "${opsconsole_host.org.id}"}]},
-            "locals": {"deep": "${local.deeper}", "deeper": deeper},
-            "resource": {"opsconsole_host": hosts},
-            "data": {"opsconsole_specialty": {"s": {"key": "k"}}},
-            "output": {"o": {"value": "${opsconsole_host.user[0].id}"}},
-        }
-    )
+    program = {
+        "provider": {"opsconsole": [{"alias": "x", "org_id": "${opsconsole_host.org.id}"}]},
+        "locals": {"deep": "${local.deeper}", "deeper": deeper},
+        "resource": {"opsconsole_host": hosts},
+        "data": {"opsconsole_specialty": {"s": {"key": "k"}}},
+        "output": {"o": {"value": "${opsconsole_host.user[0].id}"}},
+    }
+    made = graph(program)
     expected = {"data.opsconsole_specialty.s", *(f"opsconsole_host.{name}" for name in names)}
     assert set(made.direct["opsconsole_host.user"]) == expected
     assert made.ancestors("opsconsole_host.user") == tuple(sorted(expected))

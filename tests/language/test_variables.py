@@ -108,14 +108,9 @@ def test_sources_win_in_terraforms_order(write_program, terraform, monkeypatch):
 
 def test_the_environment_is_read_by_type(write_program):
     directory = write_program(DOCUMENT)
-    values = _native(
-        directory,
-        TF_VAR_string="[1]\udcff",
-        TF_VAR_bare_list='["\udcff"]',
-        TF_VAR_numbers='[1, "2"]',
-        TF_VAR_map="{a = 1}",
-        TF_VAR_unheard_of="x",
-    )
+    texts = {"string": "[1]\udcff", "bare_list": '["\udcff"]', "numbers": '[1, "2"]'}
+    texts |= {"map": "{a = 1}", "unheard_of": "x"}
+    values = _native(directory, **{f"TF_VAR_{name}": text for name, text in texts.items()})
     # As in Terraform, the replacement character stands for a byte that is not UTF-8.
     found = [values[name][1] for name in ("string", "bare_list", "numbers", "map")]
     assert found == ["[1]\ufffd", ["\ufffd"], [1, 2], {"a": 1}]

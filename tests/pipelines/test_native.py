@@ -13,6 +13,8 @@ from opsconsole.emulator import Emulator
 from pipeline_jobs import assert_ends
 from sampling import EVERYTHING, sample
 
+pytestmark = pytest.mark.long
+
 SERVICES = ("github", "gitlab", "shell")
 NOBODY_SAW = "0" * 16
 

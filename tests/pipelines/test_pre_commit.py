@@ -42,14 +42,9 @@ def environment(
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "pre-commit").symlink_to(Path(sys.executable).with_name("pre-commit"))
-    return (
-        environment
-        | console.environment
-        | {
-            "PATH": f"{environment['PATH']}{os.pathsep}{tools}",
-            "PRE_COMMIT_HOME": str(tmp_path / "pre-commit"),
-        }
-    )
+    path = f"{environment['PATH']}{os.pathsep}{tools}"
+    home = str(tmp_path / "pre-commit")
+    return environment | console.environment | {"PATH": path, "PRE_COMMIT_HOME": home}
 
 
 def test_a_push_shows_the_plan_and_stops_where_there_is_none(hooked, environment, console):

@@ -80,14 +80,8 @@ def test_import_move_cascade_and_index(plan):
 
 def test_sensitive_attributes_are_marked():
     values = {"id": "h", "name": "n", "tags": ["a:b"], "knowledge": "hush", "mac": UNKNOWN}
-    change = Change(
-        "opsconsole_host.a",
-        "opsconsole_host",
-        Action.CREATE,
-        None,
-        values,
-        sensitive=frozenset({"knowledge"}),
-    )
+    kind, hidden = "opsconsole_host", frozenset({"knowledge"})
+    change = Change(f"{kind}.a", kind, Action.CREATE, None, values, sensitive=hidden)
     found = plan_json.resource_change(change)["change"]
     assert found["before_sensitive"] is False
     assert found["after_sensitive"] == {"knowledge": True, "tags": [False]}
@@ -183,19 +177,15 @@ def plan_from(found: Mapping[str, Any]) -> Plan:
         change = item["change"]
         actions = tuple(change["actions"])
         after = change["after"]
-        changes.append(
-            Change(
-                address=item["address"],
-                type_name=item["type"],
-                action=ACTIONS[actions],
-                before=change["before"],
-                after=None if after is None else with_unknown(after, change["after_unknown"]),
-                replace_paths=tuple(path[0] for path in change.get("replace_paths", ())),
-                reason=item.get("action_reason", ""),
-                create_first=actions == ("create", "delete"),
-                previous_address=item.get("previous_address", ""),
-            )
-        )
+        after = None if after is None else with_unknown(after, change["after_unknown"])
+        facts = {
+            "replace_paths": tuple(path[0] for path in change.get("replace_paths", ())),
+            "reason": item.get("action_reason", ""),
+            "create_first": actions == ("create", "delete"),
+            "previous_address": item.get("previous_address", ""),
+        }
+        what = (item["address"], item["type"], ACTIONS[actions])
+        changes.append(Change(*what, change["before"], after, **facts))
     shown = (found.get(part, {}) for part in ("prior_state", "planned_values"))
     types = {
         name: item["type"]
@@ -203,36 +193,27 @@ def plan_from(found: Mapping[str, Any]) -> Plan:
         for name, item in values.get("values", values).get("outputs", {}).items()
         if "type" in item
     }
-    outputs = tuple(
-        OutputChange(
-            name,
-            ACTIONS[tuple(item["actions"])],
-            item["before"],
-            with_unknown(item.get("after"), item["after_unknown"]),
-            item["after_sensitive"],
-            types.get(name),
-        )
-        for name, item in found.get("output_changes", {}).items()
-    )
+    outputs = []
+    for name, item in found.get("output_changes", {}).items():
+        after = with_unknown(item.get("after"), item["after_unknown"])
+        values = (item["before"], after, item["after_sensitive"])
+        action = ACTIONS[tuple(item["actions"])]
+        outputs.append(OutputChange(name, action, *values, types.get(name)))
     drift = tuple(
         Drift(item["address"], item["type"], item["change"]["before"], item["change"]["after"])
         for item in found.get("resource_drift", ())
     )
-    return Plan(tuple(changes), drift=drift, outputs=outputs)
+    return Plan(tuple(changes), drift=drift, outputs=tuple(outputs))
 
 
 def without_schema(found: Any) -> Any:
     """Leave out what only a schema tells: the sensitivity of unknown values of any type."""
     if isinstance(found, dict):
-        return {
-            name: without_schema(
-                {key: part for key, part in value.items() if part != {}}
-                if name in ("after_sensitive", "sensitive_values") and isinstance(value, dict)
-                else value
-            )
-            for name, value in found.items()
-            if name != "depends_on"
-        }
+        kept = {name: value for name, value in found.items() if name != "depends_on"}
+        for name in kept.keys() & {"after_sensitive", "sensitive_values"}:
+            if isinstance(kept[name], dict):
+                kept[name] = {key: part for key, part in kept[name].items() if part != {}}
+        return {name: without_schema(value) for name, value in kept.items()}
     return [without_schema(item) for item in found] if isinstance(found, list) else found
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from declarations import attribute_at, held, program
+from declarations import attribute_at, held, hosts, program
 from engines import Standin
 from lifecycle_steps import errors
 from opsconsole.diagnostics import Severity
@@ -17,15 +17,10 @@ def entries(**named: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_scopes_are_written_only_where_they_are_declared(project, console):
-    engine = project(
-        entries(
-            format={"id": "blk_format", "tenant_wide": True},
-            wipe={"id": "blk_wipe", "org_id": "org_lab"},
-            shutdown={"id": "blk_shutdown", "pattern": "halt*"},
-        ),
-        console,
-        {"org_id": "org_main"},
-    )
+    changes = {"format": {"tenant_wide": True}, "wipe": {"org_id": "org_lab"}}
+    changes["shutdown"] = {"pattern": "halt*"}
+    declared = {name: {"id": f"blk_{name}", **change} for name, change in changes.items()}
+    engine = project(entries(**declared), console, {"org_id": "org_main"})
     plan = engine.plan()
     told = {
         item["address"]: item["detail"]
@@ -274,12 +269,8 @@ async def test_an_update_that_does_not_show_the_scope_keeps_what_was_asked(steps
 def test_a_row_whose_id_is_known_late_is_adopted_with_the_warning(native):
     late = '${opsconsole_host.a.id == "" ? "" : "blk_format"}'
     declared = {"id": late, "pattern": "rm -rf /x", "tenant_wide": True}
-    told = native.apply(
-        {
-            "opsconsole_host": {"a": {"name": "a"}},
-            "opsconsole_blacklisted_command": {"late": declared},
-        }
-    ).text
+    resources = {**hosts("a"), "opsconsole_blacklisted_command": {"late": declared}}
+    told = native.apply(resources).text
 
     assert told.count("Adopting the blacklisted command blk_format changes a row") == 1
     assert "'mkfs*' → 'rm -rf /x'" in told

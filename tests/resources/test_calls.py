@@ -1,5 +1,6 @@
 """How many requests a run costs: counted exactly, never timed."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -22,14 +23,12 @@ def estate(plugins: tuple[str, ...] = PLUGINS) -> dict[str, Any]:
     agents = [f"a{n}" for n in range(AGENTS)]
     ids = {name: {"agent_id": f"${{opsconsole_agent.{name}.id}}"} for name in agents}
     of = {name: f"h{n % HOSTS}" for n, name in enumerate(agents)}
+    pairs = product(agents, plugins)
+    attachments = {f"{name}_{it}": ids[name] | {"plugin_id": it} for name, it in pairs}
     declared = program(
         host={f"h{n}": {"name": f"h{n}"} for n in range(HOSTS)},
         agent={name: agent_on(of[name], name, specialty_id="spc_container") for name in agents},
-        agent_plugin={
-            f"{name}_{plugin}": ids[name] | {"plugin_id": plugin}
-            for name in agents
-            for plugin in plugins
-        },
+        agent_plugin=attachments,
         specialty={key: {"key": key, "deletion_policy": "delete"} for key in KEYS},
         blacklisted_command={row: {"id": row} for row in ENTRY_IDS},
     )

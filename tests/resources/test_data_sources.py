@@ -42,14 +42,12 @@ def test_data_sources(applied, console):
 
 
 def test_data_sources_without_a_match_are_errors(project, console):
-    declared = {
-        "data": {
-            "opsconsole_specialty": {"none": {"key": "none"}, "both": {"key": "a", "id": "b"}},
-            "opsconsole_agent_plugins": {"none": {"agent_id": "agt_none"}},
-            "opsconsole_blacklisted_command": {"none": {"id": "blk_none"}},
-        }
+    data = {
+        "opsconsole_specialty": {"none": {"key": "none"}, "both": {"key": "a", "id": "b"}},
+        "opsconsole_agent_plugins": {"none": {"agent_id": "agt_none"}},
+        "opsconsole_blacklisted_command": {"none": {"id": "blk_none"}},
     }
-    engine = project(declared, console)
+    engine = project({"data": data}, console)
     told = {error["address"]: error for error in engine.plan_run(expect={1}).errors}
     places = {address: attribute_at(engine.folder, error) for address, error in told.items()}
     assert places == {

@@ -34,14 +34,12 @@ def identities(rows: dict[str, Any]) -> dict[str, str]:
 
 
 def declared() -> dict[str, Any]:
+    keeper = agent_on("web", "keeper", specialty_id="${opsconsole_specialty.by_id.id}")
+    disk = {"agent_id": "${opsconsole_agent.keeper.id}", "plugin_id": "plg_disk"}
     return program(
         host={"web": {"name": "web", "tags": ["a:b", "env:live"], "target_port": 22}},
-        agent={
-            "keeper": agent_on("web", "keeper", specialty_id="${opsconsole_specialty.by_id.id}")
-        },
-        agent_plugin={
-            "disk": {"agent_id": "${opsconsole_agent.keeper.id}", "plugin_id": "plg_disk"}
-        },
+        agent={"keeper": keeper},
+        agent_plugin={"disk": disk},
         specialty={"by_id": {"key": "linux-server"}, "by_key": {"key": "database"}},
         blacklisted_command={"format": {"id": "blk_format", "pattern": "mkfs*"}},
     )

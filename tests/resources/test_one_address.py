@@ -76,11 +76,8 @@ def test_what_is_only_released_may_be_taken_by_another_address(native, forgotten
     row = {"id": "blk_format"}
     native.apply({specialty: {"a": {"key": "linux-server"}}, command: {"a": row}})
     taken = {specialty: {"b": {"key": "linux-server"}}, command: {"b": row}}
-    removed = {
-        "removed": [
-            {"from": f"{kind}.a", "lifecycle": {"destroy": False}} for kind in taken if forgotten
-        ]
-    }
+    kept = {"lifecycle": {"destroy": False}}
+    removed = {"removed": [{"from": f"{kind}.a", **kept} for kind in taken if forgotten]}
     native.write(taken, **removed)
     refused = native.run("apply", "-auto-approve", f"-target={specialty}.b", expect=1).text
     assert f"{specialty}.a and {specialty}.b are the same" in refused

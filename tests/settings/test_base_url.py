@@ -84,11 +84,9 @@ def test_a_base_url_with_a_path_and_one_with_a_slash(applied, console, behind_a_
 @ON_TERRAFORM
 def test_settings_that_are_known_only_after_apply_are_one_error(project, console):
     made = {"terraform_data": {"address": {"input": console.base_url}}}
-    engine = project(
-        {"resource": made | PROGRAM["resource"]},
-        console,
-        {"base_url": "${terraform_data.address.output}"},
-    )
+    resource = made | PROGRAM["resource"]
+    settings = {"base_url": "${terraform_data.address.output}"}
+    engine = project({"resource": resource}, console, settings)
     error = the_error(engine.plan_run(expect={1}))
     assert "base_url will be known only after apply" in error["summary"]
     assert "-target" in error["detail"]

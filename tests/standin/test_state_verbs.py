@@ -3,6 +3,8 @@
 import json
 import subprocess
 
+from engines import start_process
+
 HOSTS = {
     "resource": {
         "opsconsole_host": {"web": {"name": "web"}, "many": {"count": 2, "name": "n${count.index}"}}
@@ -49,25 +51,18 @@ def test_a_state_is_pushed_from_stdin(standin, console_of):
     pulled = engine.run("state", "pull").out
     assert json.loads(pulled) == engine.state()
     engine.run("state", "rm", "opsconsole_host.web")
-    pushed = subprocess.run(
-        [engine.program, "state", "push", "-force", "-"],
-        cwd=engine.folder,
-        env=engine.environment,
-        input=pulled,
-        text=True,
-        capture_output=True,
-    )
-    assert pushed.returncode == 0, pushed.stderr
+    words = (engine.program, "state", "push", "-force", "-")
+    options = {"cwd": engine.folder, "env": engine.environment, "stdin": subprocess.PIPE}
+    pushed = start_process(*words, **options)
+    _, said = pushed.communicate(pulled)
+    assert pushed.returncode == 0, said
     assert "opsconsole_host.web" in addresses(engine)
 
 
 def test_the_guard_is_lifted_by_the_environment(standin, console_of):
     console = console_of("strict")
-    engine = standin(
-        {"resource": {"opsconsole_host": {"many": {"count": 12, "name": "n${count.index}"}}}},
-        console,
-        init=False,
-    )
+    many = {"opsconsole_host": {"many": {"count": 12, "name": "n${count.index}"}}}
+    engine = standin({"resource": many}, console, init=False)
     engine.run("apply", "-auto-approve")
     engine.write(
         {"resource": {"opsconsole_host": {"many": {"count": 2, "name": "n${count.index}"}}}}

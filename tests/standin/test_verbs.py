@@ -45,12 +45,8 @@ def test_nothing_but_errors_goes_to_stderr(standin, console_of):
     planned = engine.run("plan", "-out=p", "-input=false")
     assert planned.err == "" and "Saved the plan to: p" in planned.out
     verbs = ("validate", "show p", "apply p", "refresh", "output", "output -json", "state list")
-    more = (
-        "state show opsconsole_host.web",
-        "providers lock -platform=linux_amd64",
-        "get",
-        "graph",
-    )
+    shown = "state show opsconsole_host.web"
+    more = (shown, "providers lock -platform=linux_amd64", "get", "graph")
     for words in (*verbs, *more, "destroy -auto-approve"):
         assert engine.run(*words.split()).err == "", words
 

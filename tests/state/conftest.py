@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engines import Terraform, quiet_environment
+from engines import Terraform, quiet_environment, start_process
 from opsconsole.state.backend import LocalBackend, RunOptions
 from opsconsole.state.lock import Locking
 from opsconsole.state.objects import InstanceObject
@@ -91,13 +91,7 @@ def python(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
     """Starts another Python with a program of the test's; its folder is the test's."""
 
     def start(program: str, *words: str, prefix: tuple[str, ...] = ()) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [*prefix, sys.executable, "-c", program, *words],
-            cwd=tmp_path,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        command = (*prefix, sys.executable, "-c", program, *words)
+        return start_process(*command, cwd=tmp_path, stdin=subprocess.PIPE)
 
     return start

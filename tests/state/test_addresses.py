@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsconsole.errors import UserError
-from opsconsole.state.address import Address, print_key
+from opsconsole.state.address import Address, format_key
 
 LETTERS = st.sampled_from(string.ascii_letters + "_")
 NAMES = st.builds(
@@ -36,7 +36,7 @@ KEYS = st.none() | st.integers(0, 10**9) | st.text(st.characters(exclude_categor
 def test_address_is_read_and_printed_as_terraform_does(text, address):
     assert Address.parse(text) == address
     assert str(address) == text
-    assert str(address.resource) == text.removesuffix(print_key(address.key))
+    assert str(address.resource) == text.removesuffix(format_key(address.key))
 
 
 @given(NAMES, NAMES, KEYS, st.sampled_from(["", "module.m", 'module.m["k"].module.n[3]']))

@@ -201,9 +201,9 @@ def test_deposed_objects_stand_behind_the_current_one(host):
 
 def test_move_keeps_everything_but_the_address():
     state = State.parse(go_text(FOREIGN))
-    before = json.loads(state.image("random_pet.p[0]") or "")
+    before = json.loads(state.object_json("random_pet.p[0]") or "")
     state.move("random_pet.p[0]", 'module.m.random_pet.q["k"]')
-    after = json.loads(state.image('module.m.random_pet.q["k"]') or "")
+    after = json.loads(state.object_json('module.m.random_pet.q["k"]') or "")
     assert list(state.addresses()) == [Address.parse('module.m.random_pet.q["k"]')]
     assert after == {**before, "index_key": "k"}
     with pytest.raises(UserError, match="not in the state"):
@@ -386,7 +386,7 @@ def test_attributes_nested_too_deeply_to_be_written_are_one_clear_error(host):
 
 
 def test_a_change_whose_image_is_not_json_is_refused():
-    with pytest.raises(UserError, match=r"its image of opsconsole_host\.a is not JSON\.$"):
+    with pytest.raises(UserError, match=r"holds of opsconsole_host\.a is not JSON\.$"):
         State.new().apply(StateChange("instance", "opsconsole_host.a", "{"))
     with pytest.raises(UserError, match=r"^The state holds an object that is not JSON: "):
         objects.object_id("{")

@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,14 +86,9 @@ def http_places() -> Iterator[Make]:
             def steal() -> None:
                 state.lock = b""
 
-            block = {
-                "address": state.address,
-                "lock_address": f"{state.address}/lock",
-                "unlock_address": f"{state.address}/lock",
-                "username": state.username,
-                "password": state.password,
-                "retry_max": 0,
-            }
+            names = ("lock_address", "unlock_address")
+            block = {"address": state.address, **dict.fromkeys(names, f"{state.address}/lock")}
+            block |= {"username": state.username, "password": state.password, "retry_max": 0}
             able = {"embeds_journal": True, "has_workspaces": False}
             return Place("http", block, steal, **able, server=state)
 
@@ -123,6 +119,7 @@ def pg_places() -> Iterator[Make]:
 def s3_places() -> Iterator[Make]:
     """Make keys in a bucket of moto's server, which honours the conditions that locks need."""
     import boto3
+    import botocore.session
     from moto.server import ThreadedMotoServer
 
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
@@ -167,7 +164,10 @@ def s3_places() -> Iterator[Make]:
         return Place("s3", block, steal, environment)
 
     try:
-        yield make
+        with pytest.MonkeyPatch.context() as patch:
+            # Each session reads megabytes of JSON, and each storage has a session of its own.
+            patch.setattr(botocore.session, "create_loader", cache(botocore.session.create_loader))
+            yield make
     finally:
         s3.close()
         db.close()

@@ -4,6 +4,7 @@ Terraform speaks JSON here (`-json`), so that tests compare values and not sente
 """
 
 import contextlib
+import gc
 import io
 import json
 import os
@@ -11,7 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -131,6 +132,12 @@ def planned_actions(changes: list[dict[str, Any]]) -> dict[str, list[str]]:
     return {address: actions for address, actions in found.items() if actions != ["no-op"]}
 
 
+def start_process(*words: str | Path, **options: Any) -> subprocess.Popen[str]:
+    """Start a program whose output is read as text; `options` are those of Popen."""
+    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True}
+    return subprocess.Popen(words, **pipes | {"stderr": subprocess.PIPE} | options)
+
+
 class Engine:
     """A program that runs in one folder with one environment."""
 
@@ -141,15 +148,8 @@ class Engine:
 
     def start(self, *words: str, **variables: str) -> subprocess.Popen[str]:
         """Start the program and do not wait, for tests that interrupt or kill it."""
-        return subprocess.Popen(
-            [str(self.program), *words],
-            cwd=self.folder,
-            env={**self.environment, **variables},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        environment = self.environment | variables
+        return start_process(self.program, *words, cwd=self.folder, env=environment)
 
     def run(self, *words: str, expect: Expected = SUCCESS, **variables: str) -> Run:
         """Run the program to its end.
@@ -193,6 +193,18 @@ def run_program(
     return Engine(Path(program), folder or Path(), surroundings).run(*rest, **options)
 
 
+@contextlib.contextmanager
+def collecting_garbage() -> Iterator[None]:
+    """Let a command in the block leave the garbage collector as it is.
+
+    It would keep all objects for ever, since its own process ends soon.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "freeze", lambda: None)
+        patch.setattr(gc, "set_threshold", lambda *_: None)
+        yield
+
+
 def run_command(
     *words: str,
     folder: Path | None = None,
@@ -211,7 +223,7 @@ def run_command(
     """
     out = io.StringIO()
     err = out if together else io.StringIO()
-    with pytest.MonkeyPatch.context() as patch:
+    with collecting_garbage(), pytest.MonkeyPatch.context() as patch:
         if folder is not None:
             patch.chdir(folder)
         for name, value in (environment or {}).items():
@@ -315,7 +327,7 @@ class Standin(Terraform):
                 os.dup2(err.fileno(), 2)
                 os.environ.clear()
                 os.environ.update(self.environment | variables)
-                with contextlib.chdir(self.folder):
+                with contextlib.chdir(self.folder), collecting_garbage():
                     code = standin(words)
             finally:
                 sys.stdout, sys.stderr, environment = kept

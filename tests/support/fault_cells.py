@@ -198,8 +198,12 @@ def _claims(
 
 
 _ROWS = ("hosts", "agents", "attachments", "plugins", "specialties", "blacklists")
-_PATIENT, _IMPATIENT = 10.0, 1.0
-_LATE = ("late_answer", "late_effect")
+_PATIENT, _IMPATIENT = 10.0, 1.5
+_LATE = {
+    "late_answer": {"answer_delay": 0, "hold": "after"},
+    "late_effect": {"delay": 0, "hold": "before"},
+}
+"""Faults of which the run hears nothing: the request is held until the run has ended."""
 _BOMB = 256 << 20
 """Bytes: well over what an answer may hold, and quick to make."""
 
@@ -288,7 +292,11 @@ def arm(console: Emulator, target: Target, kind: str, requests: list[dict[str, A
         else:
             console.fault(refuse=True, skip=first - 1)
         return
-    more: dict[str, Any] = {"inflates_to": _BOMB} if kind == "gzip_bomb" else {}
+    more: dict[str, Any] = {"inflates_to": _BOMB} if kind == "gzip_bomb" else _LATE.get(kind, {})
+    if kind == "late_effect" and target.operation == "host_import":
+        # A dry run follows the lost import, and must find the hosts; it is sent when the late
+        # request has ended.
+        more = {"delay": 2 * _IMPATIENT}
     console.fault(kind=kind, operation=target.operation, holds=target.holds, times=1, **more)
 
 
@@ -316,9 +324,9 @@ def under_fault(
     engine.settings = usual
     if kind != "refused" and not any(item["faulty"] for item in console.requests()):
         wrong.append("the fault met no request")
+    console.clear_faults()
     # The console does what was asked of it, late as it may be.
     until(lambda: not console.traffic()["in_flight"])
-    console.clear_faults()
     console.accept()
 
 

@@ -21,6 +21,7 @@ PLUGINS = (("plg_disk", "Disk usage"), ("plg_logs", "Log reader"), ("plg_metrics
 ROLES = ("web", "app", "db", "cache", "queue")
 SITES = ("ams", "fra", "nyc", "sgp")
 PER_JUMP_HOST = 25
+BY_SSH = {"target_type": "ssh", "target_port": 22}
 STARTED = "2026-01-05T08:00:00.000000Z"
 SHARED = {"tenant_id": "ten_1", "org_id": "org_main", "created_at": STARTED, "updated_at": STARTED}
 
@@ -29,23 +30,15 @@ def unchanged(
     address: str,
     definition: ResourceDefinition,
     path: str,
-    depends_on: tuple[str, ...] = (),
+    dependencies: tuple[str, ...] = (),
     **own: Any,
 ) -> Change:
     """Return a resource of the fleet; its values are those that all share, and its own."""
     shared = {name: SHARED.get(name, value) for name, value in definition.empty().items()}
     values = shared | own
-    return Change(
-        address=address,
-        type_name=definition.type_name,
-        action=Action.NO_OP,
-        before=values,
-        after=values,
-        config=values,
-        construct_path=path,
-        provider_key="opsconsole",
-        depends_on=depends_on,
-    )
+    facts = {"construct_path": path, "provider_key": "opsconsole", "dependencies": dependencies}
+    type_name = definition.type_name
+    return Change(address, type_name, Action.NO_OP, values, values, config=values, **facts)
 
 
 def values_of(item: Change) -> Mapping[str, Any]:
@@ -55,53 +48,37 @@ def values_of(item: Change) -> Mapping[str, Any]:
 
 def jump_host(number: int) -> Change:
     site = SITES[number % len(SITES)]
-    return unchanged(
-        f"opsconsole_host.jump_{number}",
-        HOST,
-        f"fleet/jump/{number}",
-        id=f"hst_jump{number}",
-        name=f"jump-{site}-{number}",
-        public_ip=f"203.0.113.{number % 250 + 1}",
-        target_type="ssh",
-        target_port=22,
-        is_jump_host=True,
-        tags=["role:jump", f"site:{site}"],
-        eligible_subnets=[f"10.{number % 250}.0.0/16"],
-    )
+    named = {"id": f"hst_jump{number}", "name": f"jump-{site}-{number}", "is_jump_host": True}
+    own = named | BY_SSH | {"tags": ["role:jump", f"site:{site}"]}
+    own["public_ip"] = f"203.0.113.{number % 250 + 1}"
+    own["eligible_subnets"] = [f"10.{number % 250}.0.0/16"]
+    return unchanged(f"opsconsole_host.jump_{number}", HOST, f"fleet/jump/{number}", **own)
 
 
 def host(number: int) -> Change:
     jump = number // PER_JUMP_HOST
     site = SITES[jump % len(SITES)]
     role = ROLES[number % len(ROLES)]
+    knowledge = f"Runs {role}.\nRestart with systemctl restart {role}.\nOwner: platform."
+    own = {"id": f"hst_{number:05}", "name": f"{role}-{site}-{number:04}", "knowledge": knowledge}
+    own |= {"jump_host_ids": [f"hst_jump{jump}"], "skip_tls_verify": False, "is_jump_host": False}
+    address, path = f'opsconsole_host.{role}["{number}"]', f"fleet/{site}/{role}/{number}/host"
     return unchanged(
-        f'opsconsole_host.{role}["{number}"]',
+        address,
         HOST,
-        f"fleet/{site}/{role}/{number}/host",
+        path,
         (f"opsconsole_host.jump_{jump}",),
-        id=f"hst_{number:05}",
-        name=f"{role}-{site}-{number:04}",
         private_ip=f"10.{jump % 250}.{number % 200}.{number % 250 + 1}",
         ip_connect_mode="private",
-        target_type="ssh",
-        target_port=22,
-        skip_tls_verify=False,
-        is_jump_host=False,
-        jump_host_ids=[f"hst_jump{jump}"],
         tags=["env:prod", f"role:{role}", f"site:{site}"],
-        knowledge=f"Runs {role}.\nRestart with systemctl restart {role}.\nOwner: platform.",
+        **own | BY_SSH,
     )
 
 
 def agent(number: int, owner: Change) -> Change:
     name = values_of(owner)["name"]
     specialty = SPECIALTIES[2] if "db" in name else SPECIALTIES[number % 2]
-    credential = {
-        "credential_id": "crd_1",
-        "credential_role": "login",
-        "order": 1,
-        "is_required": True,
-    }
+    credential = {"credential_id": "crd_1", "credential_role": "login", "order": 1}
     return unchanged(
         f'opsconsole_agent.ops["{number}"]',
         AGENT,
@@ -114,24 +91,17 @@ def agent(number: int, owner: Change) -> Change:
         main_engine="standard",
         status="idle",
         remote_execution=True,
-        credential_config=[credential],
+        credential_config=[credential | {"is_required": True}],
     )
 
 
 def attachment(owner: Change, plugin: tuple[str, str]) -> Change:
     agent_id = values_of(owner)["id"]
     key = f"{agent_id.removeprefix('agt_')}-{plugin[0].removeprefix('plg_')}"
-    return unchanged(
-        f'opsconsole_agent_plugin.on["{key}"]',
-        AGENT_PLUGIN,
-        f"{owner.construct_path}/{plugin[0]}",
-        (owner.address,),
-        id=f"{agent_id}/{plugin[0]}",
-        agent_id=agent_id,
-        plugin_id=plugin[0],
-        name=plugin[1],
-        enabled=True,
-    )
+    own = {"id": f"{agent_id}/{plugin[0]}", "agent_id": agent_id, "enabled": True}
+    own |= {"plugin_id": plugin[0], "name": plugin[1]}
+    address, path = f'opsconsole_agent_plugin.on["{key}"]', f"{owner.construct_path}/{plugin[0]}"
+    return unchanged(address, AGENT_PLUGIN, path, (owner.address,), **own)
 
 
 def specialties() -> Iterator[Change]:
@@ -176,13 +146,8 @@ def updated(item: Change, **new: Any) -> Change:
 
 def replaced(item: Change, **new: Any) -> Change:
     unknown = dict.fromkeys(("id", "created_at", "updated_at"), UNKNOWN)
-    return replace(
-        item,
-        action=Action.REPLACE,
-        after={**values_of(item), **unknown, **new},
-        replace_paths=tuple(new),
-        reason="replace_because_cannot_update",
-    )
+    after, why = {**values_of(item), **unknown, **new}, "replace_because_cannot_update"
+    return replace(item, action=Action.REPLACE, after=after, replace_paths=tuple(new), reason=why)
 
 
 def deleted(item: Change, reason: str = "delete_because_no_resource_config") -> Change:
@@ -192,7 +157,7 @@ def deleted(item: Change, reason: str = "delete_because_no_resource_config") -> 
 
 
 def with_host(item: Change, owner: Change) -> Change:
-    return replace(deleted(item), cascade=owner.address)
+    return replace(deleted(item), deleted_with=owner.address)
 
 
 class Parts:
@@ -234,22 +199,22 @@ def host_changes(parts: Parts) -> list[Change]:
     return [
         *found,
         replace(replaced(moved, mac="52:54:00:12:34:56"), notes=(note,)),
-        replace(follower, cascade=moved.address),
+        replace(follower, deleted_with=moved.address),
     ]
 
 
 def additions() -> list[Change]:
     """A new jump host, a host behind it, an agent on that and a plugin on that."""
     new_jump = jump_host(900)
-    new_host = replace(host(90001), address="opsconsole_host.new", depends_on=(new_jump.address,))
+    new_host = replace(host(90001), address="opsconsole_host.new", dependencies=(new_jump.address,))
     ties = (new_host.address, new_jump.address, "opsconsole_specialty.windows_server")
     new_agent = replace(
-        agent(90001, new_host), address="opsconsole_agent.new", depends_on=tuple(sorted(ties))
+        agent(90001, new_host), address="opsconsole_agent.new", dependencies=tuple(sorted(ties))
     )
     new_plugin = replace(
         attachment(new_agent, PLUGINS[2]),
         address="opsconsole_agent_plugin.new",
-        depends_on=tuple(sorted((new_agent.address, *ties))),
+        dependencies=tuple(sorted((new_agent.address, *ties))),
     )
     return [
         created(new_jump),
@@ -264,14 +229,9 @@ def quiet_changes(parts: Parts) -> list[Change]:
     first, second, third = parts.of("blacklisted_command")
     imported = replace(updated(first, description="Wipes the machine"), import_id="blk_0")
     moved = replace(second, previous_address="opsconsole_blacklisted_command.old")
-    read = Change(
-        address="data.opsconsole_specialties.all",
-        type_name="opsconsole_specialties",
-        action=Action.READ,
-        before=None,
-        after={"specialties": UNKNOWN, "complete": UNKNOWN},
-        reason="read_because_dependency_pending",
-    )
+    name, after = "opsconsole_specialties", {"specialties": UNKNOWN, "complete": UNKNOWN}
+    why = "read_because_dependency_pending"
+    read = Change(f"data.{name}.all", name, Action.READ, None, after, reason=why)
     return [imported, moved, replace(deleted(third), action=Action.FORGET), read]
 
 
@@ -321,22 +281,16 @@ def finding(item: Change, bucket: Bucket = Bucket.IN_SYNC, **facts: Any) -> Find
 
 def changed_findings(parts: Parts) -> list[Finding]:
     """Hosts that changed: the last of them accepted, and one of them in secret."""
-    found = [
-        finding(
-            item,
-            Bucket.CHANGED,
-            differences=(
-                Difference("target_port", 22, 2200 + number),
-                Difference(
-                    "tags", values_of(item)["tags"], [*values_of(item)["tags"][1:], "owner:me"]
-                ),
-                Difference("knowledge", values_of(item)["knowledge"], "Gone\nfishing"),
-            ),
-            accepted="port moved for the audit, ticket 12" if number == 3 else "",
+    found = []
+    for number, item in enumerate(parts.machines[1:5]):
+        tags, knowledge = values_of(item)["tags"], values_of(item)["knowledge"]
+        differences = (
+            Difference("target_port", 22, 2200 + number),
+            Difference("tags", tags, [*tags[1:], "owner:me"]),
+            Difference("knowledge", knowledge, "Gone\nfishing"),
         )
-        for number, item in enumerate(parts.machines[1:5])
-        for values in [values_of(item)]
-    ]
+        why = "port moved for the audit, ticket 12" if number == 3 else ""
+        found.append(finding(item, Bucket.CHANGED, differences=differences, accepted=why))
     secret = Difference("knowledge", "hush-hush", "hush-hush-too", sensitive=True)
     return [*found, finding(parts.machines[12], Bucket.CHANGED, differences=(secret,))]
 

@@ -235,11 +235,11 @@ def fold_bytes(data: bytes) -> None:
 
 def _journals() -> list[bytes]:
     state = State.parse(_STORED)
-    image = state.image('opsconsole_host.b["k"]')
+    object_json = state.object_json('opsconsole_host.b["k"]')
     records = [
         Base("run", "4a1f", 0, state.digest(), False),
         Intent("i", "opsconsole_host.a", "POST /x", {"name": "a"}, "now"),
-        Changes((StateChange("instance", "opsconsole_host.c", image, "p"),), ("i",)),
+        Changes((StateChange("instance", "opsconsole_host.c", object_json, "p"),), ("i",)),
         Changes(
             (StateChange("output", "o", '{\n      "value": 1,\n      "type": "number"\n    }'),)
         ),

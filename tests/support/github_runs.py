@@ -73,20 +73,13 @@ class GitHub:
 
     def _contexts(self, event: str, done: Mapping[str, JobRun]) -> dict[str, Any]:
         pull = {"number": 7, "head": {"repo": {"full_name": "operations/fleet"}}}
-        return {
-            "github": {
-                "event_name": event,
-                "event": {"pull_request": pull if event == "pull_request" else {}},
-                "repository": "operations/fleet",
-                "token": "github-token",
-                # Each run here is one more attempt of the same run.
-                "run_id": 1,
-                "run_attempt": self._number,
-            },
-            "vars": self.settings,
-            "secrets": self.settings,
-            "needs": {title: {"outputs": ran.outputs} for title, ran in done.items()},
-        }
+        of_pull = {"pull_request": pull if event == "pull_request" else {}}
+        github = {"event_name": event, "event": of_pull, "repository": "operations/fleet"}
+        # Each run here is one more attempt of the same run.
+        attempt = {"run_id": 1, "run_attempt": self._number, "token": "github-token"}
+        needs = {title: {"outputs": ran.outputs} for title, ran in done.items()}
+        settings = {"vars": self.settings, "secrets": self.settings}
+        return {"github": github | attempt, "needs": needs, **settings}
 
 
 @dataclass

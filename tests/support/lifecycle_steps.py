@@ -74,7 +74,7 @@ class Steps:
     async def _run(self, step: Callable[[Any], Awaitable[Any]]) -> Any:
         provider = self.provider or self.open()
         try:
-            return await step(provider.resources[self.type_name])
+            return await step(provider.lifecycles[self.type_name])
         finally:
             if self.provider is None:
                 await provider.close()
@@ -112,7 +112,7 @@ class Steps:
         config = self.config(**values)
         plan = await self.plan(prior, config)
         assert not plan.failed, plan.diagnostics
-        assert not plan.replace, plan.replace
+        assert not plan.requires_replace, plan.requires_replace
         request = UpdateRequest(prior.state, config, plan.planned, plan.private)
         return await self._run(lambda lifecycle: lifecycle.update(request))
 
@@ -144,14 +144,11 @@ def steps_of(console: Emulator, no_patience: None) -> Callable[..., Steps]:
 def agent_values(console: Emulator) -> dict[str, Any]:
     """What an agent of a host `web` is declared with."""
     required = {"credential_id": "crd_1", "credential_role": "login", "order": 1}
-    return {
-        "name": "keeper",
-        "host_id": console.create("hosts", name="web")["id"],
-        "specialty_id": "spc_linux",
-        "main_engine": "engine-a",
-        "accessible_credential_ids": ["crd_2", "crd_1"],
-        "credential_config": [required | {"is_required": True}],
-    }
+    credentials = {"credential_config": [required | {"is_required": True}]}
+    credentials["accessible_credential_ids"] = ["crd_2", "crd_1"]
+    host = console.create("hosts", name="web")["id"]
+    own = {"name": "keeper", "main_engine": "engine-a", **credentials}
+    return {"host_id": host, "specialty_id": "spc_linux", **own}
 
 
 @pytest.fixture

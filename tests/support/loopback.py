@@ -21,6 +21,7 @@ from urllib.parse import parse_qs, urlsplit
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.x509.oid import NameOID
 
 
@@ -237,6 +238,12 @@ def _join(one: socket.socket, other: socket.socket) -> None:
             (other if source is one else one).sendall(data)
 
 
+def in_pem(key: PrivateKeyTypes) -> bytes:
+    """Return a private key in PEM, not encrypted."""
+    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    return key.private_bytes(serialization.Encoding.PEM, form, plain)
+
+
 def write_certificate(folder: Path, *names: str) -> tuple[Path, Path, Path]:
     """Write a certificate for some names, its key, and the authority that signed it."""
     now = datetime.datetime.now(datetime.UTC)
@@ -275,12 +282,6 @@ def write_certificate(folder: Path, *names: str) -> tuple[Path, Path, Path]:
     )
     files = folder / "leaf.pem", folder / "leaf.key", folder / "authority.pem"
     files[0].write_bytes(leaf.public_bytes(serialization.Encoding.PEM))
-    files[1].write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
+    files[1].write_bytes(in_pem(key))
     files[2].write_bytes(authority.public_bytes(serialization.Encoding.PEM))
     return files

@@ -16,7 +16,7 @@ from typing import Any, Self
 import pytest
 
 from declarations import agent_on, attributes_in, program
-from engines import DriftCheck, Run, check_drift, planned_actions, run_command
+from engines import DriftCheck, Run, check_drift, planned_actions, run_command, start_process
 from opsconsole.emulator import Emulator
 from opsconsole.local_terraform import journal_of
 from opsconsole.state import Intent, State
@@ -68,18 +68,9 @@ class Native:
 
     def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
         """Start a command as a process of its own."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "opsconsole.cli.main", *words],
-            cwd=self.folder,
-            **{
-                "env": {**os.environ, **self.console.environment},
-                "stdin": subprocess.DEVNULL,
-                "stdout": subprocess.PIPE,
-                "stderr": subprocess.PIPE,
-                "text": True,
-                **options,
-            },
-        )
+        options = {"env": {**os.environ, **self.console.environment}} | options
+        command = (sys.executable, "-m", "opsconsole.cli.main")
+        return start_process(*command, *words, cwd=self.folder, **options)
 
     def run_on_terminal(self, *words: str, expect: int = 0) -> str:
         """Run a command on a terminal of its own; return what it wrote there, with its colours."""

@@ -6,6 +6,7 @@ skipped, and a line at the end says so; with CI=true it fails.
 
 import contextlib
 import fcntl
+import itertools
 import math
 import os
 import shutil
@@ -30,7 +31,7 @@ MISSING = {
 """Program, which is also the marker of its tests: what is said where it is missing."""
 CLIENTS = 20
 """One in so many of the tests marked `real_client` runs, with and without cdktf or cdktn."""
-LONG = ("real_client", "parity")
+LONG = ("real_client", "parity", "long")
 """Markers of the tests that take longest."""
 
 
@@ -44,8 +45,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out |= {*kind} - {*sample(kind, math.ceil(len(kind) / CLIENTS))}
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=[*left_out])
-    # A long test that begins last leaves the other workers idle.
-    items.sort(key=lambda item: not any(map(item.get_closest_marker, LONG)))
+    begin_with_long_tests(items)
+
+
+def begin_with_long_tests(items: list[pytest.Item]) -> None:
+    """Have each worker begin with its share of the long tests.
+
+    A long test that begins last leaves the other workers idle. With `--dist=worksteal`, each worker
+    gets a part of the list, and others take tests from the end of its part.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    long = [item for item in items if any(map(item.get_closest_marker, LONG))]
+    short = iter([item for item in items if not any(map(item.get_closest_marker, LONG))])
+    count, ordered = len(items), list[pytest.Item]()
+    for worker in range(workers):
+        size = (count - len(ordered)) // (workers - worker)
+        first = long[worker::workers]
+        ordered += [*first, *itertools.islice(short, max(0, size - len(first)))]
+    items[:] = ordered
 
 
 @pytest.hookimpl(tryfirst=True)

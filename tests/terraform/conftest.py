@@ -25,6 +25,7 @@ from grpclib.config import Configuration
 
 import scripted_provider
 from attached_provider import Connection, Provider
+from loopback import in_pem
 from opsconsole.resources import PROVIDER, RESOURCES
 from opsconsole.terraform.codec import ObjectCodec
 from opsconsole.terraform.handshake import COOKIE_NAME, COOKIE_VALUE
@@ -71,11 +72,7 @@ def make_identity(issuer: Identity | None = None) -> Identity:
     )
     return Identity(
         certificate.public_bytes(serialization.Encoding.PEM).decode(),
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        ).decode(),
+        in_pem(key).decode(),
     )
 
 

@@ -91,6 +91,7 @@ async def test_stdout_carries_nothing_else_and_stderr_nothing_unasked(start, con
     async with start(PROVIDER) as plugin, connect(plugin) as client:
         await client.configure(base_url="https://localhost", api_key="svc_ak_0")
         await client.call("GetProviderSchema")
+        client.channel.close()
         plugin.process.terminate()
         assert await plugin.process.stdout.read() == b""
         assert await plugin.stderr() == ""
@@ -101,6 +102,7 @@ async def test_stdout_carries_nothing_else_and_stderr_nothing_unasked(start, con
 async def test_what_is_printed_goes_to_stderr(start, connect):
     async with start() as plugin, connect(plugin) as client:
         await client.configure()
+        client.channel.close()
         plugin.process.terminate()
         assert await plugin.process.stdout.read() == b""
         assert (await plugin.stderr()).splitlines() == ["stray print", "closed"]
@@ -137,12 +139,8 @@ async def test_sigterm_waits_for_what_is_in_flight(start, connect, wire):
     async with start(env={"SCRIPTED_PARTIES": "2"}) as plugin, connect(plugin) as client:
         await client.configure()
         planned = wire("opsconsole_agent", name="a")
-        fields = {
-            "type_name": "opsconsole_agent",
-            "prior_state": {"msgpack": b"\xc0"},
-            "planned_state": planned,
-            "config": planned,
-        }
+        states = {"prior_state": {"msgpack": b"\xc0"}, "planned_state": planned, "config": planned}
+        fields = {"type_name": "opsconsole_agent", **states}
         first = asyncio.create_task(client.call("ApplyResourceChange", **fields))
         await client.call("GetMetadata")
         plugin.process.terminate()

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from engines import start_process
 from opsconsole.emulator import Emulator
 from patience import PATIENCE, until
 from sampling import sample
@@ -53,16 +54,10 @@ def test_no_key_of_the_program_in_trace_log_errors_or_state(installed_terraform,
 
 def start_apply(folder: Any, sockets: Path) -> subprocess.Popen[str]:
     """Start an apply in a process group of its own, as a terminal does."""
-    return subprocess.Popen(
-        [str(folder.program), "apply", "-auto-approve", "-no-color", "-parallelism=4"],
-        cwd=folder.folder,
-        env={**folder.environment, "TMPDIR": str(sockets)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
+    words = ("apply", "-auto-approve", "-no-color", "-parallelism=4")
+    environment = {**folder.environment, "TMPDIR": str(sockets)}
+    options = {"stderr": subprocess.STDOUT, "start_new_session": True}
+    return start_process(folder.program, *words, cwd=folder.folder, env=environment, **options)
 
 
 @pytest.mark.parametrize("number", sample([signal.SIGINT, signal.SIGTERM], 1))

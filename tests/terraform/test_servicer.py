@@ -23,13 +23,9 @@ def shown(response: Any) -> str:
 
 
 async def apply(client: Any, prior: Any, planned: Any, private: bytes = b"before") -> Any:
+    states = {"prior_state": prior, "planned_state": planned, "config": planned}
     return await client.call(
-        "ApplyResourceChange",
-        type_name=HOST,
-        prior_state=prior,
-        planned_state=planned,
-        config=planned,
-        planned_private=private,
+        "ApplyResourceChange", type_name=HOST, planned_private=private, **states
     )
 
 
@@ -99,22 +95,20 @@ async def test_journals_of_the_native_engine(start, connect, tmp_path, monkeypat
         journal.unlink()
         await client.configure()
         client.channel.close()
+        plugin.process.terminate()
         assert (await plugin.stderr()).count("configured under Terraform") == 1
 
 
 async def calls_that_need_a_configuration(client: Any, wire: Any) -> list[Any]:
     state = wire(HOST, name="a")
     one = {"type_name": HOST}
+    unread = pb.DynamicValue(json=b'{"specialties": null, "complete": null}')
     return [
         await client.call("ReadResource", current_state=state, **one),
         await client.call("PlanResourceChange", proposed_new_state=state, config=state, **one),
         await apply(client, NULL, state),
         await client.call("ImportResourceState", id="hst_1", **one),
-        await client.call(
-            "ReadDataSource",
-            type_name="opsconsole_specialties",
-            config=pb.DynamicValue(json=b'{"specialties": null, "complete": null}'),
-        ),
+        await client.call("ReadDataSource", type_name="opsconsole_specialties", config=unread),
     ]
 
 
@@ -210,6 +204,7 @@ async def test_an_exception_becomes_a_diagnostic_and_state_stays(start, connect,
         assert read.new_state == updated.new_state == deleted.new_state == state
         assert updated.private == b"before"
         assert created.new_state == NULL
+        client.channel.close()
         plugin.process.terminate()
         lines = [
             json.loads(line) for line in (await plugin.stderr()).splitlines() if line[0] == "{"

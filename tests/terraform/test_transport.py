@@ -30,13 +30,8 @@ AGENT = "opsconsole_agent"
 def agent(wire: Any, name: str) -> dict[str, Any]:
     planned = wire(AGENT, name=name)
     null = pb.DynamicValue(msgpack=b"\xc0")
-    return {
-        "type_name": AGENT,
-        "prior_state": null,
-        "planned_state": planned,
-        "config": planned,
-        "planned_private": b"",
-    }
+    states = {"prior_state": null, "planned_state": planned, "config": planned}
+    return {"type_name": AGENT, "planned_private": b"", **states}
 
 
 async def test_a_hundred_and_fifty_applies_are_in_flight_at_once(start, connect, wire):
@@ -57,11 +52,8 @@ async def test_a_hundred_and_fifty_applies_are_in_flight_at_once(start, connect,
 
 async def test_big_messages_both_ways(client, codec_of):
     knowledge = "x" * (24 << 20)
-    response = await client.call(
-        "UpgradeResourceState",
-        type_name="opsconsole_host",
-        raw_state=pb.RawState(json=json.dumps({"knowledge": knowledge}).encode()),
-    )
+    raw = {"raw_state": pb.RawState(json=json.dumps({"knowledge": knowledge}).encode())}
+    response = await client.call("UpgradeResourceState", type_name="opsconsole_host", **raw)
     assert codec_of("opsconsole_host").decode(response.upgraded_state)["knowledge"] == knowledge
 
 
@@ -152,6 +144,7 @@ async def test_a_console_that_hangs_does_not_hold_up_the_end(start, connect):
     async with start(env={"SCRIPTED_PARTING": "3600", "TF_LOG": "warn"}) as plugin:
         async with connect(plugin) as client:
             await client.configure()
+            client.channel.close()
             plugin.process.terminate()
             async with asyncio.timeout(PATIENCE):
                 assert await plugin.ended() == 0

@@ -1,7 +1,9 @@
 """The limiter against consoles that count requests, in virtual time."""
 
 import asyncio
+import gc
 import math
+import weakref
 
 import pytest
 
@@ -217,3 +219,13 @@ def test_all_clients_of_one_console_share_one_limiter():
     first, second, other = asyncio.run(ask())
     assert first is second and other is not first
     assert asyncio.run(ask())[0] is not first, "another event loop cannot wait for this one"
+
+
+def test_a_limiter_does_not_keep_its_loop():
+    async def ask():
+        assert shared_limiter("https://a").clock() > 0
+        return weakref.ref(asyncio.get_running_loop())
+
+    loop = asyncio.run(ask())
+    gc.collect()
+    assert loop() is None

@@ -139,14 +139,9 @@ def test_every_setting_of_the_definition_is_one_of_ours():
 
 def test_values_are_brought_into_one_form():
     endpoints = {"host_get": " get  /api/v1/hosts/{id} ", "host_list": "GET /hosts"}
-    made = settings(
-        base_url="http://10.0.0.1",
-        allow_http=True,
-        request_timeout=Decimal("2.5"),
-        max_concurrency=1.0,
-        list_query={"limit": "5", "unset": None},
-        extra_endpoints=endpoints,
-    )
+    numbers = {"request_timeout": Decimal("2.5"), "max_concurrency": 1.0}
+    maps = {"list_query": {"limit": "5", "unset": None}, "extra_endpoints": endpoints}
+    made = settings(base_url="http://10.0.0.1", allow_http=True, **numbers, **maps)
     assert (made.request_timeout, made.max_concurrency) == (2.5, 1)
     assert made.base_url == "http://10.0.0.1"
     assert made.list_query == {"limit": "5"}

@@ -11,7 +11,12 @@ from functools import partial
 from typing import NamedTuple
 
 from opsconsole.diagnostics import Diagnostic
-from opsconsole.drift.unmanaged import is_listed_by_owner, list_operation, read_inventory
+from opsconsole.drift.unmanaged import (
+    inventory_of,
+    is_listed_by_owner,
+    list_operation,
+    read_inventory,
+)
 from opsconsole.errors import ConsoleError, UserError
 from opsconsole.lifecycle.interface import ReadOutcome, ReadRequest, ReadStatus
 from opsconsole.lifecycle.session import map_limited
@@ -43,14 +48,14 @@ class ConsoleObject:
     Attributes:
         import_id: The import id; of a read object, its id.
         values: The values that were read; empty if the object could not be read.
-        unread: Names of attributes that were not seen.
+        unobserved: Names of attributes that no answer showed.
         reason: Why the object could not be read, or empty.
     """
 
     type_name: str
     import_id: str
     values: Values
-    unread: tuple[str, ...] = ()
+    unobserved: tuple[str, ...] = ()
     reason: str = ""
 
 
@@ -106,7 +111,8 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
             f"list them ({', '.join(filter(None, endpoints.values()))}), name these: export "
             """OPSCONSOLE_EXTRA_ENDPOINTS='{"host_list": "GET /path"}'.""",
         )
-    lists, diagnostics = await read_inventory(provider.session, named)
+    diagnostics = await read_inventory(provider.session, named)
+    lists = inventory_of(provider.session)
     if diagnostics and not lists:
         raise UserError(
             f"None of the lists could be read: {'; '.join(map(_on_one_line, diagnostics))}",
@@ -184,7 +190,7 @@ async def read_objects(
 async def _read_type(
     provider: ConfiguredProvider, type_name: str, import_ids: Sequence[str]
 ) -> list[ConsoleObject]:
-    lifecycle = provider.resources[type_name]
+    lifecycle = provider.lifecycles[type_name]
     by_id: dict[str, ConsoleObject] = {}
     begun: list[tuple[str, ReadRequest]] = []
     for import_id in import_ids:
@@ -212,8 +218,8 @@ def _object_of(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleO
     # A specialty that was named by its key is the one that state and agents name by its id.
     import_id = values["id"]
     # The plugins of an agent are read separately, as attachments.
-    unread = tuple(name for name in outcome.unobserved if name != "plugin_ids")
-    return ConsoleObject(type_name, import_id, values, unread)
+    unobserved = tuple(name for name in outcome.unobserved if name != "plugin_ids")
+    return ConsoleObject(type_name, import_id, values, unobserved)
 
 
 def _unreadable_object(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleObject:

@@ -251,7 +251,7 @@ def _read_managed_objects(args: argparse.Namespace, base_url: str) -> set[tuple[
     providers = opening.providers_of(args) if has_program else None
     consoles = {key: providers.console_of(key) for key in set(keys)} if providers else {}
     return {
-        (item.instance.type_name, str(item.instance.before.get("id")))
+        (item.instance.type_name, str(item.instance.stored_values.get("id")))
         for item, key in zip(objects, keys, strict=True)
         # An object whose console is not known may belong to this one.
         if consoles.get(key, key) in (base_url, key)

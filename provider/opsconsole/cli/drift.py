@@ -40,7 +40,7 @@ from opsconsole.named_files import (
     check_report_file,
     check_writable,
     find_shared_file,
-    write_whole,
+    replace_file,
 )
 from opsconsole.reports.formats import FORMATS
 from opsconsole.state import (
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     stacks, diagnostics = find_stacks(args)
     stacks = [item for item in stacks if args.shard is None or args.shard.takes(item.name)]
     # Before the event loop, which would take an interrupt only after a read that hangs.
-    states = read_states(stacks, whole=args.shard is None)
+    states = read_states(stacks, all_stacks=args.shard is None)
     with make_runner() as runner:
         report = run_stoppable(
             runner, lambda interrupts: check(states, options, os.environ, interrupts.watch)
@@ -234,7 +234,7 @@ def _write_all(report: DriftReport, targets: Sequence[_Target], pen: Pen) -> Non
             sys.stdout.flush()
             continue
         try:
-            write_whole(file, text)
+            replace_file(file, text)
         except OSError as problem:
             failures.append(f"{file} cannot be written: {problem.strerror or problem}.")
     if all(file is not None for _, file in targets):
@@ -261,7 +261,7 @@ def find_stacks(args: argparse.Namespace) -> tuple[list[Stack], Sequence[Diagnos
 
 
 def _find_programs(args: argparse.Namespace) -> list[Program]:
-    """Open the programs of --dir and --program, or the one here if no state is named either."""
+    """Load the programs of --dir and --program, or the one here if no state is named either."""
     if args.dir is not None or (args.program is None and args.places):
         _refuse_stack_names(args)
         return (

@@ -1,4 +1,4 @@
-"""Opening the program of a command, its variables and the backend of its state."""
+"""Loads the program of a command and its variables, and opens the backend of its state."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def build_parser(wanted: str | None, *, every: bool = False) -> CommandParser:
         help="show where an unexpected error comes from (OPSCONSOLE_DEBUG=1)",
     )
     for group, commands in HELP.items() if not every else ():
-        lines = [f"  {name:<14} {command.line}" for name, command in commands.items()]
+        lines = [f"  {name:<14} {command.summary}" for name, command in commands.items()]
         parser.add_argument_group(group, "\n".join(lines))
     subparsers = parser.add_subparsers(
         dest="command",
@@ -180,7 +180,7 @@ def build_parser(wanted: str | None, *, every: bool = False) -> CommandParser:
         help=None if every else argparse.SUPPRESS,
     )
     for name, command in COMMANDS.items():
-        added = subparsers.add_parser(name, help=command.line)
+        added = subparsers.add_parser(name, help=command.summary)
         if every or name == wanted:
             _fill_parser(added, command)
     return parser

@@ -28,7 +28,6 @@ from opsconsole.reconcile.providers import OpenedProviders
 from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reports import plan_text, terminal
 from opsconsole.reports.plan_text import Detail
-from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import State, StateSession, workspace_of
 
 
@@ -67,16 +66,7 @@ def open_stack(
     limit = args.parallelism
     if limit is not None and limit < 1:
         raise UserError("--parallelism must be 1 or more.")
-    return OpenedStack(
-        program,
-        variables,
-        session,
-        os.environ,
-        workspace_of(program.root),
-        lambda settings: ConfiguredProvider(
-            replace(settings, max_concurrency=limit or settings.max_concurrency)
-        ),
-    )
+    return OpenedStack(program, variables, session, os.environ, workspace_of(program.root), limit)
 
 
 def check_program(

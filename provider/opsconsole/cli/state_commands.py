@@ -89,9 +89,9 @@ def move(args: argparse.Namespace) -> int:
         pairs = _pairs(session.state, args.source, target)
         # All are checked first, so that a refusal moves none. As in Terraform, a whole resource
         # joins no other.
-        new_addresses, whole = {new for _, new in pairs}, len(pairs) > 1
+        new_addresses, several = {new for _, new in pairs}, len(pairs) > 1
         for taken in session.state.addresses():
-            if taken in new_addresses or (whole and taken.resource == target):
+            if taken in new_addresses or (several and taken.resource == target):
                 raise UserError(
                     f"{taken} is in the state already, so {args.source} cannot move there.",
                     "Nothing was moved.",

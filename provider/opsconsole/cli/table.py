@@ -75,7 +75,7 @@ class Command:
         run: `MODULE:FUNCTION` below `opsconsole.cli`; empty if the command needs a verb.
         description: Its text in help. For a verb, the first sentence is its line in the list.
         example: One command line or more.
-        line: Its line in the list of commands.
+        summary: Its line in the list of commands.
         codes: Exit codes whose meaning differs from `USUAL`.
         fixed: Values of options that the command does not have, where `ABSENT` has none.
         prints_only: Whether it only prints. Its exit code then does not depend on how much a
@@ -90,13 +90,14 @@ class Command:
         description: str,
         example: str,
         *options: str | Option | Group,
-        line: str = "",
+        summary: str = "",
         codes: Mapping[int, str] | None = None,
         fixed: Mapping[str, object] | None = None,
         prints_only: bool = False,
         verbs: Mapping[str, Command] | None = None,
     ) -> None:
-        self.run, self.description, self.example, self.line = run, description, example, line
+        self.run, self.description, self.example = run, description, example
+        self.summary = summary
         self.options = options
         self.codes = {**USUAL, **(codes or {})}
         self.fixed = {"prints_only": prints_only, **(fixed or {})}
@@ -231,7 +232,7 @@ HELP: Final = {
             "--shard K/N  plan the stacks of shard K of N, chosen by a hash of their names, one "
             "after the other; a file to write must have {stack} in its name",
             *(VARIABLES, PLANNING, GUARD, LOCK, PLAN_OUTPUT),
-            line="show what applying the program would do",
+            summary="show what applying the program would do",
             codes={CHANGES: "there are changes, with --detailed-exitcode"},
         ),
         "apply": Command(
@@ -241,7 +242,7 @@ HELP: Final = {
             PLAN_FILE,
             *APPLY,
             PLANNING,
-            line="bring the console to what the program declares",
+            summary="bring the console to what the program declares",
         ),
         "destroy": Command(
             "apply:run",
@@ -249,7 +250,7 @@ HELP: Final = {
             "opsconsole destroy --target opsconsole_host.web",
             *APPLY,
             PLANNING_OF_DESTROY,
-            line="remove everything that the program manages",
+            summary="remove everything that the program manages",
             fixed={"destroy": True, "refresh_only": False},
         ),
         "validate": Command(
@@ -260,7 +261,7 @@ HELP: Final = {
             TERRAFORM_JSON,
             NO_COLOR,
             Group("program", STACK, "--dir DIR  a directory of *.tf.json files"),
-            line="check the program, without the console",
+            summary="check the program, without the console",
             codes={0: "valid; there may be warnings", FAILED: "not valid"},
             prints_only=True,
         ),
@@ -271,7 +272,7 @@ HELP: Final = {
             "Show a saved plan, or without one what the state holds.",
             "opsconsole show reviewed.plan",
             *(PLAN_FILE, TERRAFORM_JSON, PLACE, PLAN_OUTPUT),
-            line="show a saved plan, or the state",
+            summary="show a saved plan, or the state",
             prints_only=True,
         ),
         "output": Command(
@@ -283,7 +284,7 @@ HELP: Final = {
             "--raw  print a text, number or boolean as it is, without a line end",
             NO_COLOR,
             PLACE,
-            line="print the outputs that state holds",
+            summary="print the outputs that state holds",
             prints_only=True,
         ),
         "adopt": Command(
@@ -313,7 +314,7 @@ HELP: Final = {
             "--output FILE  where to write (default adopted.py, with --hcl adopted.tf); - prints",
             STATE,
             *SETTINGS,
-            line="write a program that imports what the console has",
+            summary="write a program that imports what the console has",
         ),
         "import": Command(
             "state_commands:import_object",
@@ -323,20 +324,20 @@ HELP: Final = {
             f"ID  {', '.join(' or '.join(item.import_forms) for item in RESOURCES.values())}",
             "--input=false  nothing is ever asked by an import",
             *(NO_COLOR, HIDDEN_PARALLELISM, PLACE, VARIABLES, LOCK),
-            line="add an object that the console has to the state",
+            summary="add an object that the console has to the state",
         ),
         "state": Command(
             "",
             "Look at the state, and edit it. No request is sent to the console.",
             "opsconsole state mv opsconsole_host.web opsconsole_host.gate",
-            line="list, show, move, remove, pull or push its resources",
+            summary="list, show, move, remove, pull or push its resources",
             verbs=_STATE_VERBS,
         ),
         "workspace": Command(
             "",
             "Workspaces are Terraform's: each has a state of its own in one backend.",
             "opsconsole workspace new staging",
-            line="list, show, make, select or delete workspaces",
+            summary="list, show, make, select or delete workspaces",
             verbs=_WORKSPACE_VERBS,
         ),
         "force-unlock": Command(
@@ -347,7 +348,7 @@ HELP: Final = {
             "ID  the lock's ID, as the refusal names it",
             "--force  do not ask",
             PLACE,
-            line="release the lock of a run that is gone",
+            summary="release the lock of a run that is gone",
         ),
     },
     "check and look": {
@@ -368,7 +369,7 @@ HELP: Final = {
             ),
             *(DRIFT_PROGRAM, VARIABLES, DRIFT_CHECK, ACCEPTANCE),
             *DRIFT_OUTPUT,
-            line="compare states with the console",
+            summary="compare states with the console",
             codes=_DRIFT_CODES,
             verbs={
                 "merge": Command(
@@ -394,7 +395,7 @@ HELP: Final = {
             JSON,
             NO_COLOR,
             *SETTINGS,
-            line="check this machine, the settings and the console",
+            summary="check this machine, the settings and the console",
             codes={0: "nothing is wrong; there may be notes", FAILED: "something is wrong"},
         ),
         "capabilities": Command(
@@ -405,7 +406,7 @@ HELP: Final = {
             JSON,
             NO_COLOR,
             *SETTINGS,
-            line="show what the console can do for each resource",
+            summary="show what the console can do for each resource",
             prints_only=True,
         ),
         "graph": Command(
@@ -417,7 +418,7 @@ HELP: Final = {
                 default="mermaid",
             ),
             PLACE,
-            line="print the dependencies between the resources of the program",
+            summary="print the dependencies between the resources of the program",
             prints_only=True,
         ),
     },
@@ -426,7 +427,7 @@ HELP: Final = {
             "",
             "Install the Terraform provider.",
             "opsconsole provider install && terraform init",
-            line="install the Terraform provider",
+            summary="install the Terraform provider",
             verbs={
                 "install": Command(
                     "provider_install:run",
@@ -443,7 +444,7 @@ HELP: Final = {
             "",
             "Import hosts in bulk, without a program.",
             "opsconsole hosts import fleet.csv --dry-run",
-            line="import hosts in bulk, without a program",
+            summary="import hosts in bulk, without a program",
             verbs={
                 "import": Command(
                     "hosts_import:run",
@@ -492,7 +493,7 @@ HELP: Final = {
             "--background  serve in a process of its own, for an hour unless --seconds says "
             'otherwise; print what a shell evaluates: eval "$(opsconsole emulator --background)"',
             Option("--exit-with-parent", help=argparse.SUPPRESS),
-            line="serve a console for development and tests",
+            summary="serve a console for development and tests",
         ),
         "completion": Command(
             "completion:run",
@@ -502,7 +503,7 @@ HELP: Final = {
             "opsconsole completion zsh > ~/.zfunc/_opsconsole\n"
             "opsconsole completion fish > ~/.config/fish/completions/opsconsole.fish",
             Option("SHELL  bash, zsh, fish", choices=("bash", "zsh", "fish")),
-            line="print a completion script for bash, zsh or fish",
+            summary="print a completion script for bash, zsh or fish",
             prints_only=True,
         ),
     },

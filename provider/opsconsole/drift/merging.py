@@ -32,7 +32,7 @@ def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
             "A report to merge is not of a shard, so it does not say what its states manage.",
             "Write it with `opsconsole drift --shard K/N --format json=FILE`.",
         )
-    missing = _report_missing(shards)
+    missing = _explain_missing(shards)
     findings = list(_merge_findings(reports, shards, complete=not missing))
     return DriftReport(
         findings=tuple(sorted(findings, key=lambda finding: finding.stack)),
@@ -41,7 +41,7 @@ def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
         method=" ".join(dict.fromkeys(report.method for report in reports if report.method)),
         diagnostics=(
             *missing,
-            *_report_no_state(shards),
+            *_explain_no_state(shards),
             # Shards of one console meet the same problems.
             *dict.fromkeys(diagnostic for report in reports for diagnostic in report.diagnostics),
         ),
@@ -57,7 +57,7 @@ def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
     )
 
 
-def _report_missing(shards: Sequence[ShardResult]) -> tuple[Diagnostic, ...]:
+def _explain_missing(shards: Sequence[ShardResult]) -> tuple[Diagnostic, ...]:
     counts = {shard.count for shard in shards}
     if len(counts) > 1:
         raise UserError(
@@ -82,7 +82,7 @@ def _report_missing(shards: Sequence[ShardResult]) -> tuple[Diagnostic, ...]:
     )
 
 
-def _report_no_state(shards: Sequence[ShardResult]) -> tuple[Diagnostic, ...]:
+def _explain_no_state(shards: Sequence[ShardResult]) -> tuple[Diagnostic, ...]:
     stacks = sum(shard.stacks for shard in shards)
     if not stacks or sum(shard.stacks_without_state for shard in shards) < stacks:
         return ()

@@ -25,9 +25,6 @@ from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import OPERATIONS, documented_for
 from opsconsole.values import text_of
 
-Inventory = Mapping[str, Listing]
-"""The objects that a console listed, by their Terraform type."""
-
 
 def list_operation(definition: ResourceDefinition) -> str:
     """Return the operation that lists a resource; empty if there is none."""
@@ -40,14 +37,11 @@ def is_listed_by_owner(definition: ResourceDefinition) -> bool:
     return bool(endpoint) and OPERATIONS[endpoint].takes_id
 
 
-async def read_inventory(
-    session: ConsoleSession, types: Collection[str]
-) -> tuple[Inventory, list[Diagnostic]]:
-    """Return a console's lists of `types`, and an error for each list that could not be read.
+async def read_inventory(session: ConsoleSession, types: Collection[str]) -> list[Diagnostic]:
+    """Read a console's lists of `types`; return an error for each list that could not be read.
 
     Types that the console lists for one owner at a time are skipped.
     """
-    inventory: dict[str, Listing] = {}
     diagnostics: list[Diagnostic] = []
     for type_name, definition in RESOURCES.items():
         if type_name not in types or is_listed_by_owner(definition):
@@ -63,11 +57,17 @@ async def read_inventory(
             diagnostics.append(error(f"Unmanaged {definition.plural} cannot be counted", why))
             continue
         try:
-            inventory[type_name] = await session.list_once(endpoint)
+            await session.list_once(endpoint)
         except ConsoleError as problem:
             unread = f"{endpoint} was not read, so unmanaged {definition.plural} are not reported"
             diagnostics.append(error(unread, cause=problem.cause))
-    return inventory, diagnostics
+    return diagnostics
+
+
+def inventory_of(session: ConsoleSession) -> Mapping[str, Listing]:
+    """Return the lists of a whole console that this run has read, by their Terraform type."""
+    lists = {name: session.lists_read(list_operation(item)) for name, item in RESOURCES.items()}
+    return {name: read[""] for name, read in lists.items() if "" in read}
 
 
 async def find_unmanaged(
@@ -86,14 +86,13 @@ async def find_unmanaged(
     incomplete: list[Diagnostic] = []
     for provider in filter(None, dict.fromkeys(item.provider for item in objects)):
         session, base_url = provider.session, provider.session.settings.base_url
-        _, problems = await read_inventory(session, counted_types)
-        unlisted += problems
+        unlisted += await read_inventory(session, counted_types)
         # An object whose console is not known may belong to this one.
         managed = [item for item in objects if item.base_url in (base_url, "")]
         on_console = [item for item in objects if item.provider is provider]
         if AGENT_PLUGIN.type_name in counted_types:
             unlisted += await _read_plugins(on_console, session, tolerant)
-        incomplete += _report_incomplete_lists(session, counted_types)
+        incomplete += _explain_incomplete_lists(session, counted_types)
         where = console_digest(base_url) if sharded else ""
         for finding in _find_on_console(on_console, managed, session, counted_types):
             # The object may have been found already, under other settings of the same console.
@@ -110,12 +109,12 @@ async def _read_plugins(
     The list of an agent with attachments in state was read for these, or is reported with them.
     """
     attachments = _select_type(objects, AGENT_PLUGIN.type_name)
-    owners = {item.instance.before["agent_id"] for item in attachments}
+    owners = {item.instance.stored_values["agent_id"] for item in attachments}
     agents = [
         item.id
         for item in _select_type(objects, AGENT.type_name)
         if item.outcome.status is ReadStatus.PRESENT
-        and item.instance.before.get("plugin_ids") is None
+        and item.instance.stored_values.get("plugin_ids") is None
         and item.id not in owners
     ]
 
@@ -159,27 +158,21 @@ def _find_on_console(
         counted_types: Types that count as drift.
     """
     attached = {
-        (item.instance.before["agent_id"], item.instance.before["plugin_id"])
+        (item.instance.stored_values["agent_id"], item.instance.stored_values["plugin_id"])
         for item in _select_type(managed, AGENT_PLUGIN.type_name)
     }
     counted = AGENT_PLUGIN.type_name in counted_types
     yield from _unmanaged_plugins(objects, attached, session, counted)
-    for name, listing in _lists_read(session).items():
+    for name, listing in inventory_of(session).items():
         counted = name in counted_types
         yield from _unmanaged_entries(objects, managed, name, listing.unarchived_entries, counted)
 
 
-def _lists_read(session: ConsoleSession) -> Inventory:
-    """Return the lists of a whole console that the check or its refresh has read."""
-    lists = {name: session.lists_read(list_operation(item)) for name, item in RESOURCES.items()}
-    return {name: read[""] for name, read in lists.items() if "" in read}
-
-
-def _report_incomplete_lists(
+def _explain_incomplete_lists(
     session: ConsoleSession, counted_types: Collection[str]
 ) -> Iterator[Diagnostic]:
     """Report counted lists that were not read to their end: plugins warn, others are errors."""
-    for type_name, listing in _lists_read(session).items():
+    for type_name, listing in inventory_of(session).items():
         if listing.gap is None or type_name not in counted_types:
             continue
         shown = f"The list shows {len(listing.entries)}."
@@ -205,13 +198,13 @@ def _unmanaged_plugins(
 ) -> Iterator[Finding]:
     lists = session.lists_read("plugin_list")
     for agent in _select_type(objects, AGENT.type_name):
-        agent_id = agent.instance.before["id"]
+        agent_id = agent.instance.stored_values["id"]
         # An agent in two states is handled once.
         listing = lists.pop(agent_id, None)
         if listing is None or session.singleton(KnownAgents).is_gone(agent_id):
             continue
         # A managed set of plugins is compared as an attribute of the agent.
-        if agent.instance.before.get("plugin_ids") is not None:
+        if agent.instance.stored_values.get("plugin_ids") is not None:
             continue
         for entry in listing.entries:
             if (agent_id, entry["id"]) not in attached:
@@ -237,7 +230,7 @@ def _unmanaged_entries(
     counted: bool,
 ) -> Iterator[Finding]:
     """Yield the entries of one type that no state manages."""
-    ids = {item.instance.before["id"] for item in _select_type(managed, type_name)}
+    ids = {item.instance.stored_values["id"] for item in _select_type(managed, type_name)}
     # An unmanaged object is in no stack, but reports are by stack. A stack with its type fits best.
     stack = next(_select_type(objects, type_name), objects[0]).stack
     for entry in entries:

@@ -67,11 +67,11 @@ class Control:
             ("data/{collection}/{row_id:path}", self.row, ["GET", "POST", "PATCH", "DELETE"]),
         ]
         return [
-            Route(f"/{path}", self._guard(handle), methods=methods)
+            Route(f"/{path}", self._catch_errors(handle), methods=methods)
             for path, handle, methods in routes
         ]
 
-    def _guard(self, handle: Callable[[Request, Any], Any]) -> Callable[[Request], Any]:
+    def _catch_errors(self, handle: Callable[[Request, Any], Any]) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
             if request.client and not ipaddress.ip_address(request.client.host).is_loopback:
                 return _answer({"message": "only from this machine"}, 403)

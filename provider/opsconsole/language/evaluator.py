@@ -44,8 +44,8 @@ from opsconsole.language.values import (
     EPHEMERAL,
     SENSITIVE,
     STRING,
-    marked_paths,
     pack,
+    sensitive_paths,
     type_to_json,
 )
 from opsconsole.state import Address, InstanceKey, StateOutput
@@ -277,7 +277,7 @@ class Evaluator(NameResolver):
         ephemeral: bool = False,
     ) -> Evaluated:
         values: Values = definition.empty()
-        sensitive_paths: list[AttributePath] = []
+        sensitive: list[AttributePath] = []
         for name, raw in arguments.items():
             attribute = definition.by_name.get(name)
             if attribute is None or not attribute.settable:
@@ -295,8 +295,9 @@ class Evaluator(NameResolver):
             data = value.data
             # A string without marks is a wire value already.
             if value.marks or type(data) is not str:
-                sensitive_paths.extend(marked_paths(pack(value), SENSITIVE, (name,)))
                 data, marks = value.unmark_deep()
+                if SENSITIVE in marks:
+                    sensitive.extend(sensitive_paths(pack(value), (name,)))
                 if EPHEMERAL in marks and not ephemeral:
                     problems.append(
                         UserError(
@@ -306,7 +307,7 @@ class Evaluator(NameResolver):
                     )
                 data = to_wire(data)
             values[name] = data
-        return Evaluated(definition, values, tuple(sensitive_paths))
+        return Evaluated(definition, values, tuple(sensitive))
 
 
 def _argument_error(
@@ -418,8 +419,7 @@ class _Search:
     def run(self) -> None:
         evaluator = self._evaluator
         program = evaluator.program
-        _, problems = find_references(program)
-        for problem, owner in problems:
+        for problem, owner in find_references(program).problems.values():
             self._add(problem, owner)
         for name in program.locals:
             self._attempt(evaluator.check_local, name)
@@ -470,7 +470,7 @@ class _Search:
             return block.origin.location(self._folder)
         if file not in self._lines:
             try:
-                self._lines[file] = find_lines(read_text(Path(file)), levels=3)
+                self._lines[file] = find_lines(read_text(Path(file)))
             except (UserError, ValueError, IndexError):
                 # The file is gone or has changed. A saved plan has its files in the plan.
                 self._lines[file] = {}

@@ -1,7 +1,7 @@
 """Failures of an expression, the errors that report them, and bounds on a program's values.
 
-Whatever parses, converts or evaluates may raise an ExpressionFailure. It does not leave the
-package: `expression_error` turns it into a UserError that names the owner of the expression.
+Parsing, conversion and evaluation raise ExpressionFailure. It does not leave the package:
+`expression_error` turns it into a UserError that names the owner of the expression.
 
 Terraform has almost no bounds, so it may still run a program that exceeds one here. The error says
 so, and `try` does not catch it.

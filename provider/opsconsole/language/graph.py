@@ -177,20 +177,16 @@ def build_graph(program: Program) -> Graph:
         UserError: A reference leads nowhere, or declarations refer to each other in a cycle. The
             message names all of them.
     """
-    graph, problems = find_references(program)
-    raise_any([problem for problem, _ in problems])
-    return graph
+    references = find_references(program)
+    raise_any([problem for problem, _ in references.problems.values()])
+    return references.graph
 
 
-def find_references(program: Program) -> tuple[Graph, Collection[tuple[UserError, Block | None]]]:
-    """Return the dependencies in a program, and the problems of its references by their blocks.
-
-    The references are found once. If there is a cycle, the graph is empty.
-    """
+def find_references(program: Program) -> References:
+    """Return the references of a program, which are found once."""
     if program.references is None:
-        finder = _ReferenceFinder(program)
-        program.references = finder.find_in_program(), finder.problems.values()
-    found: tuple[Graph, Collection[tuple[UserError, Block | None]]] = program.references
+        program.references = References(program)
+    found: References = program.references
     return found
 
 
@@ -203,9 +199,7 @@ def check_support(program: Program) -> None:
         OnlyTerraform: An expression uses a feature that this engine lacks, or an import block asks
             for generated configuration.
     """
-    finder = _ReferenceFinder(program, checks_calls=True)
-    finder.find_in_program()
-    for problem, _ in finder.problems.values():
+    for problem, _ in References(program, checks_calls=True).problems.values():
         if isinstance(problem, OnlyTerraform):
             raise problem
     for block in program.imports:
@@ -215,10 +209,6 @@ def check_support(program: Program) -> None:
             raise only_terraform_error(
                 block.origin.place(target), "an import block whose resource is to be generated"
             )
-
-
-def _check_calls_in(value: Json) -> None:
-    _check_calls(trees_in(value))
 
 
 def _check_calls(trees: Iterable[Node]) -> None:
@@ -244,13 +234,14 @@ def named_resources(block: Block) -> frozenset[str]:
     )
 
 
-class _ReferenceFinder:
-    """Finds the references of a program's declarations.
+class References:
+    """The references of a program's declarations.
 
     A declaration is a block, a local value or a provider configuration. Its name is its address,
     such as `local.x`, or `provider opsconsole.x`.
 
     Attributes:
+        graph: All dependencies in the program. If there is a cycle, the graph is empty.
         problems: References that lead nowhere, and cycles, by their text, each with its block;
             also calls of unknown functions, if `checks_calls`.
     """
@@ -261,20 +252,20 @@ class _ReferenceFinder:
         self._program = program
         self._declared = program.declared
         self._block: Block | None = None
+        self.graph = self._find_in_program()
 
-    def find_in_program(self) -> Graph:
-        """Return all dependencies in the program. If there is a cycle, the graph is empty."""
+    def _find_in_program(self) -> Graph:
         program = self._program
         blocks = program.blocks
         named = {address: self._find_in_block(block) for address, block in self._declared.items()}
         self._block = None
         for key, provider in program.providers.items():
             title = f"provider {key}"
-            named[title] = self.find_in_values(title, {"": dict(provider.arguments)})
+            named[title] = self._find_in_values(title, {"": dict(provider.arguments)})
         for name, value in program.locals.items():
-            named[f"local.{name}"] = self.find_in_values(f"local.{name}", {"": value})
+            named[f"local.{name}"] = self._find_in_values(f"local.{name}", {"": value})
         outputs = {
-            name: self.find_in_values(
+            name: self._find_in_values(
                 output.origin.title(f"output.{name}"), {"value": output.value}, output.depends_on
             )
             for name, output in program.outputs.items()
@@ -282,13 +273,13 @@ class _ReferenceFinder:
         for variable in program.variables.values():
             for rule in variable.validations:
                 title = variable.origin.title(f"var.{variable.name}")
-                self.find_in_values(title, {"validation": [rule.condition, rule.error_message]})
+                self._find_in_values(title, {"validation": [rule.condition, rule.error_message]})
         for item in program.imports:
             self._attempt(self._check_provider, item.provider_key)
         imports = dict.fromkeys(
             target
             for item in program.imports
-            for target in self.find_in_values(item.title, {"": [item.id, item.for_each]})
+            for target in self._find_in_values(item.title, {"": [item.id, item.for_each]})
         )
         order = self._attempt(_order, program, named)
         if order is None:
@@ -325,11 +316,11 @@ class _ReferenceFinder:
 
     def _find_in_block(self, block: Block) -> dict[str, None]:
         self._block = block
-        targets = self.find_in_values(block.title, block.expressions)
+        targets = self._find_in_values(block.title, block.expressions)
         for text in block.lifecycle_block.replace_triggered_by:
             targets |= self._find(text, block.title, "replace_triggered_by", _bare_references)
         named = (item for item in block.depends_on if item != block.address)
-        targets |= self.find_in_values(block.title, {}, named)
+        targets |= self._find_in_values(block.title, {}, named)
         if block.provider_key in self._program.providers:
             targets[f"provider {block.provider_key}"] = None
         self._attempt(self._check_provider, block.provider_key)
@@ -354,7 +345,7 @@ class _ReferenceFinder:
             self._note(problem)
             return None
 
-    def find_in_values(
+    def _find_in_values(
         self, title: str, values: Mapping[str, Json], depends_on: Iterable[str] = ()
     ) -> dict[str, None]:
         """Return the declarations that values refer to.
@@ -381,8 +372,8 @@ class _ReferenceFinder:
     ) -> dict[str, None]:
         """Return the declarations that one value refers to."""
         references = self._attempt(try_step, title, name, read, value)
-        if self._checks_calls:
-            self._attempt(try_step, title, name, _check_calls_in, value)
+        if self._checks_calls and references is not None and not is_literal(value):
+            self._attempt(try_step, title, name, lambda value: _check_calls(trees_in(value)), value)
         targets: dict[str, None] = {}
         where = f"{title}: {name}" if name else title
         for reference in references or ():

@@ -109,13 +109,14 @@ def parse_json(
     )
 
 
-def find_lines(text: str, levels: int) -> dict[tuple[str, ...], int]:
-    """Return the line of each member of a JSON text, by the names that lead to it.
+_MOST_NAMES: Final = 3
+"""The type of a block, and at most two labels."""
 
-    Lists of objects have no name in it. Of members with the same names, the first counts.
 
-    Args:
-        levels: The number of names that lead to the innermost of these members.
+def find_lines(text: str) -> dict[tuple[str, ...], int]:
+    """Return the line of each block of a JSON text, by its type and labels.
+
+    Lists of objects have no name in it. Of blocks with the same names, the first counts.
     """
     lines: dict[tuple[str, ...], int] = {}
     decode = json.JSONDecoder().raw_decode
@@ -130,7 +131,7 @@ def find_lines(text: str, levels: int) -> dict[tuple[str, ...], int]:
     def read(at: int, names: tuple[str, ...]) -> int:
         """Note the members of the value at a position, and return the position after the value."""
         nonlocal line, counted
-        if len(names) == levels or text[at] not in "{[":
+        if len(names) == _MOST_NAMES or text[at] not in "{[":
             return decode(text, at)[1]
         opening, at = text[at], skip(at + 1)
         while text[at] not in "}]":

@@ -26,9 +26,9 @@ from opsconsole.language.failures import (
     EvaluationError,
     ExpressionFailure,
     NotKnownYet,
-    expression_error,
+    try_step,
 )
-from opsconsole.language.graph import block_address, order_locals
+from opsconsole.language.graph import block_address, is_literal, order_locals
 from opsconsole.language.model import Block, Program
 from opsconsole.language.nodes import (
     Names,
@@ -62,7 +62,7 @@ from opsconsole.language.values import (
     unknown,
     unpack,
 )
-from opsconsole.state import InstanceKey, print_key, workspace_of
+from opsconsole.state import InstanceKey, format_key, workspace_of
 from opsconsole.text import did_you_mean, to_nfc
 from opsconsole.values import UNKNOWN, Values
 
@@ -182,7 +182,7 @@ class NameResolver(Names):
         read = count_entries if block.counted else each_entries
         entries = evaluate_argument(block.title, name, raw, self.scope(), read)
         return {
-            key: Instance(block, address + print_key(key), key, each)
+            key: Instance(block, address + format_key(key), key, each)
             for key, each in entries.items()
         }
 
@@ -278,7 +278,7 @@ class NameResolver(Names):
         return self._resolve_instance(_instance_at(block, steps[0], instances), steps[1:])
 
     def _visible_instances(self, block: Block) -> Mapping[InstanceKey, Instance]:
-        """Return the instances that references see: the declared ones, or those that exist."""
+        """Return the instances that references see: all declared, or all that exist."""
         if block.address not in self._visible:
             keys = self._present(block)
             if keys is None:
@@ -343,11 +343,11 @@ class NameResolver(Names):
             return unknown(object_type(dict(types)))
         cached = self._objects.get(address)
         if cached is None or cached[0] is not values:
-            whole = {
+            resource = {
                 attribute.name: self._instance_attribute(address, values, attribute)
                 for attribute in block.definition.attributes
             }
-            cached = (values, object_value(whole))
+            cached = (values, object_value(resource))
             self._objects[address] = cached
         return cached[1]
 
@@ -382,7 +382,7 @@ def _instances_at(block: Block, keys: Iterable[InstanceKey]) -> dict[InstanceKey
     if block.counted:
         # As in Terraform, an element stands for each index that is missing.
         fitting = range(1 + max((key for key in keys if isinstance(key, int)), default=-1))
-    return {key: Instance(block, block.address + print_key(key), key) for key in fitting}
+    return {key: Instance(block, block.address + format_key(key), key) for key in fitting}
 
 
 def each_names(key: str, value: Value) -> dict[str, Value]:
@@ -491,9 +491,16 @@ def _mark_nested(data: Any, attribute: Attribute) -> Any:
 
 def evaluate_json(value: Any, scope: Scope) -> Value:
     """Return the value of a JSON value in `scope`."""
-    # Every template sequence, even an escaped one, contains a brace.
-    if isinstance(value, str) and "{" in value:
-        return _evaluate_template(value, scope)
+    if isinstance(value, str) and not is_literal(value):
+        try:
+            result = parse_template(value).evaluate(scope)
+        except ExpressionFailure as failure:
+            # A smaller template may be set already.
+            failure.expression = failure.expression or value
+            raise
+        if isinstance(result.data, str):
+            return Value(STRING, to_nfc(result.data), result.marks)
+        return result
     if isinstance(value, list):
         return tuple_value(evaluate_json(item, scope) for item in value)
     if isinstance(value, dict):
@@ -503,20 +510,8 @@ def evaluate_json(value: Any, scope: Scope) -> Value:
     return from_python(value)
 
 
-def _evaluate_template(text: str, scope: Scope) -> Value:
-    try:
-        result = parse_template(text).evaluate(scope)
-    except ExpressionFailure as failure:
-        # A smaller template may be set already.
-        failure.expression = failure.expression or text
-        raise
-    if isinstance(result.data, str):
-        return Value(STRING, to_nfc(result.data), result.marks)
-    return result
-
-
 def evaluate_argument(
-    title: str, name: str, raw: Any, scope: Scope, then: Callable[[Any], Any] | None = None
+    title: str, name: str, raw: Any, scope: Scope, then: Callable[[Any], Any] = lambda value: value
 ) -> Any:
     """Evaluate a JSON value and convert the result with `then`.
 
@@ -527,8 +522,4 @@ def evaluate_argument(
         UserError: The value cannot be evaluated.
     """
     scope.work.parts = 0
-    try:
-        value = evaluate_json(raw, scope)
-        return value if then is None else then(value)
-    except (ExpressionFailure, RecursionError) as error:
-        raise expression_error(title, name, raw, error) from error
+    return try_step(title, name, lambda raw: then(evaluate_json(raw, scope)), raw)

@@ -337,8 +337,13 @@ def _binary(operator: str, left: Value, right: Value) -> Value:
     if operator in ("&&", "||"):
         decide = any_of if operator == "||" else all_of
         return Value(BOOL, decide([_operand(left, BOOL), _operand(right, BOOL)]), marks)
-    result = _numeric(operator, _operand(left, NUMBER), _operand(right, NUMBER))
-    return Value(NUMBER if operator in "+-*/%" else BOOL, result, marks)
+    type = NUMBER if operator in "+-*/%" else BOOL
+    first, second = _operand(left, NUMBER), _operand(right, NUMBER)
+    if first is UNKNOWN or second is UNKNOWN:
+        return unknown(type, marks)
+    if operator in "/%" and second == 0:
+        raise UnsupportedExpression("a division by zero")
+    return Value(type, _NUMERIC[operator](first, second), marks)
 
 
 @dataclass(slots=True, eq=False)
@@ -385,14 +390,6 @@ def _is_deciding(operator: str, operand: Any) -> bool:
     return isinstance(operand, Value) and (
         operand.data is deciding or operand.data == ("true" if deciding else "false")
     )
-
-
-def _numeric(operator: str, left: Any, right: Any) -> Any:
-    if left is UNKNOWN or right is UNKNOWN:
-        return UNKNOWN
-    if operator in "/%" and right == 0:
-        raise UnsupportedExpression("a division by zero")
-    return _NUMERIC[operator](left, right)
 
 
 _NUMERIC: Final[Mapping[str, Callable[[Any, Any], Any]]] = {

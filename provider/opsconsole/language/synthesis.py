@@ -94,17 +94,14 @@ def load_stack(output: Path, schemas: Schemas, stack: str | None = None) -> Prog
             `stack` is not given.
     """
     stacks = _read_manifest(output)
-    if stack is None:
-        if len(stacks) != 1:
-            raise UserError(
-                f"There are {len(stacks)} stacks: {', '.join(sorted(stacks))}."
-                if stacks
-                else f"{output} holds no stack.",
-                "Name the one to work on with `--stack`."
-                if stacks
-                else "Add a TerraformStack to the app.",
-            )
-        stack = next(iter(stacks))
+    if not stacks:
+        raise UserError(f"{output} holds no stack.", "Add a TerraformStack to the app.")
+    if stack is None and len(stacks) > 1:
+        raise UserError(
+            f"There are {len(stacks)} stacks: {', '.join(sorted(stacks))}.",
+            "Name the one to work on with `--stack`.",
+        )
+    stack = next(iter(stacks)) if stack is None else stack
     if stack not in stacks:
         raise UserError(f'There is no stack "{stack}".', did_you_mean(stack, stacks))
     errors = _read_annotations(stacks[stack], "@cdktf/error")

@@ -379,19 +379,19 @@ def has_marks(data: Any) -> bool:
     return isinstance(data, Marked)
 
 
-def marked_paths(data: Any, wanted: str, at: AttributePath = ()) -> Iterator[AttributePath]:
-    """Yield the paths in `data` with the mark `wanted`, without paths below such a path."""
+def sensitive_paths(data: Any, at: AttributePath = ()) -> Iterator[AttributePath]:
+    """Yield the paths in `data` that are sensitive, without paths below such a path."""
     if isinstance(data, Marked):
-        if wanted in data.marks:
+        if SENSITIVE in data.marks:
             yield at
         else:
-            yield from marked_paths(data.data, wanted, at)
+            yield from sensitive_paths(data.data, at)
     elif isinstance(data, dict):
         for key, item in data.items():
-            yield from marked_paths(item, wanted, (*at, key))
+            yield from sensitive_paths(item, (*at, key))
     elif isinstance(data, list):
         for index, item in enumerate(data):
-            yield from marked_paths(item, wanted, (*at, index))
+            yield from sensitive_paths(item, (*at, index))
 
 
 def clusters(text: str) -> list[str]:

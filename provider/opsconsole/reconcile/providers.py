@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
 from opsconsole.address import LOCAL_NAME, SOURCE
@@ -20,7 +20,6 @@ from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Values, unknown_names
 
-MakeProvider = Callable[[Settings], ConfiguredProvider]
 _APPLY_FIRST: Final = "Apply what it depends on first, with --target."
 
 
@@ -103,6 +102,7 @@ class Providers(OpenedProviders):
 
     Attributes:
         environ: The environment, which supplies the settings that the blocks leave out.
+        parallelism: Overrides the setting `max_concurrency`; None: the setting counts.
         in_state: Evaluates settings that `evaluator` does not know yet, with the values in state.
         by_key: The opened providers, by the key of their provider configuration.
     """
@@ -110,7 +110,7 @@ class Providers(OpenedProviders):
     program: Program
     evaluator: Evaluator
     environ: Mapping[str, str]
-    make_provider: MakeProvider = ConfiguredProvider
+    parallelism: int | None = None
     in_state: Evaluator | None = None
     by_key: dict[str, ConfiguredProvider] = field(default_factory=dict, init=False)
     _settings: dict[str, Settings] = field(default_factory=dict, init=False)
@@ -123,7 +123,7 @@ class Providers(OpenedProviders):
             UserError, ConfigurationError: Its settings are wrong, or not known yet.
         """
         if key not in self.by_key:
-            made = self.make_provider(self.settings(key))
+            made = ConfiguredProvider(self.settings(key))
             session = made.session
             session.command, session.sees_whole_plan = "opsconsole", True
             # Two configurations may lead to one console.
@@ -147,13 +147,15 @@ class Providers(OpenedProviders):
                 f"{', '.join(unknown)} of provider {key} is known only after apply.", _APPLY_FIRST
             )
         try:
-            self._settings[key] = Settings.from_values(values, self.environ)
+            settings = Settings.from_values(values, self.environ)
         except ConfigurationError as problem:
             problem.message = f"provider {key}: {problem.message}"
             raise
+        limit = self.parallelism or settings.max_concurrency
+        self._settings[key] = replace(settings, max_concurrency=limit)
         return self._settings[key]
 
-    def refuse_changed_settings(self, evaluator: Evaluator) -> Iterator[Diagnostic]:
+    def changed_settings_errors(self, evaluator: Evaluator) -> Iterator[Diagnostic]:
         """Yield an error for each opened provider whose settings in state are out of date.
 
         Args:
@@ -181,16 +183,16 @@ class Providers(OpenedProviders):
         return self.console_of(provider_key_of(item.stored.provider))
 
     def identity_of(self, item: PriorInstance) -> Identity:
-        return self.console_holding(item), item.type_name, item.before["id"]
+        return self.console_holding(item), item.type_name, item.stored_values["id"]
 
     async def refresh(self, instances: Sequence[PriorInstance]) -> dict[str, PriorInstance]:
         """Read instances under their providers; return them with the results, by address."""
-        return await refresh(
+        return await read_in_waves(
             [(item, self.of(provider_key_of(item.stored.provider))) for item in instances]
         )
 
 
-async def refresh(
+async def read_in_waves(
     instances: Sequence[tuple[PriorInstance, ConfiguredProvider | None]],
 ) -> dict[str, PriorInstance]:
     """Read instances; return them with the results, by address.
@@ -208,26 +210,32 @@ async def refresh(
             groups.setdefault((provider, item.type_name), []).append(item)
     for _, groups in sorted(waves.items()):
         done = await asyncio.gather(
-            *(_read(provider, type_name, group) for (provider, type_name), group in groups.items())
+            *(
+                _read_group(provider, type_name, group)
+                for (provider, type_name), group in groups.items()
+            )
         )
         for group in done:
             refreshed.update((item.address, item) for item in group)
     return refreshed
 
 
-async def _read(
+async def _read_group(
     provider: ConfiguredProvider, type_name: str, group: Sequence[PriorInstance]
 ) -> Iterable[PriorInstance]:
-    requests = [ReadRequest(item.before, item.stored.private, item.address) for item in group]
-    outcomes = await provider.resources[type_name].read(requests)
+    requests = [
+        ReadRequest(item.stored_values, item.stored.private, item.address) for item in group
+    ]
+    outcomes = await provider.lifecycles[type_name].read(requests)
     return [item._replace(read=outcome) for item, outcome in zip(group, outcomes, strict=True)]
 
 
-def is_partly_shown(item: PriorInstance) -> bool:
+def is_partly_observed(item: PriorInstance) -> bool:
     """Return whether a read left out a value in state that a program may declare."""
     if item.read is None or item.read.status is not ReadStatus.PRESENT:
         return False
-    unseen = map(RESOURCES[item.type_name].by_name.__getitem__, item.read.unobserved)
+    unobserved = map(RESOURCES[item.type_name].by_name.__getitem__, item.read.unobserved)
     return any(
-        attribute.settable and item.before.get(attribute.name) is not None for attribute in unseen
+        attribute.settable and item.stored_values.get(attribute.name) is not None
+        for attribute in unobserved
     )

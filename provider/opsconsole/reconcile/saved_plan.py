@@ -424,7 +424,7 @@ async def compare_with_console(stack: OpenedStack, plan: Plan, watch: Watch) -> 
         if change.before is None or change.type_name not in RESOURCES:
             continue
         # An object that is deleted with its host is not read, as the host is.
-        if change.cascade or is_sentinel(change.before.get("id")):
+        if change.deleted_with or is_sentinel(change.before.get("id")):
             continue
         stored = stack.state.get(*split_deposed(change.previous_address or change.address))
         remembered = private.get(change.address, stored.private if stored else b"")
@@ -454,10 +454,10 @@ async def compare_with_console(stack: OpenedStack, plan: Plan, watch: Watch) -> 
 
 
 def _difference(item: PriorInstance) -> str:
-    if item.value is None:
+    if item.values is None:
         return f"{item.address} is gone"
     definition = RESOURCES[item.type_name]
     # Any write may change volatile values, and local ones are not on the console.
     names = [a.name for a in definition if not a.volatile and not a.local]
-    changed = changed_fields(item.before, item.value, names)
+    changed = changed_fields(item.stored_values, item.values, names)
     return f"{item.address}: {', '.join(changed)}" if changed else ""

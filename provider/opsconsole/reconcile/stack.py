@@ -11,9 +11,8 @@ from opsconsole.diagnostics import AttributePath
 from opsconsole.language import Evaluator, Graph, PresentKeys, Program, build_graph
 from opsconsole.lifecycle.private_state import is_sentinel
 from opsconsole.reconcile.prior import values_from_state
-from opsconsole.reconcile.providers import MakeProvider, Providers
+from opsconsole.reconcile.providers import Providers
 from opsconsole.resources import DATA_SOURCES, RESOURCES
-from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import Address, State, StateSession
 from opsconsole.values import Values
 
@@ -25,6 +24,7 @@ class OpenedStack:
     Attributes:
         state_session: The session on the state, which planning leaves unchanged.
         environ: The environment that provider settings fall back on.
+        parallelism: As in `Providers`.
 
     Raises:
         UserError: The program has a reference to nothing, or a cycle of references.
@@ -35,7 +35,7 @@ class OpenedStack:
     state_session: StateSession
     environ: Mapping[str, str]
     workspace: str = "default"
-    make_provider: MakeProvider = ConfiguredProvider
+    parallelism: int | None = None
     graph: Graph = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,7 +61,7 @@ class OpenedStack:
 
         Args:
             lookup: Returns the values of an instance, or None.
-            present: Returns the keys of the instances that a reference to a whole block means.
+            present: Returns the keys of the instances that references to a block see.
         """
         return Evaluator(
             self.program,
@@ -93,6 +93,6 @@ class OpenedStack:
             self.program,
             evaluator or self.evaluator(self.value_in_state),
             self.environ,
-            self.make_provider,
+            self.parallelism,
             in_state,
         )

@@ -39,7 +39,7 @@ class Targets:
         self._exact: set[str] = set()
         self._of_exact: set[str] = set()
         self._resources: set[str] = set()
-        # A target may name the former address of a move: `refuse_split_moves` asks for both.
+        # A target may name the former address of a move: `split_move_errors` asks for both.
         former = {item.previous_address for item in prior.values()} - {""}
         addresses = {*graph.direct, *prior, *former}
         configured = set(map(config_address, addresses))
@@ -123,7 +123,7 @@ def _reachable(start: str, edges: Mapping[str, set[str]]) -> set[str]:
     return reached
 
 
-def refuse_split_moves(
+def split_move_errors(
     prior: Iterable[PriorInstance], targets: Sequence[str]
 ) -> Iterator[Diagnostic]:
     """Refuse a `--target` that names one end of a move and not the other."""
@@ -144,7 +144,7 @@ def refuse_split_moves(
         )
 
 
-def warn_undeclared_replacements(
+def undeclared_replacement_warnings(
     requested: Iterable[str], declared: Collection[str], targets: Targets | None
 ) -> Iterator[Diagnostic]:
     for address in requested:

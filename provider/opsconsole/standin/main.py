@@ -172,7 +172,11 @@ def help_text(name: str) -> str:
     verb = VERBS.get(name)
     if verb is None:
         return _help_of_all()
-    lines = [f"Usage: opsconsole-terraform [global options] {name} [flags]", "", f"  {verb.line}."]
+    lines = [
+        f"Usage: opsconsole-terraform [global options] {name} [flags]",
+        "",
+        f"  {verb.summary}.",
+    ]
     if verb.flags:
         lines += ["", "Flags:"]
     for flag, facts in sorted(verb.flags.items()):
@@ -189,7 +193,7 @@ def _help_of_all() -> str:
         "",
         "Verbs:",
     ]
-    lines += [f"  {name:18}{verb.line}" for name, verb in VERBS.items()]
+    lines += [f"  {name:18}{verb.summary}" for name, verb in VERBS.items()]
     lines += ["", "Global options:"]
     lines += [f"  {name:18}{meaning}" for name, meaning in _GLOBAL]
     lines += ["", "Environment:"]

@@ -30,7 +30,7 @@ class Verb:
     """A verb with its flags, and the function or command that carries it out.
 
     Attributes:
-        line: What it does, in a line.
+        summary: What it does, in a line.
         operands: The least and the largest number of operands; -1: any number.
         run: `module:function` of this package, which takes the call and returns the exit code;
             empty if a command of `opsconsole` carries the verb out.
@@ -41,7 +41,7 @@ class Verb:
         needs_backend: Whether that command needs the backend initialised.
     """
 
-    line: str
+    summary: str
     flags: Mapping[str, Flag] = field(default_factory=dict)
     operands: tuple[int, int] = (0, 0)
     run: str = ""

@@ -16,9 +16,9 @@ from opsconsole.state.address import (
     InstanceKey,
     config_address,
     deposed_name,
+    format_key,
     instance_of,
     is_name,
-    print_key,
     split_deposed,
 )
 from opsconsole.state.backend import (
@@ -83,6 +83,7 @@ __all__ = [
     "deposed_name",
     "encode",
     "expression_in",
+    "format_key",
     "info_file",
     "instance_of",
     "is_as_stored",
@@ -93,7 +94,6 @@ __all__ = [
     "noted_backend",
     "open_state",
     "paths_to_state",
-    "print_key",
     "read_foreign",
     "read_state",
     "read_stored",

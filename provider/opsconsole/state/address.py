@@ -64,10 +64,10 @@ class Address(NamedTuple):
     def __str__(self) -> str:
         prefix = f"{self.module}." if self.module else ""
         mode = "data." if self.mode == "data" else ""
-        return f"{prefix}{mode}{self.type}.{self.name}{print_key(self.key)}"
+        return f"{prefix}{mode}{self.type}.{self.name}{format_key(self.key)}"
 
 
-def print_key(key: InstanceKey) -> str:
+def format_key(key: InstanceKey) -> str:
     """Return an instance key in brackets; empty for None."""
     if key is None:
         return ""

@@ -212,10 +212,12 @@ def _merge(state: State, records: Sequence[Record], warnings: list[str]) -> list
     applies = {place: _must_apply(state, first[place], last[place], settled) for place in last}
     disputed = [change for place, change in last.items() if applies[place] is None]
     # An object that the run moved to an address that is taken now keeps its old address.
-    staying = {object_id(change.image) for change in disputed}
+    staying = {object_id(change.object_json) for change in disputed}
     applied = []
     for place, change in last.items():
-        if applies[place] and (change.image is not None or first[place].previous_id not in staying):
+        if applies[place] and (
+            change.object_json is not None or first[place].previous_id not in staying
+        ):
             state.apply(change)
             applied.append(change)
     intents = [record for record in records if isinstance(record, Intent)]
@@ -241,8 +243,8 @@ def _depose_created(
     for change in disputed:
         if _object_of(change) in _objects_in(state):
             continue
-        now = object_id(state.image(change.address, change.deposed))
-        after = object_id(change.image)
+        now = object_id(state.object_json(change.address, change.deposed))
+        after = object_id(change.object_json)
         deposed = _depose(state, change) if change.address in created else None
         if deposed is None:
             becomes = "is not in the state: if the console has it, delete it there or import it"
@@ -266,8 +268,8 @@ def _must_apply(
         settled: The calls whose outcome the crashed run knew. If another run took the outcome for
             unknown, the state may hold an id derived from such a call.
     """
-    text = state.image(last.address, last.deposed)
-    now, before, after = object_id(text), first.previous_id, object_id(last.image)
+    text = state.object_json(last.address, last.deposed)
+    now, before, after = object_id(text), first.previous_id, object_id(last.object_json)
     if short_digest(text) == first.previous_digest or (now and now.rpartition("/")[2] in settled):
         return True
     if now == after or after is None:
@@ -293,8 +295,8 @@ def changes_missing_from(state: State, changes: Sequence[StateChange]) -> list[S
         # Every plan reads a data source again.
         if address.mode == "data":
             continue
-        if change.image is None:
-            now = object_id(state.image(address, change.deposed))
+        if change.object_json is None:
+            now = object_id(state.object_json(address, change.deposed))
             is_held = now is None or now != change.previous_id
         else:
             is_held = _object_of(change) in held
@@ -306,14 +308,14 @@ def changes_missing_from(state: State, changes: Sequence[StateChange]) -> list[S
 def _objects_in(state: State) -> set[tuple[str, str, str | None]]:
     """Return mode, type and id of the objects in a state."""
     return {
-        (address.mode, address.type, object_id(state.image(address, deposed)))
+        (address.mode, address.type, object_id(state.object_json(address, deposed)))
         for address, deposed in state.objects()
     }
 
 
 def _object_of(change: StateChange) -> tuple[str, str, str | None]:
     address = Address.parse(change.address)
-    return address.mode, address.type, object_id(change.image)
+    return address.mode, address.type, object_id(change.object_json)
 
 
 def _depose(state: State, change: StateChange) -> StateChange | None:
@@ -322,11 +324,11 @@ def _depose(state: State, change: StateChange) -> StateChange | None:
     None: the address has another provider configuration, which a deposed object would get.
     """
     current = state.get(change.address, change.deposed)
-    if current is None or current.provider != change.provider or change.image is None:
+    if current is None or current.provider != change.provider or change.object_json is None:
         return None
     # Derived from the id, so that the key is the same if folding is repeated.
-    key = short_digest(object_id(change.image))[:8]
-    while state.image(change.address, key) is not None:
+    key = short_digest(object_id(change.object_json))[:8]
+    while state.object_json(change.address, key) is not None:
         key = short_digest(key)[:8]
-    image = with_fields(change.image.encode(), deposed=key).decode()
-    return StateChange("instance", change.address, image, change.provider, key)
+    object_json = with_fields(change.object_json.encode(), deposed=key).decode()
+    return StateChange("instance", change.address, object_json, change.provider, key)

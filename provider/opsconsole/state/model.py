@@ -167,7 +167,7 @@ class State:
         for resource in self._resources.values():
             yield from resource.objects.values()
 
-    def image(self, address: Address | str, deposed: str = "") -> str | None:
+    def object_json(self, address: Address | str, deposed: str = "") -> str | None:
         text = self._text(_address(address), deposed)
         return None if text is None else text.decode()
 
@@ -234,14 +234,18 @@ class State:
         """Make a change that was made in another state. Repeating it does no harm.
 
         Raises:
-            UserError: The change's image is not JSON, so that no state could hold it.
+            UserError: The change's `object_json` is not JSON, so that no state could hold it.
         """
-        text = None if change.image is None else change.image.encode("utf-8", "surrogatepass")
+        text = (
+            None
+            if change.object_json is None
+            else change.object_json.encode("utf-8", "surrogatepass")
+        )
         try:
             decode(text or b"null")
         except ValueError as error:
             raise UserError(
-                f"The journal is damaged: its image of {change.address} is not JSON."
+                f"The journal is damaged: what it holds of {change.address} is not JSON."
             ) from error
         if change.kind == "instance":
             address = Address.parse(change.address)
@@ -341,12 +345,12 @@ class State:
             resource.objects[object_key] = text
             if deposed:
                 resource.deposed |= {object_key}
-        image = None if text is None else text.decode()
+        object_json = None if text is None else text.decode()
         self._tell(
             StateChange(
                 "instance",
                 str(address),
-                image,
+                object_json,
                 provider,
                 deposed,
                 object_id(old),

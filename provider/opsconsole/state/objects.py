@@ -1,6 +1,6 @@
 """The parts of a state, and their JSON as Terraform writes it.
 
-Keys are in order, two spaces indent a level, and escapes are those of Go.
+Keys are in order, two spaces indent a level, and characters are escaped as in Go.
 
 A state holds fields that this program does not know, and numbers that no float can hold. So text is
 decoded only when a value is needed. `fields_of` and `items_of` return the parts of an object or
@@ -83,7 +83,7 @@ class StateChange(NamedTuple):
     Attributes:
         address: The instance's address, or the output's name.
         deposed: The deposed key, or empty for the current object.
-        image: The object's JSON, or None if the object was removed.
+        object_json: The object's JSON, or None if the object was removed.
         previous_id: The `id` of the object before the change. Empty if that object has no `id`,
             None if there was no object.
         previous_digest: The `short_digest` of the object's JSON before the change; empty without
@@ -92,7 +92,7 @@ class StateChange(NamedTuple):
 
     kind: Literal["instance", "output"]
     address: str
-    image: str | None
+    object_json: str | None
     provider: str = ""
     deposed: str = ""
     previous_id: str | None = None
@@ -195,8 +195,12 @@ def _written_step(step: str | int) -> dict[str, Any]:
     return {"type": "index", "value": {"value": step, "type": "number"}}
 
 
-class _Identified(msgspec.Struct):
-    attributes: dict[str, Raw] = {}
+class _Attributes(msgspec.Struct, frozen=True):
+    id: Raw = Raw(b'""')
+
+
+class _Identified(msgspec.Struct, frozen=True):
+    attributes: _Attributes = _Attributes()
 
 
 _IDENTIFIED = msgspec.json.Decoder(_Identified)
@@ -211,7 +215,7 @@ def object_id(text: bytes | str | None) -> str | None:
     if text is None:
         return None
     try:
-        value = decode(_IDENTIFIED.decode(text).attributes.get("id", b'""'))
+        value = decode(_IDENTIFIED.decode(text).attributes.id)
     except ValueError as error:
         raise UserError(f"The state holds an object that is not JSON: {error}.") from error
     return value if isinstance(value, str) else ""

@@ -512,7 +512,7 @@ class _Snapshot:
 
 
 def _name_changes(changes: Iterable[StateChange]) -> str:
-    last = {(change.address, change.deposed): object_id(change.image) for change in changes}
+    last = {(change.address, change.deposed): object_id(change.object_json) for change in changes}
     return ", ".join(f"{address} = {id or 'gone'}" for (address, _), id in last.items())
 
 

@@ -11,7 +11,7 @@ import random
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, proxy
 
 from opsconsole.errors import (
     AnswerLost,
@@ -187,7 +187,9 @@ class Limiter:
     """
 
     def __init__(self) -> None:
-        self.clock: Callable[[], float] = asyncio.get_running_loop().time
+        # A limiter that held its loop would keep it in `_SHARED` for ever.
+        loop = proxy(asyncio.get_running_loop())
+        self.clock: Callable[[], float] = lambda: loop.time()
         self.sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
         self.in_flight = 0
         self.large_answers = asyncio.Lock()
@@ -307,7 +309,9 @@ _MOST_DOUBLINGS = 5
 LONGEST_OBEYED = 120.0
 """Seconds. A call is not retried if the console asks for a longer wait (Retry-After). For a 429 the
 setting `rate_limit_patience` counts instead."""
-
+COOL_DOWN = 10.0
+"""Seconds in which no call is made, after calls ran into their time limit, or after the console
+refused every call for too long."""
 _PASSING_STATUSES = frozenset({408, 425, 502, 503, 504})
 
 
@@ -317,11 +321,6 @@ class NotReachable(NotSent):
 
 class OutOfTime(AnswerLost):
     """No answer came within the time limit of a request. A cut connection is another error."""
-
-
-COOL_DOWN = 10.0
-"""Seconds in which no call is made, after calls ran into their time limit, or after the console
-refused every call for too long."""
 
 
 class CircuitBreaker:

@@ -20,12 +20,8 @@ from patience import PATIENCE, until
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _DISABLED = (
-    "gpu",
-    "dev-shm-usage",
-    "background-networking",
-    "component-update",
-    "sync",
-    "extensions",
+    *("gpu", "dev-shm-usage", "background-networking", "component-update"),
+    *("sync", "extensions"),
 )
 _FLAGS = (
     *("--headless", "--no-sandbox", "--no-first-run", "--hide-scrollbars"),
@@ -123,13 +119,8 @@ class Browser:
 
     async def size(self, width: int, height: int, dark: bool = False) -> None:
         """Set the size of the window and the preferred colour scheme."""
-        await self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        await self.call("Emulation.setDeviceMetricsOverride", **size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         await self.call("Emulation.setEmulatedMedia", features=[scheme])
 
@@ -146,13 +137,9 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if program is None:
         pytest.skip("no Chromium here: apt-get install chromium")
     folder = tmp_path_factory.mktemp("chromium")
-    process = subprocess.Popen(
-        [program, *_FLAGS, f"--user-data-dir={folder}", "about:blank"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=os.environ | {"HOME": str(folder)},
-    )
+    words = (program, *_FLAGS, f"--user-data-dir={folder}", "about:blank")
+    silent = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+    process = subprocess.Popen(words, env=os.environ | {"HOME": str(folder)}, **silent)
     # The file in which Chromium says where it listens.
     said = folder / "DevToolsActivePort"
     try:

@@ -145,29 +145,22 @@ def ties(diagram: Diagram) -> set[tuple[str, str]]:
 
 def item(kind: str, name: str, **facts: Any) -> GraphItem:
     values = facts.pop("values", {})
-    defaults: dict[str, Any] = {
-        "stack": "",
-        "address": f"opsconsole_{kind}.{name}",
-        "type_name": f"opsconsole_{kind}",
-        "id": name,
-        "label": name,
-        "style": SAME,
-        "anchor": f"r-{name}",
-    }
+    type_name = f"opsconsole_{kind}"
+    named = {"address": f"{type_name}.{name}", "id": name, "label": name, "anchor": f"r-{name}"}
+    defaults: dict[str, Any] = {"stack": "", "type_name": type_name, "style": SAME, **named}
     return GraphItem(**(defaults | facts), values=values)
 
 
 def test_ties_by_id():
     ids = {"host_id": "web", "specialty_id": "linux", "plugin_ids": ["logs"]}
-    diagram = diagram_of(
-        [
-            item("host", "jump"),
-            item("host", "web", values={"jump_host_ids": ["jump", "elsewhere"]}),
-            item("specialty", "linux"),
-            item("agent", "a", values=ids),
-            item("agent_plugin", "a/disk", values={"agent_id": "a", "plugin_id": "disk"}),
-        ]
-    )
+    items = [
+        item("host", "jump"),
+        item("host", "web", values={"jump_host_ids": ["jump", "elsewhere"]}),
+        item("specialty", "linux"),
+        item("agent", "a", values=ids),
+        item("agent_plugin", "a/disk", values={"agent_id": "a", "plugin_id": "disk"}),
+    ]
+    diagram = diagram_of(items)
     of_agent = {("a", "linux"), ("a", "disk"), ("a", "logs")}
     assert ties(diagram) == {("jump", "web"), ("elsewhere", "web"), ("web", "a")} | of_agent
     columns = {box.title: box.column for box in diagram.boxes}
@@ -178,16 +171,15 @@ def test_ties_by_id():
 def test_ties_across_stacks():
     """A jump host, an agent's host and specialty of one stack, which others refer to."""
     values = {"host_id": "web", "specialty_id": "linux"}
-    diagram = diagram_of(
-        [
-            item("host", "web", stack="b", values={"jump_host_ids": ["jump"]}),
-            item("host", "other", stack="c", values={"jump_host_ids": ["jump", "away"]}),
-            item("agent", "a", stack="c", values=values),
-            item("host", "jump", stack="a"),
-            item("specialty", "linux", stack="a"),
-            item("host", "third", stack="d", values={"jump_host_ids": ["away"]}),
-        ]
-    )
+    items = [
+        item("host", "web", stack="b", values={"jump_host_ids": ["jump"]}),
+        item("host", "other", stack="c", values={"jump_host_ids": ["jump", "away"]}),
+        item("agent", "a", stack="c", values=values),
+        item("host", "jump", stack="a"),
+        item("specialty", "linux", stack="a"),
+        item("host", "third", stack="d", values={"jump_host_ids": ["away"]}),
+    ]
+    diagram = diagram_of(items)
     of_away = {("away", "other"), ("away", "third")}
     of_stacks = {("jump", "web"), ("jump", "other"), ("web", "a"), ("a", "linux")}
     assert ties(diagram) == of_stacks | of_away
@@ -201,16 +193,15 @@ def test_ties_by_dependency_where_ids_are_not_known_yet():
     jump, web, many = ((f"opsconsole_host.{name}",) for name in ("jump", "web", "many"))
     behind = {"jump_host_ids": [UNKNOWN]}
     on = {"host_id": UNKNOWN}
-    diagram = diagram_of(
-        [
-            item("host", "jump", id=""),
-            item("host", "web", id="", values=behind, depends_on=jump),
-            item("host", 'many["k"]', id=""),
-            item("host", 'many["other"]', id=""),
-            item("agent", "a", id="", values=on, depends_on=jump + web),
-            item("agent", 'each["k"]', id="", values=on, depends_on=many),
-        ]
-    )
+    items = [
+        item("host", "jump", id=""),
+        item("host", "web", id="", values=behind, dependencies=jump),
+        item("host", 'many["k"]', id=""),
+        item("host", 'many["other"]', id=""),
+        item("agent", "a", id="", values=on, dependencies=jump + web),
+        item("agent", 'each["k"]', id="", values=on, dependencies=many),
+    ]
+    diagram = diagram_of(items)
     assert ties(diagram) == {("jump", "web"), ("web", "a"), ('many["k"]', 'each["k"]')}
 
 
@@ -218,8 +209,8 @@ def test_blocks_of_thousands_cost_a_bounded_number_of_steps_each():
     many = 2000
     items = [item("host", "jump[0]", id="")]
     for number in range(many):
-        web = {"values": {"jump_host_ids": [UNKNOWN]}, "depends_on": ("opsconsole_host.jump",)}
-        ops = {"values": {"host_id": UNKNOWN}, "depends_on": ("opsconsole_host.web",)}
+        web = {"values": {"jump_host_ids": [UNKNOWN]}, "dependencies": ("opsconsole_host.jump",)}
+        ops = {"values": {"host_id": UNKNOWN}, "dependencies": ("opsconsole_host.web",)}
         items += [
             item("host", f"web[{number}]", id="", **web),
             item("agent", f"ops[{number}]", id="", **ops),

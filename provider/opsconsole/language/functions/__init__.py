@@ -11,7 +11,6 @@ from opsconsole.language.functions import (  # noqa: F401
     encoding,
     files,
     formatting,
-    mappings,
     numbers,
     regular_expressions,
     strings,

@@ -1,4 +1,4 @@
-"""Functions on lists, sets and tuples, and conversions."""
+"""Functions on collections and structures, and conversions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ from opsconsole.language.values import (
     list_type,
     list_value,
     map_type,
+    map_value,
+    members_of,
+    object_value,
     set_type,
+    strip_marks,
     tuple_type,
     tuple_value,
     unknown,
@@ -43,7 +47,7 @@ LIST_OF_TEXT = list_type(STRING)
 SET_OF_ANY = set_type(DYNAMIC)
 
 
-def require_whole(number: Number, *, large: bool = False) -> int:
+def require_integer(number: Number, *, large: bool = False) -> int:
     """Return a number that must be whole, and must fit in 64 bits unless it may be `large`."""
     if isinstance(number, Fraction):
         raise EvaluationError("a whole number is required")
@@ -109,7 +113,7 @@ def _element(value: Value, position: Number) -> Value:
     items = require_sequence(value, sets=False)
     if not items:
         raise EvaluationError("the list is empty")
-    place = require_whole(position)
+    place = require_integer(position)
     if place < 0 and place % len(items) and value.kind == "tuple":
         raise EvaluationError("the index must not be negative")
     return items[place % len(items)]
@@ -165,7 +169,7 @@ Signature("compact", (LIST_OF_TEXT,), unknown_if="part", returns=LIST_OF_TEXT)(
 
 @Signature("chunklist", (LIST_OF_ANY, NUMBER), opaque=True)
 def _chunklist(value: Value, size: Number) -> Value:
-    step = require_whole(size)
+    step = require_integer(size)
     if step < 0:
         raise EvaluationError("the size must be positive")
     items = value.data
@@ -207,7 +211,7 @@ Signature("reverse", (DYNAMIC,), opaque=True)(
 @Signature("slice", (DYNAMIC, NUMBER, NUMBER), opaque=True)
 def _slice(value: Value, start: Number, end: Number) -> Value:
     items = require_sequence(value, sets=False)
-    first, last = require_whole(start), require_whole(end)
+    first, last = require_integer(start), require_integer(end)
     if not 0 <= first <= last <= len(items):
         raise EvaluationError(
             f"a slice from {first} to {last} is not inside a list of {len(items)} elements"
@@ -358,3 +362,95 @@ def _product(*parts: Value) -> Value:
     if any(item.kind == "set" for item in parts):
         return make_set([Value(element, row) for row in rows], element)
     return Value(list_type(element), rows)
+
+
+def _members(value: Value) -> dict[str, Value]:
+    if value.kind not in ("map", "object"):
+        raise EvaluationError(f"a map or an object is required, not {value.type}")
+    return members_of(value)
+
+
+@Signature("keys", (DYNAMIC,), opaque=True)
+def _keys(value: Value) -> Value:
+    names = list(_members(value))
+    if value.kind == "map":
+        return Value(LIST_OF_TEXT, names)
+    return tuple_value(Value(STRING, name) for name in names)
+
+
+@Signature("values", (DYNAMIC,), opaque=True)
+def _values(value: Value) -> Value:
+    items = _members(value).values()
+    if value.kind == "map":
+        return list_value(items, value.type.element)
+    return tuple_value(items)
+
+
+@Signature("lookup", (DYNAMIC, STRING), rest=DYNAMIC, nulls=True, opaque=True, unknown_if="never")
+def _lookup(source: Value, key: Any, *default: Value) -> Value:
+    if len(default) > 1:
+        raise EvaluationError("two or three arguments are required")
+    if source.is_null or key is None:
+        raise EvaluationError("an argument must not be null")
+    if source.data is UNKNOWN:
+        return unknown(source.type.element)
+    members = _members(source)
+    fallback = list(default)
+    if source.kind == "map":
+        # Converted even if the key exists, because a default of another type is always an error.
+        fallback = [convert(value, source.type.element) for value in default]
+    if key is UNKNOWN:
+        return unknown(source.type.element)
+    if key in members:
+        return members[key]
+    if fallback:
+        return fallback[0]
+    raise EvaluationError(f"there is no key {key!r}")
+
+
+@Signature("merge", rest=DYNAMIC, nulls=True, opaque=True)
+def _merge(*parts: Value) -> Value:
+    merged: dict[str, Value] = {}
+    for part in parts:
+        if part.type != DYNAMIC and part.kind not in ("map", "object"):
+            _members(part)
+        if not part.is_null:
+            merged.update(_members(part))
+    if parts and parts[0].kind == "map" and all(part.type == parts[0].type for part in parts):
+        return map_value(merged, parts[0].type.element)
+    return object_value(merged)
+
+
+@Signature("zipmap", (LIST_OF_TEXT, DYNAMIC), opaque=True)
+def _zipmap(keys: list[Any], values: Value) -> Value:
+    items = require_sequence(values, sets=False)
+    if len(keys) != len(items):
+        raise EvaluationError(f"there are {len(keys)} keys, but {len(items)} values")
+    key_marks: set[str] = set()
+    names = strip_marks(keys, key_marks)
+    marks = frozenset(key_marks)
+    if holds_unknown(names):
+        return unknown(marks=marks)
+    if None in names:
+        raise EvaluationError("a key must not be null")
+    pairs = dict(zip(names, items, strict=True))
+    ordered = {name: pairs[name] for name in sorted(pairs)}
+    if values.kind == "list":
+        return map_value(ordered, values.type.element).mark(marks)
+    return object_value(ordered).mark(marks)
+
+
+@Signature(
+    "transpose",
+    (map_type(LIST_OF_TEXT),),
+    unknown_if="part",
+    returns=map_type(LIST_OF_TEXT),
+)
+def _transpose(source: dict[str, list[str]]) -> dict[str, list[str]]:
+    turned: dict[str, list[str]] = {}
+    for key in sorted(source):
+        if source[key] is None or None in source[key]:
+            raise EvaluationError("neither a list nor a string may be null")
+        for item in source[key]:
+            turned.setdefault(item, []).append(key)
+    return {key: sorted(turned[key]) for key in sorted(turned)}

@@ -50,7 +50,7 @@ AGENT = ResourceDefinition(
             Way(
                 "plugin_list",
                 "whether it exists, and its plugins; other fields as last answered",
-                whole=False,
+                complete=False,
             ),
         ),
         "update": (
@@ -58,7 +58,7 @@ AGENT = ResourceDefinition(
             Way(
                 "plugin_attach",
                 "plugin_ids by attach and detach; any other change replaces",
-                whole=False,
+                complete=False,
             ),
         ),
         "delete": (Way("agent_delete"), Way("", "archived when its host is deleted")),

@@ -147,14 +147,13 @@ class BulkCreate:
         send = self._session.console.import_hosts
         try:
             result = await send(fields, on_error="continue", dry_run=False)
+            if result.dry_run:
+                raise error_of_dry_run_answer()
         except ConsoleError as problem:
             if problem.had_no_effect:
                 await self._split_refused(rows, problem, self._send_import)
             else:
                 await self._settle_by_dry_run(rows, problem)
-            return
-        if result.dry_run:
-            await self._settle_by_dry_run(rows, error_of_dry_run_answer())
             return
         _take_verdicts(rows, result)
         await self._report_imported(rows)
@@ -278,7 +277,7 @@ class BulkCreate:
             twin=next((item.request.address or "Another host" for item in twins), ""),
             replaces=f"{row.request.address} in state" in holders.values(),
         )
-        if self._session.sees_whole_plan or not self._session.deletes_begun:
+        if self._session.sees_whole_plan or not self._session.removals_begun:
             return diagnostic
         again = "If it is a host that this run deletes, apply again: it is gone by then."
         return replace(diagnostic, detail=f"{diagnostic.detail} {again}")

@@ -211,7 +211,7 @@ class FileImport:
     async def _add_missing_ids(
         self, rows: FileRows, before: Sequence[RowVerdict], result: ImportResult
     ) -> list[RowVerdict]:
-        """Return the verdicts of an import; where they lack an id, those of another dry run."""
+        """Return the verdicts of an import; another dry run adds the ids that they lack."""
         verdicts = match_verdicts(result, len(rows.rows))
         # A row without a verdict may have been created too; after a stop the console left it out.
         without = {

@@ -427,11 +427,14 @@ def md5_of(data: bytes) -> str:
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
-def one_line(text: object) -> str:
-    """Return a library's message on one line, without a final full stop."""
+def one_line(said: object) -> str:
+    """Return a library's message on one line, without a final full stop.
+
+    An error without a message has its type instead.
+    """
     # Each line of PostgreSQL's messages is a sentence of its own, often without a full stop.
-    lines = re.sub(r"(?<=\w)\s*\n\s*(?=[A-Z])", ". ", str(text))
-    return " ".join(lines.split()).rstrip(".")
+    lines = re.sub(r"(?<=\w)\s*\n\s*(?=[A-Z])", ". ", str(said))
+    return " ".join(lines.split()).rstrip(".") or type(said).__name__
 
 
 def trusted_file() -> str:

@@ -189,7 +189,7 @@ class GcsBackend(ObjectBackend):
             remedy = "Run again."
         else:
             remedy = "Check the backend's settings, then run again."
-        return one_line(error) or type(error).__name__, remedy
+        return one_line(error), remedy
 
 
 _LOG_IN = (

@@ -213,9 +213,8 @@ class HttpBackend(SharedBackend):
                 )
             except httpx.HTTPError as error:
                 if not left:
-                    said = one_line(error) or type(error).__name__
                     raise UserError(
-                        f"Cannot reach the state {self.name}: {said}.",
+                        f"Cannot reach the state {self.name}: {one_line(error)}.",
                         "Check the address, the network and the proxy settings, then run again.",
                     ) from error
             else:

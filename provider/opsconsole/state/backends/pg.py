@@ -180,7 +180,7 @@ class PgBackend(SharedBackend):
             parts = psycopg.conninfo.conninfo_to_dict(self._conninfo)
         except psycopg.ProgrammingError as error:
             raise UserError(
-                f"The `conn_str` of the pg backend cannot be read: {_message_of(error)}.",
+                f"The `conn_str` of the pg backend cannot be read: {one_line(error)}.",
                 "Write it as PostgreSQL's URI or as NAME=VALUE pairs.",
             ) from error
         names = (("host", "PGHOST"), ("port", "PGPORT"), ("dbname", "PGDATABASE"))
@@ -344,12 +344,12 @@ class PgBackend(SharedBackend):
     def _translate_error(self, action: str, error: Exception) -> UserError:
         if self._keys and self._first is not None and self._first.closed:
             return LockLost(
-                self.name, f"PostgreSQL ended the session that held it ({_message_of(error)})"
+                self.name, f"PostgreSQL ended the session that held it ({one_line(error)})"
             )
         return super()._translate_error(action, error)
 
     def _explain(self, error: psycopg.Error) -> tuple[str, str]:
-        message = _message_of(error)
+        message = one_line(error)
         if isinstance(error, _FORBIDDEN):
             made = sql.SQL(_COMPANIONS).format(**self._names()).as_string(None)
             remedy = f"Let this role create it, or have it created: {made}."
@@ -385,7 +385,3 @@ def _halves(key: int) -> Sequence[int]:
 def _pid_of(holder: LockInfo) -> list[str]:
     words = holder.info.split()
     return [words[2]] if words[:2] == ["PostgreSQL", "session"] else []
-
-
-def _message_of(error: Exception) -> str:
-    return one_line(error) or type(error).__name__

@@ -263,7 +263,7 @@ class S3Backend(ObjectBackend):
         if isinstance(error, BotoCoreError):
             return one_line(error), "Check region, endpoints, profile and network, then run again."
         code = _code(error)
-        said = one_line(error.response.get("Error", {}).get("Message") or code)
+        said = one_line(error.response.get("Error", {}).get("Message") or code or error)
         if code == "NoSuchBucket":
             said, remedy = f"there is no bucket {self._bucket}", "Make it, or correct `bucket`."
         elif code == "ResourceNotFoundException":
