@@ -188,7 +188,7 @@ class Declared:
         else:
             self._values[name] = self._check_argument(name, value)
         try:
-            jsii.invoke(self, "assign", [name, _text(self._values.get(name))])
+            jsii.invoke(self, "assign", [name, _to_json(self._values.get(name))])
         except RuntimeError as failure:
             raise self._explain_failure(failure) from None
         self._tree.revision += 1
@@ -242,7 +242,7 @@ class Declared:
                 raise AttributeError(_no_such_attribute(self, name))
 
 
-def _text(value: Any) -> str:
+def _to_json(value: Any) -> str:
     """Return a value as JSON; an object that JSON cannot hold is a token, written as its text."""
     return json.dumps(value, default=cdktf.Token.as_string)
 
@@ -280,7 +280,7 @@ class Resource(
         self._declare(scope, id_, arguments)
         self._place = _place()
         self._meta = self._meta_of(arguments)
-        made_of = [self.TF_RESOURCE_TYPE, _text(self._with_nulls()), self._place]
+        made_of = [self.TF_RESOURCE_TYPE, _to_json(self._with_nulls()), self._place]
         self._create(Resource, id_, [*made_of, _meta_arguments(self._meta)])
         self._tree.add(self, scope)
 
@@ -327,7 +327,7 @@ class DataSource(
         self._declare(scope, id_, arguments)
         made_of = [
             self.TF_RESOURCE_TYPE,
-            _text(self._values),
+            _to_json(self._values),
             _meta_arguments(self._meta_of(arguments)),
         ]
         self._create(DataSource, id_, made_of)
@@ -343,7 +343,7 @@ class Provider(
 
     def __init__(self, scope: Construct, id_: str, **arguments: Any) -> None:
         self._declare(scope, id_, arguments)
-        self._create(Provider, id_, [_text(self._values), arguments.get("alias")])
+        self._create(Provider, id_, [_to_json(self._values), arguments.get("alias")])
 
     @property
     def alias_input(self) -> str | None:

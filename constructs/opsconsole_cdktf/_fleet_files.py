@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from opsconsole.named_files import NotATable, read_table, read_text
+from opsconsole.user_files import NotATable, read_table, read_text
 from opsconsole.yaml_loader import MERGE, Loader, walk_nodes
 from opsconsole_cdktf._placed import BadRows, PlacedRow
 
@@ -27,7 +27,7 @@ def csv_rows(
     Args:
         problems_of: Returns the problems of the names of the columns.
     """
-    lines = read_table(_text(path))
+    lines = read_table(_read_file(path))
     try:
         first, names = next(lines, (1, []))
         columns = [name.strip() for name in names]
@@ -51,7 +51,7 @@ def csv_rows(
 def yaml_rows(path: str | PathLike[str]) -> list[PlacedRow]:
     """Return the rows of a YAML file: a list of rows, or a mapping of keys to rows."""
     try:
-        loader = Loader(_text(path))
+        loader = Loader(_read_file(path))
         document = loader.get_single_node()
         return [_of_node(loader, path, *item) for item in _nodes(path, document)]
     except yaml.YAMLError as failure:
@@ -97,7 +97,7 @@ def _refuse_no_value(loader: Any, path: str | PathLike[str], node: Any) -> None:
 
 def json_rows(path: str | PathLike[str]) -> list[PlacedRow]:
     """Return the rows of a JSON file: a list of rows, or an object of keys to rows."""
-    text = _text(path)
+    text = _read_file(path)
     try:
         # The whole text is checked first: `_json_rows` finds the line of each row, and relies on
         # correct JSON.
@@ -164,7 +164,7 @@ def _place_row(place: str, key: Any, values: Any) -> PlacedRow:
     return PlacedRow(place, values)
 
 
-def _text(path: str | PathLike[str]) -> str:
+def _read_file(path: str | PathLike[str]) -> str:
     try:
         return read_text(Path(path))
     except OSError as failure:

@@ -265,7 +265,7 @@ class _Attributed:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class NodeStyle:
     """The form of a resource in the graph of a program.
 
     Attributes:
@@ -319,7 +319,7 @@ class ResourceDefinition(_Attributed):
         recognised_by: The attribute by which a console may recognise an existing object in a
             creation; empty if there is none.
         rules: Yields the problems of a declaration beyond the bounds of its attributes.
-        look: Its form in the graph of a program.
+        node_style: Its form in the graph of a program.
     """
 
     name: str
@@ -335,7 +335,7 @@ class ResourceDefinition(_Attributed):
     reported_as: tuple[str, ...] = ()
     recognised_by: str = ""
     rules: Callable[[Values], Iterable[Diagnostic]] = lambda config: ()
-    look: Look = Look()
+    node_style: NodeStyle = NodeStyle()
 
     @cached_property
     def type_name(self) -> str:

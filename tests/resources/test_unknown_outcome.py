@@ -149,7 +149,7 @@ def leave(
     """Leave creates of unknown outcome beside the state, sent at this time."""
     calls = []
     for address, planned in creates:
-        details = {"planned": planned, "dry_run_said": said, "provider": PROVIDER, **more}
+        details = {"planned": planned, "dry_run_status": said, "provider": PROVIDER, **more}
         calls.append(Intent(address, address, "create", details, at))
     leave_intents(native.state_file, calls)
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
-from opsconsole.definition import Attribute, Look, ResourceDefinition, Way, read_only
+from opsconsole.definition import Attribute, NodeStyle, ResourceDefinition, Way, read_only
 from opsconsole.emulator.application import HANDLERS
 from opsconsole.emulator.bodies import json_body, not_found
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
@@ -36,7 +36,7 @@ SCHEDULE = ResourceDefinition(
     },
     gone_reason="deleted, or not visible to this key (404)",
     owner="host_id",
-    look=Look(("((", "))"), "circle", "#fee2e2"),
+    node_style=NodeStyle(("((", "))"), "circle", "#fee2e2"),
     attributes=(
         read_only("id", "The console's id of the schedule."),
         Attribute("name", "The schedule's name.", required=True),

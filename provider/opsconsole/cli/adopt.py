@@ -31,12 +31,12 @@ from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.drift.stack import state_objects
 from opsconsole.errors import UserError
 from opsconsole.local_terraform import cli_of
-from opsconsole.named_files import check_writable, write_named
 from opsconsole.reconcile.providers import provider_key_of
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.host.file_import import FileRows
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import first_items, first_lines, plural
+from opsconsole.user_files import check_writable, write_named
 from opsconsole.v1.operations import OPERATIONS, documented_for, missing_operation
 from opsconsole.v1.settings import Settings
 

@@ -36,12 +36,6 @@ from opsconsole.language import (
     stacks_of,
 )
 from opsconsole.local_terraform import WORKSPACES_FOLDER
-from opsconsole.named_files import (
-    check_report_file,
-    check_writable,
-    find_shared_file,
-    replace_file,
-)
 from opsconsole.reports.formats import FORMATS
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
@@ -54,6 +48,12 @@ from opsconsole.state import (
     workspace_of,
 )
 from opsconsole.text import Pen, plural
+from opsconsole.user_files import (
+    check_report_file,
+    check_writable,
+    find_shared_file,
+    replace_file,
+)
 
 if TYPE_CHECKING:
     from opsconsole.drift.baseline import Entry

@@ -23,7 +23,7 @@ from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.diagnostics import Mistakes
 from opsconsole.errors import TRY_LATER, OpsconsoleError, Stopped, UserError, missing_package
 from opsconsole.held_signals import end_on_signals, ignore_further
-from opsconsole.named_files import file_error
+from opsconsole.user_files import file_error
 
 DEBUG: Final = "OPSCONSOLE_DEBUG"
 """The variable that asks to show where unexpected errors come from."""

@@ -20,7 +20,7 @@ from opsconsole import __version__
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.errors import UserError
 from opsconsole.local_terraform import platform_name
-from opsconsole.named_files import replace_file
+from opsconsole.user_files import replace_file
 
 CONFIGURATION = "opsconsole.tfrc"
 """The file in the mirror's root that makes Terraform read it."""

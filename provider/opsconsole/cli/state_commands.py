@@ -16,9 +16,9 @@ from opsconsole.cli.standard_streams import ask, pen_for
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.lifecycle.private_state import is_sentinel
-from opsconsole.named_files import read_named
 from opsconsole.state import Address, State, StateSession, deposed_name
 from opsconsole.text import plural, suggest_address
+from opsconsole.user_files import read_named
 
 
 def list_addresses(args: argparse.Namespace) -> int:

@@ -14,8 +14,8 @@ import yaml
 from opsconsole.drift.baseline import MAX_BYTES, VERSION, Entry, fits, parse_baseline, read_baseline
 from opsconsole.drift.model import Bucket, DriftReport, Finding
 from opsconsole.errors import UserError
-from opsconsole.named_files import replace_file
 from opsconsole.text import first_items
+from opsconsole.user_files import replace_file
 
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 

@@ -163,8 +163,8 @@ class Application:
             console.store.commit()
             status = answer.status or console.profile.success.get(operation, 200)
             return status, encode(answer.body)
-        except Refusal as refused:
-            return self._refuse(entry, refused)
+        except Refusal as failure:
+            return self._refuse(entry, failure)
         except sqlite3.Error as failure:
             message = f"the data file cannot be written: {failure}"
         except Exception:

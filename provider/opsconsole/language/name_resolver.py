@@ -32,10 +32,10 @@ from opsconsole.language.graph import block_address, is_literal, order_locals
 from opsconsole.language.model import Block, Program
 from opsconsole.language.nodes import (
     Names,
+    PathStep,
     Quoted,
     Reference,
     Scope,
-    Step,
     Work,
     get_element,
     get_path,
@@ -225,7 +225,7 @@ class NameResolver(Names):
         plain = Quoted(plain) if isinstance(plain, str) else plain
         return self._resolve_block(block, (plain,)).mark(key.marks)
 
-    def _block_at(self, steps: tuple[Step, ...]) -> tuple[Block | None, tuple[Step, ...]]:
+    def _block_at(self, steps: tuple[PathStep, ...]) -> tuple[Block | None, tuple[PathStep, ...]]:
         """Return the block that a reference names, and the other steps."""
         block = self._declared.get(block_address(steps) or "")
         return block, steps[3 if steps[0] == "data" else 2 :]
@@ -256,10 +256,10 @@ class NameResolver(Names):
                 # only until the outermost local value is evaluated.
                 if isinstance(value, ExpressionFailure) or before != self._unknown_lookups:
                     self._provisional_locals.add(item)
-        except CycleError as error:
+        except CycleError as failure:
             # `build_graph` names all of them.
             if not self._checking:
-                raise EvaluationError(f"local.{name} refers to itself") from error
+                raise EvaluationError(f"local.{name} refers to itself") from failure
             value = unknown()
         finally:
             self._depth -= 1
@@ -269,7 +269,7 @@ class NameResolver(Names):
                 self._provisional_locals.clear()
         return value
 
-    def _resolve_block(self, block: Block, steps: tuple[Step, ...]) -> Value:
+    def _resolve_block(self, block: Block, steps: tuple[PathStep, ...]) -> Value:
         if not block.has_keys:
             return self._resolve_instance(self.instances(block)[None], steps)
         instances = self._visible_instances(block)
@@ -286,7 +286,7 @@ class NameResolver(Names):
             self._visible[block.address] = _instances_at(block, keys)
         return self._visible[block.address]
 
-    def _resolve_instance(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
+    def _resolve_instance(self, instance: Instance, steps: tuple[PathStep, ...]) -> Value:
         block, address = instance.block, instance.address
         if block.is_remote_state:
             return self._resolve_remote_state(instance, steps)
@@ -305,7 +305,7 @@ class NameResolver(Names):
         attribute = definition.by_name[name]
         return get_path(self._instance_attribute(address, values, attribute), steps[1:])
 
-    def _resolve_remote_state(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
+    def _resolve_remote_state(self, instance: Instance, steps: tuple[PathStep, ...]) -> Value:
         block, address = instance.block, instance.address
         value = self._remote_states.get(address)
         if value is None:
@@ -433,7 +433,9 @@ def _check_instances(number: int) -> None:
         raise BeyondBounds(f"there would be more than {MAX_INSTANCES:,} instances")
 
 
-def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instance]) -> Instance:
+def _instance_at(
+    block: Block, key: PathStep, instances: Mapping[InstanceKey, Instance]
+) -> Instance:
     if block.counted and isinstance(key, str) and _WHOLE.fullmatch(key):
         key = int(key)
     elif block.repeated and isinstance(key, int):

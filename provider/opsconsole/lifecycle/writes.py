@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 Answer = Mapping[str, Any]
 
-DRY_RUN_STATUS = "dry_run_said"
+DRY_RUN_STATUS = "dry_run_status"
 """The fact, in an intent and beside a sentinel id, that holds the status that a dry run gave a row
 before it was sent."""
 _SENT_AT = "sent_at"

@@ -34,7 +34,6 @@ from opsconsole.language import (
     resolve_variables,
 )
 from opsconsole.lifecycle.private_state import is_sentinel
-from opsconsole.named_files import check_writable, read_named
 from opsconsole.reconcile.plan import UNKNOWN_KEY, Action, Plan
 from opsconsole.reconcile.prior import PriorInstance, has_shape
 from opsconsole.reconcile.providers import Watch, provider_in_state
@@ -50,6 +49,7 @@ from opsconsole.state import (
     split_deposed,
 )
 from opsconsole.text import first_lines
+from opsconsole.user_files import check_writable, read_named
 from opsconsole.v1.provider_settings import PROVIDER
 from opsconsole.values import UNKNOWN, Values, changed_fields
 

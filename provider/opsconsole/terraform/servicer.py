@@ -175,8 +175,8 @@ class Servicer:
         async def answer(request: Any) -> Message:
             try:
                 return await method(request)
-            except NotServedError as refused:
-                diagnostics = refused.diagnostics
+            except NotServedError as problem:
+                diagnostics = problem.diagnostics
             except Exception as problem:
                 diagnostics = diagnose(problem, _describe_call(name, request))
             rendered = self._render(diagnostics, self.codec("provider"))

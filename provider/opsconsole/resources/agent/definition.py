@@ -13,7 +13,7 @@ from opsconsole.definition import (
     Attribute,
     ChangeRule,
     Kind,
-    Look,
+    NodeStyle,
     ResourceDefinition,
     Way,
     kept_locally,
@@ -67,7 +67,7 @@ AGENT = ResourceDefinition(
     gone_reason="deleted, archived, or not visible to this key (404)",
     owner="host_id",
     owner_deletion="archive",
-    look=Look(("([", "])"), "oval", "#dcfce7"),
+    node_style=NodeStyle(("([", "])"), "oval", "#dcfce7"),
     attributes=(
         read_only("id", "The console's id of the agent."),
         _argument(
