@@ -33,7 +33,7 @@ from opsconsole.reconcile.prior import (
     unsettled_warning,
     values_from_state,
 )
-from opsconsole.reconcile.providers import Providers, Watch, is_partly_observed
+from opsconsole.reconcile.providers import Providers, Watch, is_partly_observed, provider_key_of
 from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reconcile.walk import Walk
 from opsconsole.resources import DATA_SOURCES, RESOURCES, owner_of
@@ -212,6 +212,7 @@ class Planner:
             walk.diagnostics += removals.max_deletions_errors(changes, self.providers)
         self._diagnostics += walk.diagnostics
         self._diagnostics += _shared_name_warnings(changes, self.providers.console_of)
+        self._diagnostics += _other_console_warnings(changes, walk.prior, self.providers)
         rank: dict[str, int] = {}
         for step in sort_steps(changes, self.providers.console_of):
             # Of the two steps of a replacement, the first one counts.
@@ -430,6 +431,28 @@ def _shared_name_warnings(
                 f"{addresses}: a console may take one for the other, and refuse it. Declare "
                 "each machine once.",
             )
+
+
+def _other_console_warnings(
+    changes: Iterable[Change], prior: Mapping[str, PriorInstance], providers: Providers
+) -> Iterator[Diagnostic]:
+    """Yield a warning for each unchanged object that is not on the console of its declaration."""
+    for change in changes:
+        item = prior.get(change.address)
+        if change.action is not Action.NO_OP or item is None:
+            continue
+        former, key = provider_key_of(item.stored.provider), change.provider_key
+        if former == key:
+            continue
+        consoles = [providers.console_of(former), providers.console_of(key)]
+        # The settings of both are known.
+        if former not in consoles and key not in consoles and consoles[0] != consoles[1]:
+            yield warning(
+                f"{change.address} is declared on another console than the one that has it",
+                f"It was read from {consoles[0]}, as state says, and the program declares it on "
+                f"{consoles[1]}, where nothing is done. To manage it there and leave it here, take "
+                f"it out of state first: opsconsole state rm '{change.address}'.",
+            ).about(change.address)
 
 
 def _shared_object_errors(
