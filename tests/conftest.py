@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import gc
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,8 @@ with contextlib.suppress(UserError):
 # Where jsii unpacks packages. Its own place is in the home, and many tests have an empty one:
 # unpacking is half of what a synthesis costs.
 os.environ.setdefault("JSII_RUNTIME_PACKAGE_CACHE_ROOT", str(ROOT / "build" / "jsii"))
+# jsonschema imports it for the formats of IRIs, which no schema here has. It takes a second.
+sys.modules.setdefault("rfc3987_syntax", None)
 # A user's Python buffers what it prints, and so do the processes that tests start.
 os.environ.pop("PYTHONUNBUFFERED", None)
 

@@ -236,8 +236,8 @@ def _checked_struct(struct: type[StructT], value: Any) -> Any:
     for field in struct._definition.attributes:
         try:
             item = check_value(field.kind, field.bounds, getattr(value, field.name))
-        except (TypeError, ValueError) as failure:
-            raise type(failure)(f"{field.name}: {failure}") from None
+        except (TypeError, ValueError) as problem:
+            raise type(problem)(f"{field.name}: {problem}") from None
         if item is not None:
             result[field.name] = item
     return result

@@ -188,16 +188,16 @@ class Declared:
         else:
             self._values[name] = self._check_argument(name, value)
         try:
-            jsii.invoke(self, "assign", [name, _text(self._values.get(name))])
-        except RuntimeError as failure:
-            raise self._explain_failure(failure) from None
+            jsii.invoke(self, "assign", [name, _to_json(self._values.get(name))])
+        except RuntimeError as problem:
+            raise self._explain_failure(problem) from None
         self._tree.revision += 1
 
     def _create(self, kind: type, id_: str, made_of: list[Any]) -> None:
         try:
             jsii.create(kind, self, [self._scope, id_, *made_of])
-        except RuntimeError as failure:
-            raise self._explain_failure(failure, id_) from None
+        except RuntimeError as problem:
+            raise self._explain_failure(problem, id_) from None
 
     def _explain_failure(self, failure: RuntimeError, id_: str | None = None) -> Exception:
         """Return the error for a text that `_elements.js` refuses; any other failure as it is."""
@@ -222,8 +222,8 @@ class Declared:
     def _check_argument(self, name: str, value: Any, id_: str | None = None) -> Any:
         try:
             return self._arguments[name].check(value)
-        except (TypeError, ValueError) as failure:
-            refused = failure
+        except (TypeError, ValueError) as problem:
+            refused = problem
         # Raised here, and not while the other is handled: a program's author sees one traceback.
         raise type(refused)(f"{self._where(id_)}: {name}: {refused}")
 
@@ -242,7 +242,7 @@ class Declared:
                 raise AttributeError(_no_such_attribute(self, name))
 
 
-def _text(value: Any) -> str:
+def _to_json(value: Any) -> str:
     """Return a value as JSON; an object that JSON cannot hold is a token, written as its text."""
     return json.dumps(value, default=cdktf.Token.as_string)
 
@@ -280,7 +280,7 @@ class Resource(
         self._declare(scope, id_, arguments)
         self._place = _place()
         self._meta = self._meta_of(arguments)
-        made_of = [self.TF_RESOURCE_TYPE, _text(self._with_nulls()), self._place]
+        made_of = [self.TF_RESOURCE_TYPE, _to_json(self._with_nulls()), self._place]
         self._create(Resource, id_, [*made_of, _meta_arguments(self._meta)])
         self._tree.add(self, scope)
 
@@ -327,7 +327,7 @@ class DataSource(
         self._declare(scope, id_, arguments)
         made_of = [
             self.TF_RESOURCE_TYPE,
-            _text(self._values),
+            _to_json(self._values),
             _meta_arguments(self._meta_of(arguments)),
         ]
         self._create(DataSource, id_, made_of)
@@ -343,7 +343,7 @@ class Provider(
 
     def __init__(self, scope: Construct, id_: str, **arguments: Any) -> None:
         self._declare(scope, id_, arguments)
-        self._create(Provider, id_, [_text(self._values), arguments.get("alias")])
+        self._create(Provider, id_, [_to_json(self._values), arguments.get("alias")])
 
     @property
     def alias_input(self) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from opsconsole.named_files import NotATable, read_table, read_text
+from opsconsole.user_files import NotATable, read_table, read_text
 from opsconsole.yaml_loader import MERGE, Loader, walk_nodes
 from opsconsole_cdktf._placed import BadRows, PlacedRow
 
@@ -27,7 +27,7 @@ def csv_rows(
     Args:
         problems_of: Returns the problems of the names of the columns.
     """
-    lines = read_table(_text(path))
+    lines = read_table(_read_file(path))
     try:
         first, names = next(lines, (1, []))
         columns = [name.strip() for name in names]
@@ -51,13 +51,13 @@ def csv_rows(
 def yaml_rows(path: str | PathLike[str]) -> list[PlacedRow]:
     """Return the rows of a YAML file: a list of rows, or a mapping of keys to rows."""
     try:
-        loader = Loader(_text(path))
+        loader = Loader(_read_file(path))
         document = loader.get_single_node()
         return [_of_node(loader, path, *item) for item in _nodes(path, document)]
-    except yaml.YAMLError as failure:
-        mark = getattr(failure, "problem_mark", None)
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
-        raise BadRows(f"{path}{line}: {getattr(failure, 'problem', failure)}") from None
+        raise BadRows(f"{path}{line}: {getattr(problem, 'problem', problem)}") from None
     except RecursionError:
         raise BadRows(f"{path}: it is nested too deeply") from None
 
@@ -90,14 +90,14 @@ def _refuse_no_value(loader: Any, path: str | PathLike[str], node: Any) -> None:
     try:
         # Value by value, because these errors of the reader name no line.
         loader.construct_object(node)
-    except _NOT_A_VALUE as failure:
+    except _NOT_A_VALUE as problem:
         place = f"{path}:{node.start_mark.line + 1}"
-        raise BadRows(f"{place}: {node.value!r}: {failure}: quote it, if it is text") from None
+        raise BadRows(f"{place}: {node.value!r}: {problem}: quote it, if it is text") from None
 
 
 def json_rows(path: str | PathLike[str]) -> list[PlacedRow]:
     """Return the rows of a JSON file: a list of rows, or an object of keys to rows."""
-    text = _text(path)
+    text = _read_file(path)
     try:
         # The whole text is checked first: `_json_rows` finds the line of each row, and relies on
         # correct JSON.
@@ -105,8 +105,8 @@ def json_rows(path: str | PathLike[str]) -> list[PlacedRow]:
         if not isinstance(whole, list | dict):
             raise BadRows(f"{path}: expected a list of rows, or an object of keys to rows")
         return list(_json_rows(path, text, keyed=isinstance(whole, dict)))
-    except json.JSONDecodeError as failure:
-        raise BadRows(f"{path}:{failure.lineno}: {failure.msg}") from None
+    except json.JSONDecodeError as problem:
+        raise BadRows(f"{path}:{problem.lineno}: {problem.msg}") from None
     except RecursionError:
         raise BadRows(f"{path}: it is nested too deeply") from None
 
@@ -127,8 +127,8 @@ def _json_rows(path: str | PathLike[str], text: str, *, keyed: bool) -> Iterator
                 names.add(named)
                 position = _skip(text, _skip(text, position) + 1)
             values, position = decoder.raw_decode(text, position)
-        except _Twice as failure:
-            raise BadRows(f"{path}:{line}: duplicate name {failure}") from None
+        except _Twice as problem:
+            raise BadRows(f"{path}:{line}: duplicate name {problem}") from None
         position = _skip(text, position)
         if text[position] == ",":
             position = _skip(text, position + 1)
@@ -164,8 +164,8 @@ def _place_row(place: str, key: Any, values: Any) -> PlacedRow:
     return PlacedRow(place, values)
 
 
-def _text(path: str | PathLike[str]) -> str:
+def _read_file(path: str | PathLike[str]) -> str:
     try:
         return read_text(Path(path))
-    except OSError as failure:
-        raise BadRows(f"{path}: it cannot be read: {failure.strerror}") from None
+    except OSError as problem:
+        raise BadRows(f"{path}: it cannot be read: {problem.strerror}") from None

@@ -98,8 +98,8 @@ def checked_rows(rows: Iterable[PlacedRow], groups: Collection[str]) -> dict[str
     for row in rows:
         try:
             read = HostRow.model_validate(row.values)
-        except ValidationError as failure:
-            problems[row.place] = [_explain_problem(item) for item in failure.errors()]
+        except ValidationError as problem:
+            problems[row.place] = [_explain_problem(item) for item in problem.errors()]
             continue
         key = read.key or read.name
         wrong = _wrong_key(key, places)

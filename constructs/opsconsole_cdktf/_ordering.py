@@ -232,7 +232,7 @@ Edges = Mapping[str, Collection[str]]
 """Address to the addresses that it refers to: resources, data sources, modules and locals."""
 
 
-def _text(block: Any) -> str:
+def _block_json(block: Any) -> str:
     if isinstance(block, dict):
         # The framework's own notes may hold text that looks like a reference.
         block = {key: value for key, value in block.items() if key != "//"}
@@ -247,7 +247,7 @@ def reference_graph(stack: Mapping[str, Any]) -> dict[str, set[str]]:
         for type_name, named in stack.get(kind, {}).items():
             blocks |= {f"{prefix}{type_name}.{name}": block for name, block in named.items()}
     return {
-        address: set(_REFERENCE.findall(_text(block))) & blocks.keys()
+        address: set(_REFERENCE.findall(_block_json(block))) & blocks.keys()
         for address, block in blocks.items()
     }
 
@@ -270,10 +270,10 @@ def _walk(graph: Edges, starts: Iterable[str], through: str = "") -> set[str]:
 
 
 def _targets(graph: Edges, agent: Mapping[str, Any], name: str, type_name: str) -> set[str]:
-    text = _text(agent.get(name))
+    text = _block_json(agent.get(name))
     # `each.value` stands for what `for_each` refers to.
     if "each." in text:
-        text += _text(agent.get("for_each"))
+        text += _block_json(agent.get("for_each"))
     seen = _walk(graph, set(_REFERENCE.findall(text)) & graph.keys(), "local.")
     return {address for address in seen if address.startswith(f"{type_name}.")}
 

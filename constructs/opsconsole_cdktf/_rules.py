@@ -119,7 +119,7 @@ def _texts(bounds: Bounds, value: Any) -> list[Any]:
     # A text would pass for a list of its characters, and a mapping for a list of its keys.
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         raise wrong_type(Kind.STRING_LIST, value)
-    texts = [_text(bounds, item) for item in value]
+    texts = [_check_text(bounds, item) for item in value]
     # A set has another order in each run, and the synthesised program would differ.
     return sorted(texts, key=str) if isinstance(value, (set, frozenset)) else texts
 
@@ -127,10 +127,10 @@ def _texts(bounds: Bounds, value: Any) -> list[Any]:
 def _text_map(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise wrong_type(Kind.STRING_MAP, value)
-    return {str(key): _text(UNBOUNDED, item) for key, item in value.items()}
+    return {str(key): _check_text(UNBOUNDED, item) for key, item in value.items()}
 
 
-def _text(bounds: Bounds, value: Any) -> Any:
+def _check_text(bounds: Bounds, value: Any) -> Any:
     # None leaves an argument out, and there is nothing to leave out here.
     if value is None:
         raise wrong_type(Kind.STRING, value)

@@ -96,8 +96,8 @@ def _rule(rule: BlacklistRule | Mapping[str, Any] | str, place: str) -> Blacklis
     if isinstance(rule, Mapping):
         try:
             return BlacklistRule(**rule)
-        except TypeError as failure:
-            raise TypeError(f"{place}: {failure}") from None
+        except TypeError as problem:
+            raise TypeError(f"{place}: {problem}") from None
     if not isinstance(rule, BlacklistRule):
         raise TypeError(f"{place}: expected a BlacklistRule, a mapping or a pattern, got {rule!r}")
     return rule

@@ -56,10 +56,10 @@ def _read(path: str | PathLike[str]) -> list[dict[str, str]]:
     except FileNotFoundError:
         # The file is removed once every state has been applied to, and the construct may stay.
         return []
-    except OSError as failure:
-        raise ValueError(f"{path}: it cannot be read: {failure.strerror}") from None
-    except (ValueError, RecursionError) as failure:
-        raise ValueError(f"{path}: it is not JSON: {failure}") from None
+    except OSError as problem:
+        raise ValueError(f"{path}: it cannot be read: {problem.strerror}") from None
+    except (ValueError, RecursionError) as problem:
+        raise ValueError(f"{path}: it is not JSON: {problem}") from None
     blocks = content.get("moved") if isinstance(content, dict) else None
     if not isinstance(blocks, list) or not all(map(_is_block, blocks)):
         raise ValueError(

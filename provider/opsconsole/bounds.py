@@ -32,7 +32,7 @@ class Bounds(NamedTuple):
     """Bounds of one attribute, all inclusive; None or empty means unbounded.
 
     Attributes:
-        whole: A number must have no fraction.
+        integer: A number must have no fraction.
         hint: `pattern` in words.
     """
 
@@ -43,7 +43,7 @@ class Bounds(NamedTuple):
     max_length: int | None = None
     pattern: str | None = None
     hint: str = ""
-    whole: bool = False
+    integer: bool = False
 
     def check(self, value: Any) -> Violation | None:
         """Return the bounds that a literal string or number breaks, or None."""
@@ -54,7 +54,7 @@ class Bounds(NamedTuple):
         return None
 
     def _number(self, value: int | float) -> Violation | None:
-        if self.whole and value != int(value):
+        if self.integer and value != int(value):
             return Violation(f"cannot be {_shorten(value)}", "it must be a whole number")
         low, high = self.minimum, self.maximum
         if (low is not None and value < low) or (high is not None and value > high):

@@ -197,7 +197,7 @@ class Attribute:
                 yield from self._item_problems(item, here)
 
     def _item_problems(self, item: Value, path: AttributePath) -> Iterator[Diagnostic]:
-        bounds = self.bounds._replace(whole=True) if self.kind is Kind.INTEGER else self.bounds
+        bounds = self.bounds._replace(integer=True) if self.kind is Kind.INTEGER else self.bounds
         violation = bounds.check(item)
         if violation is not None:
             yield error(
@@ -253,7 +253,7 @@ class _Attributed:
         """Return a value in which every attribute is null."""
         return dict.fromkeys(self.names)
 
-    def refuse_read_only(self, config: Values) -> list[Diagnostic]:
+    def read_only_errors(self, config: Values) -> list[Diagnostic]:
         """Refuse a declaration of attributes that only the console supplies."""
         return [
             error(
@@ -265,7 +265,7 @@ class _Attributed:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class NodeStyle:
     """The form of a resource in the graph of a program.
 
     Attributes:
@@ -290,13 +290,13 @@ class Way:
     Attributes:
         operation: The name of the operation (`v1.operations`); empty if no call is made.
         note: Its effect, or the substitute for it.
-        whole: Whether it does all of the step.
+        complete: Whether it does all of the step.
         setting: The name and the value of the setting that allows it; empty: it is always allowed.
     """
 
     operation: str
     note: str = ""
-    whole: bool = True
+    complete: bool = True
     setting: tuple[str, str] | tuple[()] = ()
 
 
@@ -319,7 +319,7 @@ class ResourceDefinition(_Attributed):
         recognised_by: The attribute by which a console may recognise an existing object in a
             creation; empty if there is none.
         rules: Yields the problems of a declaration beyond the bounds of its attributes.
-        look: Its form in the graph of a program.
+        node_style: Its form in the graph of a program.
     """
 
     name: str
@@ -335,12 +335,17 @@ class ResourceDefinition(_Attributed):
     reported_as: tuple[str, ...] = ()
     recognised_by: str = ""
     rules: Callable[[Values], Iterable[Diagnostic]] = lambda config: ()
-    look: Look = Look()
+    node_style: NodeStyle = NodeStyle()
 
     @cached_property
     def type_name(self) -> str:
         """Terraform's name for it: `opsconsole_host`."""
         return f"{LOCAL_NAME}_{self.name}"
+
+    @cached_property
+    def owner_type(self) -> str:
+        """Terraform's type name of its owner; empty if it has none."""
+        return f"{LOCAL_NAME}_{self[self.owner].refers_to}" if self.owner else ""
 
     @property
     def class_name(self) -> str:
@@ -388,7 +393,7 @@ class ResourceDefinition(_Attributed):
             if (value := config.get(item.name)) is not None
             for problem in item.problems(value)
         ]
-        return [*self.refuse_read_only(config), *of_attributes, *self.rules(config)]
+        return [*self.read_only_errors(config), *of_attributes, *self.rules(config)]
 
     def find_undeclared(self, config: Values) -> list[Diagnostic]:
         """Return an error for each attribute that a creation needs and a declaration lacks."""

@@ -27,12 +27,12 @@ _WORDS: Final = {
 """Replacements for pydantic's messages, which speak of Python's types."""
 
 
-def _whole(value: Any) -> Any:
+def _convert_integral(value: Any) -> Any:
     """Return 1 for 1.0: JSON Schema calls both an integer."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Whole: Final = BeforeValidator(_whole)
+JsonInteger: Final = BeforeValidator(_convert_integral)
 """Annotates an integer that may be written with a fraction of zero, as in JSON Schema."""
 
 

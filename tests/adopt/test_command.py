@@ -72,6 +72,14 @@ def test_an_attachment_that_is_named_is_looked_up_and_an_object_is_imported_once
     assert "There is nothing to import" in adopt("key=linux-server").err
 
 
+def test_an_attachment_whose_id_can_be_divided_in_two_ways_is_a_comment(adopt, native):
+    native.console.create("agents", id="agt/1", name="ops", specialty_id="spc_linux")
+    native.console.create("attachments", agent_id="agt/1", plugin_id="plg_disk")
+    ran = adopt("agent=agt/1")
+    assert "# agt/1/plg_disk could not be read: " in ran.out
+    assert re.findall(r'import_from\("([^"]+)', ran.out) == ["agt/1"]
+
+
 def test_an_object_of_another_console_is_not_managed_because_of_its_id(adopt, native):
     native.settings["base_url"] = native.console.base_url
     native.console.create("hosts", id="17", name="here")

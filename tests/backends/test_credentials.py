@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from botocore.tokens import SSOTokenProvider
 from cryptography.hazmat.primitives.asymmetric import rsa
-from google.auth.compute_engine import _metadata
 
 from loopback import Handler, connect_proxy, in_pem, serve_handler, write_certificate
 from opsconsole.state.opening import native_backend
@@ -123,6 +122,9 @@ def _clouds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clouds]:
 @pytest.fixture
 def clouds(_clouds: Clouds, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Clouds:
     """The pretended clouds, and a home without any credentials."""
+    # The libraries read HOME, and where the metadata are, when they are imported.
+    from google.auth.compute_engine import _metadata  # noqa: F401
+
     foreign = ("AWS_", "ARM_", "AZURE_", "GOOGLE_", "TF_", "IDENTITY_", "MSI_")
     for name in [name for name in os.environ if name.startswith(foreign)]:
         monkeypatch.delenv(name)
@@ -132,7 +134,6 @@ def clouds(_clouds: Clouds, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("GCE_METADATA_IP", "127.0.0.1:9")
     monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://127.0.0.1:9")
-    # The libraries read HOME, and where the metadata are, when they are imported.
     monkeypatch.setattr(SSOTokenProvider, "_SSO_TOKEN_CACHE_DIR", str(tmp_path / ".aws/sso/cache"))
     _clouds.answers.clear()
     _clouds.answers["storage.googleapis.com", "/storage/v1/b/states/o?"] = {}
@@ -327,7 +328,7 @@ def test_gcs_by_a_workload_of_another_cloud(clouds, tmp_path, monkeypatch):
 def test_gcs_by_the_machine(clouds, monkeypatch):
     address = clouds.plain.removeprefix("http://")
     monkeypatch.setenv("GCE_METADATA_IP", address)
-    monkeypatch.setattr(_metadata, "_GCE_METADATA_HOST", address)
+    monkeypatch.setattr("google.auth.compute_engine._metadata._GCE_METADATA_HOST", address)
     # A second thread of the library asks by the address that the first answer named.
     for account in ("default", "e"):
         path = f"/computeMetadata/v1/instance/service-accounts/{account}/"

@@ -6,15 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-import psycopg
 import pytest
-from azure.core.exceptions import HttpResponseError
-from azure.storage.blob import BlobClient
 
 from backend_places import FIVE, on
 from opsconsole.errors import UserError
 from opsconsole.state.backends.base import LockLost
-from opsconsole.state.backends.pg import creation_key
 from opsconsole.state.lock import LockHeld, LockInfo
 from opsconsole.state.model import State
 from patience import PATIENCE
@@ -106,6 +102,9 @@ def test_of_many_who_race_one_wins(place, stored):
 
 @on("azurerm", among=("azurerm",))
 def test_a_lease_whose_holder_cannot_be_noted_is_given_back(place, monkeypatch):
+    from azure.core.exceptions import HttpResponseError
+    from azure.storage.blob import BlobClient
+
     def refuse(*_: Any, **__: Any) -> None:
         raise HttpResponseError("no right to write metadata")
 
@@ -191,6 +190,10 @@ def test_a_lock_is_released_by_force_with_its_id_alone(place):
 @on("pg", among=("pg",))
 @pytest.mark.parametrize("table", ["states", "hosts"])
 def test_pg_excludes_the_creation_of_a_state_by_either_engine(place, table):
+    import psycopg
+
+    from opsconsole.state.backends.pg import creation_key
+
     assert creation_key("r0", "states") == -2786638307
     place = replace(place, block={**place.block, "table_name": table, "index_name": f"{table}_own"})
     engines = {"terraform": -1, "opentofu": creation_key(place.block["schema_name"], table)}

@@ -11,7 +11,7 @@ from engines import Terraform
 from opsconsole.lifecycle.writes import unsettled_private
 from opsconsole.state import split_deposed
 from opsconsole.state.backend import LocalBackend
-from opsconsole.state.journal import Base, Changes, Intent, encode_records
+from opsconsole.state.journal import Intent, StartingState, StateChanges, encode_records
 from opsconsole.state.objects import StateChange
 from opsconsole.state.opening import open_state
 from text_groups import read_rows
@@ -194,9 +194,9 @@ def test_host_that_a_crashed_run_created_beside_another(native):
         made = StateChange("instance", HOST, session.state.object_json("opsconsole_host.aside"))
         session.state.remove("opsconsole_host.aside")
     records = [
-        Base("crashed", native.state["lineage"], 0, "of another state", False),
+        StartingState("crashed", native.state["lineage"], 0, "of another state", False),
         Intent("crashed-1", HOST, "POST /api/v1/hosts/batch", {"verb": "create"}, "now"),
-        Changes((made._replace(provider=aside.provider),), ("crashed-1",)),
+        StateChanges((made._replace(provider=aside.provider),), ("crashed-1",)),
     ]
     backend.journal.write_bytes(encode_records(records))
     native.write(hosts(kept={}))

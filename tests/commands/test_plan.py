@@ -50,8 +50,9 @@ def test_targets_and_replacements(native):
     targeted = native.plan("-target=opsconsole_host.a[1]")
     [ids] = targeted["output_changes"].values()
     assert (ids["actions"], targeted["complete"]) == (["no-op"], False)
-    refused = native.run("plan", "-target=opsconsole_host.elsewhere", expect=1).err
-    assert "neither in the program nor in state.\nCheck the address: `opsconsole" in refused
+    for target in ("opsconsole_host.elsewhere", "module.a", "module.a[0]"):
+        refused = native.run("plan", f"-target={target}", expect=1).err
+        assert "neither in the program nor in state.\nCheck the address: `opsconsole" in refused
     refused = native.run("destroy", "-auto-approve", "-replace=opsconsole_host.b", expect=1).err
     assert "--replace is for a plan of changes, not for a destroy" in refused
     assert "--replace" not in native.run("destroy", "-help").out
@@ -72,6 +73,20 @@ def test_values_for_undeclared_variables_give_warnings_as_in_terraform(native, m
     assert told.count("Value for undeclared variable") == 2
     assert "Files have values for 2 more." in words
     assert "undeclared" not in native.run("validate").text
+
+
+def test_instances_are_targeted_alone_although_another_target_needs_their_resource(native):
+    count = {"count": 3, "name": "a${count.index}"}
+    native.apply(hosts(a=count))
+    native.write(
+        hosts(a=count | {"knowledge": "new"}, b={"tags": ["a:${opsconsole_host.a[1].id}"]})
+    )
+    needed, part = "-target=opsconsole_host.b", "-target=opsconsole_host.a[0]"
+    updates = {f"opsconsole_host.a[{number}]": ["update"] for number in range(3)}
+    created = {"opsconsole_host.b": ["create"]}
+    assert native.actions(needed) == created | updates
+    assert native.actions(needed, part) == created | {"opsconsole_host.a[0]": ["update"]}
+    assert native.actions(part, "-target=opsconsole_host.a") == updates
 
 
 def test_a_target_comes_before_what_depends_on_its_outcome(native):

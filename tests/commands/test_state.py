@@ -12,7 +12,7 @@ from opsconsole.local_terraform import journal_of
 from opsconsole.state import Intent, State
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.folding import base_of
-from opsconsole.state.journal import Changes, encode_records
+from opsconsole.state.journal import StateChanges, encode_records
 from opsconsole.state.objects import StateChange
 from opsconsole.state.opening import open_state
 from text_groups import read_rows
@@ -192,7 +192,7 @@ def test_a_push_discards_nothing_of_an_interrupted_run_without_a_word(native):
     state.put("opsconsole_host.new", item)
     state.remove("opsconsole_host.old")
     call = Intent("crashed-9", "opsconsole_host.b", "POST /api/v1/hosts", {}, "now")
-    records = encode_records([base, Changes(tuple(changes)), call])
+    records = encode_records([base, StateChanges(tuple(changes)), call])
     journal_of(native.state_file).write_bytes(records)
 
     push = ("state", "push", "other")

@@ -253,7 +253,7 @@ def test_a_state_written_meanwhile_is_no_drift(native, again, told):
 
     native.console.change("hosts", native.id_of("opsconsole_host.web"), knowledge="new")
     stack = Stack("fleet", Moving(native.folder / "terraform.tfstate"))
-    states, environ = read_states([stack], whole=True), os.environ | native.console.environment
+    states, environ = read_states([stack], all_stacks=True), os.environ | native.console.environment
     report = asyncio.run(check(states, CheckOptions(), environ))
     assert [item.bucket for item in report.drifted_findings] == [Bucket.CHANGED]
     assert judge(report).outcome is CheckOutcome.UNDETERMINED
@@ -271,7 +271,7 @@ def test_a_check_that_is_stopped_sends_no_further_request(native):
 
     async def stop_at_first_request() -> None:
         pools: list[OpenedProviders] = []
-        states = read_states([stack], whole=True)
+        states = read_states([stack], all_stacks=True)
         running = asyncio.create_task(check(states, CheckOptions(), environ, pools.append))
         for _ in range(10_000):
             if native.console.request_counts():

@@ -81,8 +81,8 @@ GROWTH = {
     "conditionals": out("true ? 1 : " * 2_000 + "2"),
     "JSON in a text": out(f'jsondecode("{"[" * 5_000}{"]" * 5_000}")'),
     "directives": out(
-        '"%{ for a in range(1000) }%{ for b in range(1000) }%{ for c in range(1000) }x'
-        '%{ endfor }%{ endfor }%{ endfor }"'
+        '"%{ for a in range(1000) }%{ for b in range(1000) }%{ for c in range(1000) }'
+        f'{"x" * 400}%{{ endfor }}%{{ endfor }}%{{ endfor }}"'
     ),
     "a device": out('file("/dev/zero")'),
 }

@@ -251,6 +251,15 @@ def test_a_reference_costs_one_lookup(start):
     assert len(run.lookups) == size
 
 
+def test_a_template_as_a_name_is_evaluated_for_each_instance(start):
+    timeouts = {"${each.key}": "2m"}
+    declared = {"key": "k", "for_each": {"delete": 1, "other": 2}, "timeouts": timeouts}
+    run = start({"resource": {"opsconsole_specialty": {"s": declared}}})
+    addresses = [f'opsconsole_specialty.s["{key}"]' for key in declared["for_each"]]
+    values = [run.config(address)["timeouts"] for address in addresses]
+    assert values == [{"delete": "2m"}, {"delete": None}]
+
+
 def test_a_local_value_is_kept_only_once_all_it_needs_is_known(start):
     made = {"made": {"id": "${opsconsole_host.a.id}"}}
     run = start({**hosts("a", b={"name": "${local.made.id}"}), "locals": made})

@@ -27,7 +27,11 @@ def test_summary_line_counts_as_terraform_does(plan):
     text = plan_text.render(plan)
     assert "Plan: 1 to import, 6 to add, 4 to change, 6 to destroy." in text
     assert "3 of them go with their host, without a call. 1 to leave management." in text
-    along = [replace(item, cascade="opsconsole_agent.a") for item in plan.changes if item.cascade]
+    along = [
+        replace(item, deleted_with="opsconsole_agent.a")
+        for item in plan.changes
+        if item.deleted_with
+    ]
     assert plan_parts.plan_summary(ChangeCounts(), along[:1]).endswith(
         "1 of them goes with its agent, without a call."
     )
@@ -198,7 +202,7 @@ def test_replacing_what_is_imported_warns(plan):
 def test_a_sensitive_name_is_masked_under_its_host(plan):
     hidden = tuple(
         replace(change, sensitive=frozenset({"name"}), notes=("an orphan",))
-        if change.cascade
+        if change.deleted_with
         else change
         for change in plan.changes
     )

@@ -154,7 +154,7 @@ async def test_defaults_within_a_credential_are_no_difference(steps_of, console,
     config = agents.config(**agent_values, plugin_ids=["plg_disk", "plg_logs"])
     for state in (attached.state, shown):
         plan = await agents.plan(attached._replace(state=state), config)
-        assert (plan.planned, plan.replace) == (state, ())
+        assert (plan.planned, plan.requires_replace) == (state, ())
 
     agent_values["credential_config"] = [entry | {"order": 2, "is_required": None}]
     plan = await agents.plan(attached, agents.config(**agent_values, plugin_ids=["plg_disk"]))
@@ -163,7 +163,7 @@ async def test_defaults_within_a_credential_are_no_difference(steps_of, console,
 
 async def test_agent_is_looked_up_anew(steps_of, one_run, console, agent_values):
     created = await steps_of("agent").create(**agent_values)
-    agents = one_run().resources[AGENT.type_name]
+    agents = one_run().lifecycles[AGENT.type_name]
 
     assert await agents.is_there(created.state["id"])
     console.delete("agents", created.state["id"])
@@ -191,7 +191,7 @@ async def test_an_agent_that_is_created_archived_stays_in_state_and_is_told(
         assert "was created archived" in told.summary
     assert read.state == created.state
     assert plan.planned == created.state
-    assert not plan.replace
+    assert not plan.requires_replace
     [replacement] = await agents.create_all(agents.config(**agent_values), replaced=read)
     assert replacement.private == plain.private, "nothing is known yet of a new agent"
 
@@ -214,7 +214,7 @@ async def test_an_agent_that_is_shown_stays_though_the_list_of_its_plugins_is_no
 async def test_prevent_refuses_a_replacement_that_no_plan_showed(agent_values, steps_of, one_run):
     agents = steps_of("agent")
     prior = await agents.create(**agent_values, deletion_policy="prevent")
-    lifecycle = one_run().resources[AGENT.type_name]
+    lifecycle = one_run().lifecycles[AGENT.type_name]
     assert lifecycle.describe(None, ADDRESS) == f"agent {ADDRESS}"
     config = agents.config(**agent_values, deletion_policy="prevent")
 
@@ -230,7 +230,7 @@ async def test_prevent_refuses_a_replacement_that_no_plan_showed(agent_values, s
         after = config | {"host_id": host_id}
         why = RemovalReason.WITH_OWNER
         goes = PlanChange(prior.state, after, prior.private, why, owner_is_deleted_first=True)
-        assert (await lifecycle.plan([goes]))[0].replace == ("host_id",)
+        assert (await lifecycle.plan([goes]))[0].requires_replace == ("host_id",)
 
     # It holds for the change that drops it.
     changed = prior.state | {"main_engine": "other", "deletion_policy": "abandon"}

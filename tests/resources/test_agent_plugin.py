@@ -70,7 +70,7 @@ async def test_attachment_is_gone_with_its_deleted_host(steps_of, one_run, conso
 
     # A run that found the host gone asks nothing.
     attachments.provider = one_run()
-    attachments.provider.session.gone["host"].add(host_id)
+    attachments.provider.session.gone_ids["opsconsole_host"].add(host_id)
     console.reset_log()
     assert await attachments.read(attachment) == ReadOutcome(None, status=ReadStatus.ARCHIVED)
     assert console.traffic()["total"] == 0
@@ -256,7 +256,7 @@ async def test_a_rename_that_is_stopped_before_its_plugins_goes_into_state(
     request = UpdateRequest(created.state, config, plan.planned, plan.private)
     console.fault(operation="agent_update", hold="after")
 
-    changing = asyncio.create_task(run.resources[AGENT.type_name].update(request))
+    changing = asyncio.create_task(run.lifecycles[AGENT.type_name].update(request))
     await asyncio.to_thread(until, lambda: not console.waiting_faults())
     run.stop()
     console.clear_faults()
@@ -280,7 +280,7 @@ async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
     attachments.provider = run
     other = (await agents.create(**agent_values)).state["id"]
 
-    changing = asyncio.create_task(run.resources[AGENT.type_name].update(request))
+    changing = asyncio.create_task(run.lifecycles[AGENT.type_name].update(request))
     attaching = asyncio.create_task(attachments.create(agent_id=other, plugin_id="plg_disk"))
     await asyncio.to_thread(until, lambda: not console.waiting_faults())
     run.stop()
@@ -288,8 +288,8 @@ async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
     in_part = await changing
     # What was never seen of an agent is no call where no operation updates agents.
     unseen = request._replace(prior=created.state | {"main_engine": None})
-    not_begun = await run.resources[AGENT.type_name].update(unseen)
-    [unread] = await run.resources[AGENT.type_name].read([ReadRequest(created.state)])
+    not_begun = await run.lifecycles[AGENT.type_name].update(unseen)
+    [unread] = await run.lifecycles[AGENT.type_name].read([ReadRequest(created.state)])
 
     assert errors(in_part) == [f'The agent "keeper" ({created.state["id"]}) was updated in part']
     assert in_part.state["plugin_ids"] == ["plg_disk"]
@@ -307,7 +307,7 @@ async def test_an_attach_that_is_cancelled_before_its_turn_holds_up_no_other(
 ):
     agent_id = (await steps_of("agent").create(**agent_values)).state["id"]
     attachments = steps_of("agent_plugin")
-    lifecycle = one_run().resources[attachments.type_name]
+    lifecycle = one_run().lifecycles[attachments.type_name]
     console.fault(operation="plugin_attach", hold="after")
     tasks = []
     for plugin_id in ("plg_disk", "plg_logs"):
@@ -438,7 +438,7 @@ async def test_an_answer_is_older_by_its_moment(
     agent = await agents.create(**agent_values)
     prior = agent.state | {"updated_at": updated_at}
     shown = agent.state | {"updated_at": answered_at, "name": "new"}
-    lifecycle = one_run().resources[AGENT.type_name]
+    lifecycle = one_run().lifecycles[AGENT.type_name]
     outcome = lifecycle.update_from_answer(ReadRequest(prior, agent.private), shown)
     assert outcome.state["name"] == ("new" if taken else prior["name"])
 

@@ -187,7 +187,7 @@ async def test_attribute_that_is_no_longer_shown_is_null(steps_of, console, fiel
 
     assert read.state["knowledge"] is None
     assert plan.planned["knowledge"] == "a"
-    assert plan.replace == ()
+    assert plan.requires_replace == ()
 
 
 async def test_a_new_value_that_is_shown_as_unset_is_told_and_ends_with_the_declaration(
@@ -251,7 +251,7 @@ async def test_a_console_that_clears_what_replaces_never_replaces(steps_of, cons
     plan = await hosts.plan(read, hosts.config(name="web", **{name: "one"}))
     applied = await hosts.change(read, name="web", **{name: "one"})
 
-    assert plan.replace == ()
+    assert plan.requires_replace == ()
     # Terraform takes no null for what is configured: one apply without a call, then none.
     assert plan.planned[name] == applied.state[name] == "one"
     assert any(f"has no {name}" in item.summary for item in plan.diagnostics)
@@ -273,10 +273,10 @@ async def test_a_dropped_value_is_reported_at_creation_and_no_difference_later(s
     assert (read.state["mac"], read.state["unique_id"]) == (DECLARED["mac"], DECLARED["unique_id"])
 
     plan = await hosts.plan(read, hosts.config(**DECLARED))
-    assert (plan.planned, plan.replace, plan.diagnostics) == (read.state, (), ())
+    assert (plan.planned, plan.requires_replace, plan.diagnostics) == (read.state, (), ())
 
     changed = await hosts.plan(read, hosts.config(**DECLARED | {"mac": "02:00:00:00:00:02"}))
-    assert changed.replace == ("mac",)
+    assert changed.requires_replace == ("mac",)
 
     console.change("hosts", made.state["id"], mac="02:00:00:00:00:09")
     assert (await hosts.read(made)).state["mac"] == "02:00:00:00:00:09"
@@ -291,7 +291,7 @@ async def test_dropped_value_that_was_not_read_back_is_told_by_the_next_plan(ste
     assert read.state["mac"] is None
 
     plan = await hosts.plan(read, hosts.config(**DECLARED))
-    assert plan.replace == ()
+    assert plan.requires_replace == ()
     assert {item.summary.split(" for ")[0] for item in plan.diagnostics} == {
         "The console has no mac",
         "The console has no unique_id",
@@ -321,9 +321,9 @@ async def test_an_org_that_the_console_does_not_keep_is_told_once(steps_of, cons
     read = await hosts.read(made)
     plan = await hosts.plan(read, hosts.config(**declared))
     assert (read.state, read.diagnostics) == (made.state, ())
-    assert (plan.planned, plan.replace, plan.diagnostics) == (read.state, (), ())
+    assert (plan.planned, plan.requires_replace, plan.diagnostics) == (read.state, (), ())
     other = await hosts.plan(read, hosts.config(**declared | {"org_id": "org_new"}))
-    assert other.replace == ("org_id",)
+    assert other.requires_replace == ("org_id",)
 
 
 NAMES = sorted(

@@ -159,7 +159,7 @@ def test_refused_reads_are_errors_or_unchecked(applied, console):
 )
 async def test_unreadable_object_is_not_imported(type_name, import_id, console, one_run):
     console.fault(operation="plugin_list", status=403, code="FORBIDDEN", times=None)
-    lifecycle = one_run().resources[type_name]
+    lifecycle = one_run().lifecycles[type_name]
     taken = await lifecycle.import_state(import_id)
 
     [read] = await lifecycle.read([ReadRequest(taken.state, taken.private)])

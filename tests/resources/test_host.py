@@ -205,10 +205,10 @@ async def test_host_that_the_declaration_followed_is_not_replaced(steps_of, cons
     plan = await hosts.plan(moved, declared)
     changed = await hosts.plan(moved, hosts.config(name="web", external_id="four", target_port=22))
 
-    assert plan.replace == ()
+    assert plan.requires_replace == ()
     assert plan.planned == moved.state
     assert "The console itself changed" in warnings(plan)[0]
-    assert changed.replace == ("external_id",)
+    assert changed.requires_replace == ("external_id",)
     replacing = f'Replacing the host "web" ({created.state["id"]}) archives every agent'
     assert any(item.startswith(replacing) for item in warnings(changed))
 
@@ -498,7 +498,7 @@ async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(
     deleted = await hosts.delete(created)
 
     assert (deleted.state, errors(deleted)) == (None, [])
-    assert hosts.provider.session.gone["host"] == {created.state["id"]}
+    assert hosts.provider.session.gone_ids["opsconsole_host"] == {created.state["id"]}
     assert deleted.rerouted == (("hst_2",) if isinstance(rerouted, list) else ())
 
 

@@ -99,7 +99,7 @@ async def test_one_host_settles_one_lost_create(
         console.fault(**fault)
     creates = [UnsettledCreate(HOST.empty() | {"name": name}, "a", said) for name in lost.split()]
 
-    lifecycle = one_run(import_chunk_size=chunk).resources[HOST.type_name]
+    lifecycle = one_run(import_chunk_size=chunk).lifecycles[HOST.type_name]
     found = await lifecycle.settle_creates(creates, [])
 
     unsettled = {id(STILL_UNSETTLED): "?", id(NEVER_CREATED): "never"}
@@ -129,7 +129,7 @@ async def test_a_dry_run_that_knows_a_host_in_state_shows_what_was_never_created
     org = {"org_id": "org_main"}
     hosts = [HOST.empty() | org | {"id": f"hst_{name}", "name": name} for name in (None, "b", "c")]
     lost = UnsettledCreate(HOST.empty() | {"name": "a"}, "a", said)
-    lifecycle = one_run(**org).resources[HOST.type_name]
+    lifecycle = one_run(**org).lifecycles[HOST.type_name]
 
     settled = await settle_host_creates(lifecycle, [lost], hosts)
 
@@ -212,7 +212,7 @@ async def test_a_size_that_was_refused_is_not_tried_again(steps_of, one_run, con
     await hosts.create_all(hosts.config(name="c"), hosts.config(name="d"))
 
     assert console.request_counts()["host_import"] == 2 * 2 + 1
-    together = {kind: hosts.provider.resources[kind].max_creates_at_once for kind in RESOURCES}
+    together = {kind: hosts.provider.lifecycles[kind].max_creates_at_once for kind in RESOURCES}
     assert together == dict.fromkeys(together, 1) | {"opsconsole_host": 2}
 
 

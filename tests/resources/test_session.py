@@ -99,13 +99,13 @@ def test_a_host_is_waited_for_three_quiet_seconds(console, begins, seconds):
     async def wait(times: int) -> list[bool]:
         provider = ConfiguredProvider(Settings.from_values(console.provider_settings, {}))
         hosts = provider.session.singleton(HostDeletions)
-        loop.call_later(begins, setattr, provider.session, "deletes_begun", 1)
+        loop.call_later(begins, setattr, provider.session, "removals_begun", 1)
         # The end of another deletion, or of one that was known before, wakes nobody.
         hosts.end("hst_0")
         known = [(), *[{"hst_0"}] * (times - 1)]
         waited = [await hosts.wait_for_host("hst_1", before) for before in known]
         assert loop.time() == seconds
-        provider.session.deletes_begun += 1
+        provider.session.removals_begun += 1
         hosts.end("hst_1")
         return [*waited, *[await hosts.wait_for_host(each, {"hst_0"}) for each in ("hst_1", None)]]
 

@@ -153,9 +153,9 @@ async def test_wait_of_a_delete_ends(steps_of, console, one_run, monkeypatch, en
     specialty = await specialties.create(key="identity", **policy)
     run = one_run()
     for name, unlike in (("agt_other", {"specialty_id": "spc_linux"}), ("agt_gone", {})):
-        run.resources[AGENT].note_existing(agent.state | {"id": name} | unlike, "")
-    run.session.gone["agent"].add("agt_gone")
-    await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
+        run.lifecycles[AGENT].note_existing(agent.state | {"id": name} | unlike, "")
+    run.session.gone_ids["opsconsole_agent"].add("agt_gone")
+    await run.lifecycles[AGENT].delete(DeleteRequest(agent.state, agent.private))
     if end == "abandoned":  # and the answer names no agent
         console.fault(operation="specialty_delete", status=409, code="CONFLICT", times=None)
 
@@ -163,7 +163,7 @@ async def test_wait_of_a_delete_ends(steps_of, console, one_run, monkeypatch, en
     loop = asyncio.get_running_loop()
     clock = Clock(loop.time())
     monkeypatch.setattr(loop, "time", lambda: clock.now)
-    waiting = asyncio.create_task(run.resources[SPECIALTY].delete(DeleteRequest(specialty.state)))
+    waiting = asyncio.create_task(run.lifecycles[SPECIALTY].delete(DeleteRequest(specialty.state)))
     for _ in range(200):
         await asyncio.sleep(0)
     assert deletes(console)[-1] == ("specialty_delete", 409)
@@ -173,7 +173,7 @@ async def test_wait_of_a_delete_ends(steps_of, console, one_run, monkeypatch, en
     elif end == "timeout":
         clock.advance(0.9)
     else:
-        await run.resources[HOST].delete(DeleteRequest(web.state))
+        await run.lifecycles[HOST].delete(DeleteRequest(web.state))
     ended = await waiting
 
     if end == "host":
@@ -275,7 +275,7 @@ async def test_a_specialty_that_a_refresh_found_gone_forbids_no_destroy(console,
     assert plan.planned["id"] == "spc_linux"
     assert "There is no specialty" in plan.diagnostics[0].summary
     request = CreateRequest(specialties.config(key="linux-server"), plan.planned, plan.private)
-    [made] = await created(specialties.provider.resources["opsconsole_specialty"], [request])
+    [made] = await created(specialties.provider.lifecycles["opsconsole_specialty"], [request])
     assert made.failed and made.state is None
     assert (await specialties.plan(None, specialties.config(key="never-there"))).failed
     specialties.provider.session.sees_whole_plan = True

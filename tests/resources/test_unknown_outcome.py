@@ -149,7 +149,7 @@ def leave(
     """Leave creates of unknown outcome beside the state, sent at this time."""
     calls = []
     for address, planned in creates:
-        details = {"planned": planned, "dry_run_said": said, "provider": PROVIDER, **more}
+        details = {"planned": planned, "dry_run_status": said, "provider": PROVIDER, **more}
         calls.append(Intent(address, address, "create", details, at))
     leave_intents(native.state_file, calls)
 
@@ -197,7 +197,7 @@ async def test_only_a_whole_list_shows_that_an_agent_was_never_created(
     listed = {"object": "list", "data": [], "total_count": total}
     console.fault(operation="agent_list", status=200, text=json.dumps(listed), handled=False)
     lost = UnsettledCreate(AGENT.empty() | {"name": "lost", "host_id": host_id}, ADDRESS)
-    [settled] = await one_run().resources[AGENT.type_name].settle_creates([lost], [])
+    [settled] = await one_run().lifecycles[AGENT.type_name].settle_creates([lost], [])
     assert settled is (NEVER_CREATED if host_id and not total else STILL_UNSETTLED)
 
 

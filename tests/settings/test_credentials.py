@@ -96,7 +96,7 @@ def written(folder: Path, runs: list[Run]) -> list[tuple[str, bytes]]:
 
 async def test_one_401_is_explained_once_though_it_answers_for_several(console, one_run):
     console.fault(operation="specialty_search", kind="unauthorized", times=None)
-    lifecycle = one_run().resources["opsconsole_specialty"]
+    lifecycle = one_run().lifecycles["opsconsole_specialty"]
     config = lifecycle.definition.empty()
     keys = ("identity", "linux-server")
 

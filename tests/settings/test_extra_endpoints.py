@@ -62,9 +62,9 @@ async def test_a_deleted_agent_is_not_named_as_one_that_carries_a_specialty(
     agent = await _made(console, steps_of, "agent")
     await _made(console, steps_of, "agent")
     run = one_run()
-    await run.resources[AGENT.type_name].delete(DeleteRequest(agent.state))
+    await run.lifecycles[AGENT.type_name].delete(DeleteRequest(agent.state))
 
-    refused = await run.resources[SPECIALTY.type_name].delete(DeleteRequest(specialty.state))
+    refused = await run.lifecycles[SPECIALTY.type_name].delete(DeleteRequest(specialty.state))
 
     assert agent.state["id"] not in refused.diagnostics[0].text
 
@@ -111,4 +111,4 @@ async def test_a_move_to_a_host_that_is_not_known_yet_is_doubted_where_nothing_t
 
     [told] = unexplained.diagnostics
     assert f"If its host {old} is replaced in this run" in told.text
-    assert (alone.diagnostics, alone.replace, unexplained.replace) == ((), (), ())
+    assert (alone.diagnostics, alone.requires_replace, unexplained.requires_replace) == ((), (), ())

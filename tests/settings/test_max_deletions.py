@@ -13,7 +13,7 @@ from opsconsole.lifecycle.interface import (
     PlanCreation,
     PlanOutcome,
 )
-from opsconsole.lifecycle.planning import DeletionCount, refuse_too_many
+from opsconsole.lifecycle.planning import DeletionCount, too_many_deletions_error
 from opsconsole.resources import HOST
 
 NAMES = ("a", "b", "c")
@@ -88,7 +88,7 @@ def test_a_replacement_counts_once(one_run, private, is_too_many):
     again = count.count_plan(HOST, creation, in_place, "db")
 
     assert (problem is not None) == is_too_many
-    wanted = refuse_too_many([*["web"] * is_too_many, "web", "db"], 1)
+    wanted = too_many_deletions_error([*["web"] * is_too_many, "web", "db"], 1)
     assert again.detail.startswith(wanted.detail), "a tainted object that is replaced counts too"
     assert replace(again, detail=wanted.detail) == wanted
 
@@ -108,12 +108,12 @@ async def test_deletions_beyond_the_setting_are_refused_when_planned_and_when_ma
     [told] = plans[2].diagnostics
     names = [f'host "{each.state["name"]}" ({each.state["id"]})' for each in made]
     assert told.detail.startswith(f"They are: {', '.join(names)}. If")
-    wanted = refuse_too_many(names, 1)
+    wanted = too_many_deletions_error(names, 1)
     assert replace(told, detail=wanted.detail) == wanted
     assert ended == [Outcome(None), Outcome(*requests[1][:2], (wanted,))]
     assert [row["name"] for row in console.rows("hosts")] == ["b"]
-    assert ", 49. If" in refuse_too_many([*map(str, range(50))], 3).detail
-    assert ", 49 and 1,002 more. If" in refuse_too_many([*map(str, range(1052))], 3).detail
+    assert ", 49. If" in too_many_deletions_error([*map(str, range(50))], 3).detail
+    assert ", 49 and 1,002 more. If" in too_many_deletions_error([*map(str, range(1052))], 3).detail
 
 
 def test_no_more_is_deleted_than_max_deletions_allows(native, fleet):

@@ -40,5 +40,5 @@ async def test_another_org_of_the_provider_is_no_difference(steps_of, declared, 
     plan = await elsewhere.plan(read, elsewhere.config(**declared[name]))
 
     assert plan.planned == read.state == created.state
-    assert plan.replace == ()
+    assert plan.requires_replace == ()
     assert plan.diagnostics == ()

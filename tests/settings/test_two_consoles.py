@@ -101,6 +101,16 @@ def test_an_unchanged_object_gets_another_provider_of_its_console(native):
     native.run("plan", "-detailed-exitcode")
 
 
+def test_an_unchanged_object_that_is_declared_on_another_console_is_named(native, other):
+    apply(native, {HOST: {"a": {"name": "a"}}}, base_url=other.base_url)
+    said = apply(native, {HOST: {"a": elsewhere(name="a")}}, base_url=other.base_url).out
+    assert f"Warning: {HOST}.a is declared on another console" in said
+    assert f"read from {native.console.base_url}, as state says" in said
+    native.run("state", "rm", f"{HOST}.a")
+    assert "declared on another console" not in native.run("apply", "-auto-approve").text
+    assert native.state["resources"][0]["provider"] == f"{PROVIDER}.other"
+
+
 def test_a_deletion_that_was_cut_off_is_settled_on_its_own_console(native, other):
     hosts = {"a": {"name": "a"}, "b": elsewhere(name="a")}
     apply(native, {HOST: hosts}, base_url=other.base_url)

@@ -97,6 +97,13 @@ def test_words_come_from_the_environment_and_another_directory(standin, console_
     assert (engine.folder / "below" / "there").exists()
 
 
+def test_some_values_are_those_of_flags_that_are_not_given(standin, console_of):
+    engine = standin(PROGRAM, console_of("strict"))
+    told = engine.run("plan", "-out=", "-state=", "-parallelism=0").out
+    assert "Plan: 3 to add" in told
+    assert "must be 1 or more" in engine.run("plan", "-parallelism=-1", expect={1}).err
+
+
 def test_what_cannot_be_asked_for_is_one_clear_error(standin):
     engine = standin({})
     for words, said in (

@@ -11,7 +11,7 @@ import pytest
 from opsconsole.errors import UserError
 from opsconsole.state.address import deposed_name
 from opsconsole.state.folding import fold_journals
-from opsconsole.state.journal import Base, Changes, Intent, Record, Writing
+from opsconsole.state.journal import Intent, Record, StartingState, StateChanges, StateWrite
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateChange
 
@@ -32,7 +32,9 @@ class Story:
         self.state.put(B, host(2))
         self.state.raise_serial()
         self.before = self.state.to_bytes()
-        self.records: list[Record] = [Base("run", "lineage", 1, self.state.digest(), False)]
+        self.records: list[Record] = [
+            StartingState("run", "lineage", 1, self.state.digest(), False)
+        ]
         self.pending: list[StateChange] = []
         self.state.on_change = self.pending.append
 
@@ -42,12 +44,12 @@ class Story:
         self.state.remove(B)
         self.state.put(C, self.host(3))
         self.records.append(Intent("call", C, "POST", {}, "now"))
-        self.records.append(Changes(tuple(self.pending), ("call",)))
+        self.records.append(StateChanges(tuple(self.pending), ("call",)))
         self.pending.clear()
         return self
 
     def write(self) -> bytes:
-        self.records.append(Writing(self.state.raise_serial(), self.state.digest()))
+        self.records.append(StateWrite(self.state.raise_serial(), self.state.digest()))
         return self.state.to_bytes()
 
 
@@ -132,7 +134,7 @@ def test_damage_that_no_write_of_ours_made_is_an_error(story):
 def test_a_state_that_is_gone_is_an_error(story):
     with pytest.raises(UserError, match="is gone, but a journal"):
         after(story.change().records, b"")
-    story.records[0] = Base("run", "chosen", 0, State.new().digest(), True)
+    story.records[0] = StartingState("run", "chosen", 0, State.new().digest(), True)
     assert outcome(story.records, b"") == DONE
     for data, lineage in ((b"", "chosen"), (State.new("stored").to_bytes(), "stored")):
         assert after(story.records, data).lineage == lineage
@@ -197,7 +199,7 @@ def test_a_state_that_another_engine_wrote_loses_and_doubles_nothing(story, host
 def test_a_replacement_is_not_forgotten(story, host, edit):
     data = moved_on(story, lambda state: edit(state, host))
     story.state.put(A, host(5))
-    story.records.append(Changes(tuple(story.pending)))
+    story.records.append(StateChanges(tuple(story.pending)))
     assert outcome(story.records, data) == {A: "host-5", B: "host-2"}
 
 
@@ -256,7 +258,7 @@ def test_only_what_the_run_created_becomes_a_deposed_object(story, host, clash):
     act, edit, expected, warnings = CLASHES[clash]
     data = moved_on(story, lambda state: edit(state, host))
     act(story)
-    story.records.append(Changes(tuple(story.pending)))
+    story.records.append(StateChanges(tuple(story.pending)))
     found = fold_journals(story.records, [], data, b"", "s")
     assert (names_in(found.state), list(found.warnings)) == (expected, warnings)
 
@@ -264,23 +266,23 @@ def test_only_what_the_run_created_becomes_a_deposed_object(story, host, clash):
 def test_two_journals_are_one_where_a_run_wrote_both(story, host):
     """What is only here, where runs store their journals, was settled elsewhere or never sent."""
     a, b = (Intent(name, f"opsconsole_agent.{name}", "POST", {}, "now") for name in "ab")
-    other = Base("other", "lineage", 1, story.state.digest(), False)
+    other = StartingState("other", "lineage", 1, story.state.digest(), False)
     story.state.put(A, host(1, name="new"))
-    stored = [story.records[0], Changes((story.pending.pop(),)), a]
+    stored = [story.records[0], StateChanges((story.pending.pop(),)), a]
     story.state.put(C, host(3))
-    made = Changes((story.pending.pop(),))
+    made = StateChanges((story.pending.pop(),))
     for here, keeps_journal, names, places in (
         ([*stored, b], True, [a, b], [A]),
         ([other, made, b], True, [a], [A, C]),
         ([other, made, b], False, [a, b], [A, C]),
-        ([*stored, Changes((), ("a",))], True, [], [A]),
+        ([*stored, StateChanges((), ("a",))], True, [], [A]),
     ):
         found = fold_journals(here, stored, story.before, b"", "s", keeps_journal=keeps_journal)
         assert [change.address for change in found.changes] == places
         assert list(found.intents) == names
         assert (found.change_count, C in found.state) == (len(places), C in places)
     assert fold_journals([other, b], [], story.before, b"", "s", keeps_journal=True).intents == ()
-    foreign = [Base("other", "foreign", 1, "", False), made]
+    foreign = [StartingState("other", "foreign", 1, "", False), made]
     for local in (stored, []):
         with pytest.raises(UserError, match="to another state: lineage foreign, not lineage"):
             fold_journals(foreign, local, story.before, b"", "s")
@@ -290,7 +292,7 @@ def test_a_journal_without_its_first_record_is_refused_and_names_some(story):
     for place in range(30):
         story.state.put(f"opsconsole_host.h{place}", story.host(place))
     for changes, end in ((story.pending[:20], "."), (story.pending[20:], " and 10 more.")):
-        story.records.append(Changes(tuple(changes)))
+        story.records.append(StateChanges(tuple(changes)))
         with pytest.raises(UserError, match=f"lost its first record.*h19{end} Nothing") as caught:
             after(story.records[1:], story.before)
         assert caught.value.remedy
@@ -302,5 +304,5 @@ def test_a_journal_that_knows_the_outcome_of_an_unsettled_create_is_believed(sto
     data = moved_on(story, lambda state: state.put(C, unsettled))
     story.change()
     assert outcome(story.records, data) == {A: "new", C: "c", ASIDE: "host-3"}
-    story.records.append(Changes((), ("run-1",)))
+    story.records.append(StateChanges((), ("run-1",)))
     assert outcome(story.records, data) == {A: "new", C: "host-3"}

@@ -16,12 +16,12 @@ from msgspec import Raw
 from opsconsole.errors import UserError
 from opsconsole.state.files import put_in_place
 from opsconsole.state.journal import (
-    Base,
-    Changes,
     Intent,
     Journal,
     Record,
-    Writing,
+    StartingState,
+    StateChanges,
+    StateWrite,
     changes_of,
     decode_lines,
     encode_line,
@@ -34,10 +34,10 @@ TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
 KIND, PERHAPS = st.sampled_from(["instance", "output"]), st.none() | TEXT
 CHANGES = st.builds(StateChange, KIND, TEXT, PERHAPS, TEXT, TEXT, PERHAPS)
 RECORDS: st.SearchStrategy[Record] = st.one_of(
-    st.builds(Base, TEXT, TEXT, st.integers(0, 2**60), TEXT, st.booleans()),
+    st.builds(StartingState, TEXT, TEXT, st.integers(0, 2**60), TEXT, st.booleans()),
     st.builds(Intent, TEXT, TEXT, TEXT, st.dictionaries(TEXT, TEXT), TEXT),
-    st.builds(Changes, st.lists(CHANGES).map(tuple), st.lists(TEXT).map(tuple)),
-    st.builds(Writing, st.integers(0, 2**60), TEXT),
+    st.builds(StateChanges, st.lists(CHANGES).map(tuple), st.lists(TEXT).map(tuple)),
+    st.builds(StateWrite, st.integers(0, 2**60), TEXT),
 )
 
 
@@ -49,8 +49,8 @@ def intent(name: str) -> Intent:
     return Intent(name, f"opsconsole_agent.{name}", "POST /api/v1/agents", {"name": name}, "now")
 
 
-def changed(name: str, *settles: str) -> Changes:
-    return Changes(
+def changed(name: str, *settles: str) -> StateChanges:
+    return StateChanges(
         (StateChange("instance", f"opsconsole_host.{name}", "{}", "p", "", None),), settles
     )
 
@@ -107,12 +107,12 @@ def test_a_group_that_was_torn_in_its_middle_is_left_out():
 
 
 def test_an_intent_is_open_until_something_tells_its_outcome():
-    records: list[Record] = [*map(intent, "abc"), changed("a", "a"), Changes((), ("b",))]
+    records: list[Record] = [*map(intent, "abc"), changed("a", "a"), StateChanges((), ("b",))]
     assert open_intents(records) == [intent("c")]
     assert changes_of(records) == list(changed("a").changes)
 
 
-BASE = Base("run", "lineage", 1, "digest", False)
+BASE = StartingState("run", "lineage", 1, "digest", False)
 
 
 def test_a_restart_keeps_open_intents_and_what_came_later(tmp_path, open_files):
@@ -124,11 +124,11 @@ def test_a_restart_keeps_open_intents_and_what_came_later(tmp_path, open_files):
         journal.append(record)
     journal.flush_now()
     position = journal.appended_count
-    for record in (Writing(2, "x"), changed("late"), intent("c")):
+    for record in (StateWrite(2, "x"), changed("late"), intent("c")):
         journal.append(record)
     journal.flush_now()
     journal.append(changed("later"))
-    later = Base("run", "lineage", 2, "x", False)
+    later = StartingState("run", "lineage", 2, "x", False)
     journal.restart(later, position)
     kept = [later, intent("b"), changed("late"), intent("c"), changed("later")]
     assert decode_lines((tmp_path / "j").read_bytes().rstrip(b"\0"), "j")[0] == kept
@@ -236,14 +236,14 @@ def test_on_a_full_disk_intents_fail_and_results_are_still_kept(tmp_path, monkey
     journal.append(intent("early"))
     journal.flush_now()
     big = StateChange("instance", "opsconsole_agent.a", "x" * 540_000)
-    journal.append(Changes((big,), ("a",)))
+    journal.append(StateChanges((big,), ("a",)))
     journal.flush_now()
     journal.append(Intent("b", "x" * 400_000, "", {}, ""))
     with pytest.raises(UserError, match=r"no room .*No further call is made"):
         journal.flush_now()
     journal.close()
     monkeypatch.undo()
-    kept = [*base, intent("a"), intent("early"), Changes((big,), ("a",))]
+    kept = [*base, intent("a"), intent("early"), StateChanges((big,), ("a",))]
     assert Journal.resume(tmp_path / "j")[1] == kept
 
 
@@ -340,11 +340,11 @@ def test_a_journal_that_cannot_be_opened_leaves_nothing(
 @pytest.mark.parametrize(
     "text",
     [
-        '["base", 1, "l", 2, "x", false]',
-        '["base", "r", "l", true, "x", false]',
-        '["outcome", [["instance", 5, "x", "", "", null, ""]], []]',
-        '["outcome", [["other", "a.b", "x", "", "", null, ""]], []]',
-        '["outcome", [], [5]]',
+        '["starting_state", 1, "l", 2, "x", false]',
+        '["starting_state", "r", "l", true, "x", false]',
+        '["changes", [["instance", 5, "x", "", "", null, ""]], []]',
+        '["changes", [["other", "a.b", "x", "", "", null, ""]], []]',
+        '["changes", [], [5]]',
         '["intent", "i", "a.b", "POST", [], "now"]',
         '["nothing"]',
         "5",

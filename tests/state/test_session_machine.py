@@ -29,6 +29,7 @@ from hypothesis.stateful import (
 )
 
 from opsconsole.errors import UserError
+from opsconsole.state import journal
 from opsconsole.state.backend import Backend, LocalBackend, RunOptions
 from opsconsole.state.backends.base import LockLost
 from opsconsole.state.model import State
@@ -373,6 +374,9 @@ class Sessions(RuleBasedStateMachine):
 @pytest.mark.parametrize(
     "embeds_journal", [None, False, True], ids=["a file", "two objects", "one document"]
 )
-def test_a_session_loses_nothing(embeds_journal):
+def test_a_session_loses_nothing(embeds_journal, monkeypatch):
+    # To read and to hash the usual room takes a quarter of the time.
+    monkeypatch.setattr(journal, "_ROOM_AHEAD", 1 << 17)
+    monkeypatch.setattr(journal, "_MIN_ROOM", 1 << 16)
     machine = type("Machine", (Sessions,), {"embeds_journal": embeds_journal})
     run_state_machine_as_test(machine, settings=settings(**STEPS))

@@ -30,13 +30,13 @@ def unchanged(
     address: str,
     definition: ResourceDefinition,
     path: str,
-    depends_on: tuple[str, ...] = (),
+    dependencies: tuple[str, ...] = (),
     **own: Any,
 ) -> Change:
     """Return a resource of the fleet; its values are those that all share, and its own."""
     shared = {name: SHARED.get(name, value) for name, value in definition.empty().items()}
     values = shared | own
-    facts = {"construct_path": path, "provider_key": "opsconsole", "depends_on": depends_on}
+    facts = {"construct_path": path, "provider_key": "opsconsole", "dependencies": dependencies}
     type_name = definition.type_name
     return Change(address, type_name, Action.NO_OP, values, values, config=values, **facts)
 
@@ -156,7 +156,7 @@ def deleted(item: Change, reason: str = "delete_because_no_resource_config") -> 
 
 
 def with_host(item: Change, owner: Change) -> Change:
-    return replace(deleted(item), cascade=owner.address)
+    return replace(deleted(item), deleted_with=owner.address)
 
 
 class Parts:
@@ -198,20 +198,20 @@ def host_changes(parts: Parts) -> list[Change]:
     return [
         *found,
         replace(replaced(moved, mac="52:54:00:12:34:56"), notes=(note,)),
-        replace(follower, cascade=moved.address),
+        replace(follower, deleted_with=moved.address),
     ]
 
 
 def additions() -> list[Change]:
     """A new jump host, a host behind it, an agent on that and a plugin on that."""
     new_jump = jump_host(900)
-    new_host = replace(host(90001), address="opsconsole_host.new", depends_on=(new_jump.address,))
+    new_host = replace(host(90001), address="opsconsole_host.new", dependencies=(new_jump.address,))
     ties = (new_host.address, new_jump.address, "opsconsole_specialty.windows_server")
     new_agent = replace(
-        agent(90001, new_host), address="opsconsole_agent.new", depends_on=tuple(sorted(ties))
+        agent(90001, new_host), address="opsconsole_agent.new", dependencies=tuple(sorted(ties))
     )
     attached, needed = attachment(new_agent, PLUGINS[2]), tuple(sorted((new_agent.address, *ties)))
-    new_plugin = replace(attached, address="opsconsole_agent_plugin.new", depends_on=needed)
+    new_plugin = replace(attached, address="opsconsole_agent_plugin.new", dependencies=needed)
     return [
         created(new_jump),
         created(new_host, jump_host_ids=[UNKNOWN]),

@@ -36,10 +36,10 @@ from opsconsole.reports import plan_json, plan_text
 from opsconsole.resources import DATA_SOURCES, HOST, PROVIDER, RESOURCES
 from opsconsole.state.folding import fold_journals
 from opsconsole.state.journal import (
-    Base,
-    Changes,
     Intent,
-    Writing,
+    StartingState,
+    StateChanges,
+    StateWrite,
     decode_lines,
     encode_line,
     open_intents,
@@ -237,13 +237,13 @@ def _journals() -> list[bytes]:
     state = State.parse(_STORED)
     object_json = state.object_json('opsconsole_host.b["k"]')
     records = [
-        Base("run", "4a1f", 0, state.digest(), False),
+        StartingState("run", "4a1f", 0, state.digest(), False),
         Intent("i", "opsconsole_host.a", "POST /x", {"name": "a"}, "now"),
-        Changes((StateChange("instance", "opsconsole_host.c", object_json, "p"),), ("i",)),
-        Changes(
+        StateChanges((StateChange("instance", "opsconsole_host.c", object_json, "p"),), ("i",)),
+        StateChanges(
             (StateChange("output", "o", '{\n      "value": 1,\n      "type": "number"\n    }'),)
         ),
-        Writing(1, "x"),
+        StateWrite(1, "x"),
     ]
     whole = b"\n".join(map(encode, records))
     damaged = whole.replace(b'hst_1\\"', b'hst_1\\"damaged')

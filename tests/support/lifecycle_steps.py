@@ -74,7 +74,7 @@ class Steps:
     async def _run(self, step: Callable[[Any], Awaitable[Any]]) -> Any:
         provider = self.provider or self.open()
         try:
-            return await step(provider.resources[self.type_name])
+            return await step(provider.lifecycles[self.type_name])
         finally:
             if self.provider is None:
                 await provider.close()
@@ -112,7 +112,7 @@ class Steps:
         config = self.config(**values)
         plan = await self.plan(prior, config)
         assert not plan.failed, plan.diagnostics
-        assert not plan.replace, plan.replace
+        assert not plan.requires_replace, plan.requires_replace
         request = UpdateRequest(prior.state, config, plan.planned, plan.private)
         return await self._run(lambda lifecycle: lifecycle.update(request))
 

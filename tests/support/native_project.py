@@ -20,7 +20,7 @@ from engines import DriftCheck, Run, check_drift, planned_actions, run_command, 
 from opsconsole.emulator import Emulator
 from opsconsole.local_terraform import journal_of
 from opsconsole.state import Intent, State
-from opsconsole.state.journal import Base, decode_lines, encode_records, open_intents
+from opsconsole.state.journal import StartingState, decode_lines, encode_records, open_intents
 from terminals import Session
 
 LINUX = "${opsconsole_specialty.linux.id}"
@@ -203,6 +203,6 @@ def intents_left(state_file: Path) -> list[Intent]:
 def leave_intents(state_file: Path, intents: Sequence[Intent]) -> None:
     """Add open intents to the journal beside a state."""
     held = State.parse(state_file.read_bytes() if state_file.exists() else b"")
-    base = Base("left", held.lineage, held.serial, held.digest(), held.empty)
+    base = StartingState("left", held.lineage, held.serial, held.digest(), held.empty)
     records = encode_records([base, *intents_left(state_file), *intents])
     journal_of(state_file).write_bytes(records)

@@ -1,7 +1,6 @@
 """The JSON Schemas of `docs/schemas`, by which tests judge documents."""
 
 import json
-import sys
 from functools import cache
 from typing import Any
 
@@ -23,8 +22,7 @@ def follows_schema(document: Any, name: str) -> bool:
 
 @cache
 def _validator(name: str) -> Any:
-    # jsonschema imports it for the formats of IRIs alone, and it compiles grammars for a second.
-    sys.modules.setdefault("rfc3987_syntax", None)
+    # Few tests need it, and its import takes longer than most of them.
     from jsonschema import Draft202012Validator
 
     schema = published_schema(name)

@@ -107,7 +107,7 @@ class Provider:
 
     def __init__(self) -> None:
         meeting = asyncio.Barrier(int(os.environ.get("SCRIPTED_PARTIES", "1")))
-        self.resources = {name: Lifecycle(item, meeting) for name, item in RESOURCES.items()}
+        self.lifecycles = {name: Lifecycle(item, meeting) for name, item in RESOURCES.items()}
         self.data_sources: dict[str, DataSourceDefinition] = dict(DATA_SOURCES)
 
     async def read_data(self, type_name: str, config: Values) -> Outcome:

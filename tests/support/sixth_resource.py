@@ -10,8 +10,8 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
-from opsconsole.definition import Attribute, Look, ResourceDefinition, Way, read_only
-from opsconsole.emulator.application import RULES
+from opsconsole.definition import Attribute, NodeStyle, ResourceDefinition, Way, read_only
+from opsconsole.emulator.application import HANDLERS
 from opsconsole.emulator.bodies import json_body, not_found
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.document import DOCUMENTED
@@ -36,7 +36,7 @@ SCHEDULE = ResourceDefinition(
     },
     gone_reason="deleted, or not visible to this key (404)",
     owner="host_id",
-    look=Look(("((", "))"), "circle", "#fee2e2"),
+    node_style=NodeStyle(("((", "))"), "circle", "#fee2e2"),
     attributes=(
         read_only("id", "The console's id of the schedule."),
         Attribute("name", "The schedule's name.", required=True),
@@ -61,7 +61,7 @@ class ScheduleLifecycle(BaseLifecycle):
 
 
 class Schedules:
-    """The console's schedules, by id, and its rules for them."""
+    """The console's schedules, by id, and its handlers for them."""
 
     def __init__(self) -> None:
         self.rows: dict[str, dict[str, Any]] = {}
@@ -106,14 +106,14 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Schedules]:
     lifecycle = f"{__name__}:{ScheduleLifecycle.__name__}"
     monkeypatch.setitem(cast(dict[str, Any], LIFECYCLES), SCHEDULE.type_name, lifecycle)
     held = Schedules()
-    rules = {_CREATE: held.create, _READ: held.get, _UPDATE: held.update, _DELETE: held.delete}
-    rules[_LIST] = held.list
-    for operation, rule in rules.items():
+    handlers = {_CREATE: held.create, _READ: held.get, _UPDATE: held.update, _DELETE: held.delete}
+    handlers[_LIST] = held.list
+    for operation, handler in handlers.items():
         monkeypatch.setitem(OPERATIONS, operation.name, operation)
         DOCUMENTED[operation.name] = f"GET {_ALL}" if operation is _LIST else str(operation)
-        RULES[operation.name] = rule
+        HANDLERS[operation.name] = handler
     monkeypatch.setitem(NAMEABLE, _LIST.name, _LIST)
     yield held
-    for operation in rules:
-        for table in (DOCUMENTED, RULES):
+    for operation in handlers:
+        for table in (DOCUMENTED, HANDLERS):
             del table[operation.name]

@@ -102,8 +102,8 @@ def declare_objects(contents: ConsoleContents, taken: Iterable[str]) -> list[Ado
         unmarked = import_id in jumps and values.get("is_jump_host") is not True
         group = _group_of(item, readable)
         comments = tuple(refused.values())
-        if item.unread:
-            comments = (f"Not shown by the console: {', '.join(item.unread)}", *comments)
+        if item.unobserved:
+            comments = (f"Not shown by the console: {', '.join(item.unobserved)}", *comments)
         declared[import_id] = AdoptedObject(
             item.type_name,
             import_id,
@@ -164,7 +164,7 @@ def _declared_values(
     by_key = item.type_name == SPECIALTY.type_name and item.values.get("key")
     for attribute in definition.settable:
         name, value = attribute.name, item.values.get(attribute.name)
-        if name in item.unread or attribute.local or value in (None, [], {}):
+        if name in item.unobserved or attribute.local or value in (None, [], {}):
             continue
         if name == "id" and by_key:
             continue
@@ -184,7 +184,7 @@ def _declared_values(
 def _undeclarable_attributes(console_object: ConsoleObject) -> dict[str, str]:
     """Return the attributes with invalid values, by name, and why."""
     definition = RESOURCES[console_object.type_name]
-    settable = {item.name for item in definition.settable} - set(console_object.unread)
+    settable = {item.name for item in definition.settable} - set(console_object.unobserved)
     problems = definition.problems({name: console_object.values.get(name) for name in settable})
     # The order is reversed, so that the first problem of an attribute is kept.
     return {

@@ -164,10 +164,10 @@ def _constructor_call(item: AdoptedObject) -> tuple[str, list[str]]:
             own.append(f"credentials={_python_value(credentials)}")
         return f"{host.item.variable}.add_agent", [*own, *_keywords(values)]
     definition = RESOURCES[item.type_name]
-    # Required attributes that were never seen are written as None.
+    # Required attributes that no answer showed are written as None.
     # `values` comes twice: first for its order, then to override None.
-    unseen = {attribute.name: None for attribute in definition if attribute.needed_to_create}
-    return definition.class_name, [*arguments, *_keywords({**values, **unseen, **values})]
+    required = {attribute.name: None for attribute in definition if attribute.needed_to_create}
+    return definition.class_name, [*arguments, *_keywords({**values, **required, **values})]
 
 
 def _keywords(values: Mapping[str, Any]) -> list[str]:

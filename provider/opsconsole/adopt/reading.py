@@ -48,14 +48,14 @@ class ConsoleObject:
     Attributes:
         import_id: The import id; of a read object, its id.
         values: The values that were read; empty if the object could not be read.
-        unread: Names of attributes that were not seen.
+        unobserved: Names of attributes that no answer showed.
         reason: Why the object could not be read, or empty.
     """
 
     type_name: str
     import_id: str
     values: Values
-    unread: tuple[str, ...] = ()
+    unobserved: tuple[str, ...] = ()
     reason: str = ""
 
 
@@ -171,6 +171,10 @@ async def read_objects(
         for import_id in ids:
             # An attachment consists of these two ids, so there is nothing more to read.
             agent_id, _, plugin_id = import_id.partition("/")
+            if "/" in plugin_id:
+                # Nothing tells where the agent's id ends: to look it up says so.
+                named.append(import_id)
+                continue
             values = {"agent_id": agent_id, "plugin_id": plugin_id}
             listed[import_id] = ConsoleObject(AGENT_PLUGIN.type_name, import_id, values)
         remarks += remark
@@ -186,7 +190,7 @@ async def read_objects(
 async def _read_type(
     provider: ConfiguredProvider, type_name: str, import_ids: Sequence[str]
 ) -> list[ConsoleObject]:
-    lifecycle = provider.resources[type_name]
+    lifecycle = provider.lifecycles[type_name]
     by_id: dict[str, ConsoleObject] = {}
     begun: list[tuple[str, ReadRequest]] = []
     for import_id in import_ids:
@@ -214,8 +218,8 @@ def _object_of(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleO
     # A specialty that was named by its key is the one that state and agents name by its id.
     import_id = values["id"]
     # The plugins of an agent are read separately, as attachments.
-    unread = tuple(name for name in outcome.unobserved if name != "plugin_ids")
-    return ConsoleObject(type_name, import_id, values, unread)
+    unobserved = tuple(name for name in outcome.unobserved if name != "plugin_ids")
+    return ConsoleObject(type_name, import_id, values, unobserved)
 
 
 def _unreadable_object(type_name: str, import_id: str, outcome: ReadOutcome) -> ConsoleObject:

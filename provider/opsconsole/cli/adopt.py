@@ -31,12 +31,12 @@ from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.drift.stack import state_objects
 from opsconsole.errors import UserError
 from opsconsole.local_terraform import cli_of
-from opsconsole.named_files import check_writable, write_named
 from opsconsole.reconcile.providers import provider_key_of
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.host.file_import import FileRows
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import first_items, first_lines, plural
+from opsconsole.user_files import check_writable, write_named
 from opsconsole.v1.operations import OPERATIONS, documented_for, missing_operation
 from opsconsole.v1.settings import Settings
 
@@ -251,7 +251,7 @@ def _read_managed_objects(args: argparse.Namespace, base_url: str) -> set[tuple[
     providers = opening.providers_of(args) if has_program else None
     consoles = {key: providers.console_of(key) for key in set(keys)} if providers else {}
     return {
-        (item.instance.type_name, str(item.instance.before.get("id")))
+        (item.instance.type_name, str(item.instance.stored_values.get("id")))
         for item, key in zip(objects, keys, strict=True)
         # An object whose console is not known may belong to this one.
         if consoles.get(key, key) in (base_url, key)

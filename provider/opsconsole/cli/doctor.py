@@ -191,8 +191,8 @@ async def _check_console(
     async with aclosing(Client(settings, get_only=host_id is None)) as client:
         try:
             reply = await client.ask(OPERATIONS["specialty_search"])
-        except ConsoleError as failed:
-            return [CheckResult("console", WRONG, failed.message, failed.remedy)]
+        except ConsoleError as problem:
+            return [CheckResult("console", WRONG, problem.message, problem.remedy)]
         from opsconsole.v1.bodies import ListEnvelope  # with the first answer
 
         try:

@@ -36,12 +36,6 @@ from opsconsole.language import (
     stacks_of,
 )
 from opsconsole.local_terraform import WORKSPACES_FOLDER
-from opsconsole.named_files import (
-    check_report_file,
-    check_writable,
-    find_shared_file,
-    write_whole,
-)
 from opsconsole.reports.formats import FORMATS
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
@@ -54,6 +48,12 @@ from opsconsole.state import (
     workspace_of,
 )
 from opsconsole.text import Pen, plural
+from opsconsole.user_files import (
+    check_report_file,
+    check_writable,
+    find_shared_file,
+    replace_file,
+)
 
 if TYPE_CHECKING:
     from opsconsole.drift.baseline import Entry
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     stacks, diagnostics = find_stacks(args)
     stacks = [item for item in stacks if args.shard is None or args.shard.takes(item.name)]
     # Before the event loop, which would take an interrupt only after a read that hangs.
-    states = read_states(stacks, whole=args.shard is None)
+    states = read_states(stacks, all_stacks=args.shard is None)
     with make_runner() as runner:
         report = run_stoppable(
             runner, lambda interrupts: check(states, options, os.environ, interrupts.watch)
@@ -234,7 +234,7 @@ def _write_all(report: DriftReport, targets: Sequence[_Target], pen: Pen) -> Non
             sys.stdout.flush()
             continue
         try:
-            write_whole(file, text)
+            replace_file(file, text)
         except OSError as problem:
             failures.append(f"{file} cannot be written: {problem.strerror or problem}.")
     if all(file is not None for _, file in targets):

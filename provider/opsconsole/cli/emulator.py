@@ -33,8 +33,8 @@ def run(args: argparse.Namespace) -> int:
             _start_in_background(args)
         else:
             _serve(args)
-    except (NotAnArchive, BadSeed, BadBody, ControlError, OSError) as failure:
-        sys.stderr.write(f"Error: {failure}.\n")
+    except (NotAnArchive, BadSeed, BadBody, ControlError, OSError) as problem:
+        sys.stderr.write(f"Error: {problem}.\n")
         return 1
     return 0
 

@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from opsconsole import named_files
+from opsconsole import user_files
 from opsconsole.errors import UserError
-from opsconsole.named_files import NotATable, read_table
 from opsconsole.resources import HOST
 from opsconsole.resources.host.file_import import FileRows
 from opsconsole.text import did_you_mean
+from opsconsole.user_files import NotATable, read_table
 
 _ON_ERROR: Final = ("stop", "continue")
 _ENVELOPE: Final = ("rows", "on_error", "dry_run")
@@ -40,7 +40,7 @@ def read_rows(path: Path, on_error: str | None = None, parameter: str | None = N
 def read_text(path: Path) -> str:
     """Return the text of a UTF-8 file; raise UserError if it cannot be read."""
     try:
-        return named_files.read_text(path)
+        return user_files.read_text(path)
     except OSError as problem:
         raise UserError(f"Cannot read {path}: {problem.strerror}.") from problem
 

@@ -23,7 +23,7 @@ from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.diagnostics import Mistakes
 from opsconsole.errors import TRY_LATER, OpsconsoleError, Stopped, UserError, missing_package
 from opsconsole.held_signals import end_on_signals, ignore_further
-from opsconsole.named_files import file_error
+from opsconsole.user_files import file_error
 
 DEBUG: Final = "OPSCONSOLE_DEBUG"
 """The variable that asks to show where unexpected errors come from."""
@@ -61,11 +61,11 @@ def run_and_report(run: Callable[[], int], *, debug: bool, again: str) -> int:
         lost = lost_output_reason()
         sys.stderr.write(f"Interrupted, because {lost}.\n" if lost else "Interrupted.\n")
         return INTERRUPTED
-    except Exception as failure:
+    except Exception as problem:
         if debug:
             _write_safely(traceback.format_exc())
-        _write_safely(_error_text(failure, debug, again))
-        is_temporary = isinstance(failure, OpsconsoleError) and failure.is_temporary
+        _write_safely(_error_text(problem, debug, again))
+        is_temporary = isinstance(problem, OpsconsoleError) and problem.is_temporary
         return TRY_LATER if is_temporary else FAILED
 
 

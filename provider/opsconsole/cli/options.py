@@ -16,7 +16,7 @@ from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS, NOTIFICATIONS
 from opsconsole.resources import RESOURCES
 from opsconsole.text import join_words, parse_duration, parse_switch
-from opsconsole.v1.operations import reads_whole
+from opsconsole.v1.operations import has_complete_read
 
 
 def is_switched_on(variable: str) -> bool:
@@ -309,7 +309,7 @@ APPLY: Options = (
 
 _KINDS = ", ".join(drift.unmanaged_kinds())
 _COUNTED = ",".join(drift.COUNTED_BY_DEFAULT)
-_REQUIRED = join_words([item.plural for item in RESOURCES.values() if reads_whole(item)])
+_REQUIRED = join_words([item.plural for item in RESOURCES.values() if has_complete_read(item)])
 DRIFT_PROGRAM = Group(
     "program",
     Option(

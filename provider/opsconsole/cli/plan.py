@@ -81,9 +81,9 @@ def _plan_stack_of_shard(args: argparse.Namespace, output: Path, name: str) -> i
     except Stopped:
         # An interrupt ends the whole shard, not this stack alone.
         raise
-    except OpsconsoleError as failure:
-        planning.print_diagnostics(args, diagnostics_of(failure))
-        return TRY_LATER if failure.is_temporary else FAILED
+    except OpsconsoleError as problem:
+        planning.print_diagnostics(args, diagnostics_of(problem))
+        return TRY_LATER if problem.is_temporary else FAILED
     finally:
         sys.stdout.write("\n")
 

@@ -21,7 +21,6 @@ from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic, Mistakes, Severity, are_temporary, has_error
 from opsconsole.errors import TRY_LATER, UserError
 from opsconsole.language import Program, find_mistakes
-from opsconsole.named_files import check_report_file, find_shared_file, write_named
 from opsconsole.reconcile.plan import Plan, PlanOptions, checksum, guard_objection
 from opsconsole.reconcile.planner import make_plan
 from opsconsole.reconcile.providers import OpenedProviders
@@ -29,6 +28,7 @@ from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reports import plan_text, terminal
 from opsconsole.reports.plan_text import Detail
 from opsconsole.state import State, StateSession, workspace_of
+from opsconsole.user_files import check_report_file, find_shared_file, write_named
 
 
 def failure_code(diagnostics: Iterable[Diagnostic]) -> int:

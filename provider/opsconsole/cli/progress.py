@@ -123,15 +123,15 @@ class Lines(ApplyMessages):
 
     def begin_step(self, step: Step) -> None:
         """Write the start of a step; a step that needs no call is written at its end only."""
-        sends_nothing = step.change.cascade and step.kind is StepKind.DELETE
+        sends_nothing = step.change.deleted_with and step.kind is StepKind.DELETE
         if not sends_nothing and step.kind is not StepKind.KEEP:
             super().begin_step(step)
 
     def end_step(self, step: Step, outcome: Outcome, seconds: float) -> None:
         change = step.change
-        if change.cascade and step.kind is StepKind.DELETE:
+        if change.deleted_with and step.kind is StepKind.DELETE:
             effect = cascade_effect(change.type_name).capitalize()
-            self._send_text(f"{change.address}: {effect} with {change.cascade}")
+            self._send_text(f"{change.address}: {effect} with {change.deleted_with}")
         elif is_address_change_only(step):
             self._send_text(f"{change.address}: Moved from {change.previous_address}")
         else:

@@ -20,7 +20,7 @@ from opsconsole import __version__
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.errors import UserError
 from opsconsole.local_terraform import platform_name
-from opsconsole.named_files import write_whole
+from opsconsole.user_files import replace_file
 
 CONFIGURATION = "opsconsole.tfrc"
 """The file in the mirror's root that makes Terraform read it."""
@@ -201,4 +201,4 @@ def _write(file: Path, text: str, mode: int) -> None:
     if same and file.stat().st_mode & 0o777 == mode:
         return
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, text, mode)
+    replace_file(file, text, mode)

@@ -16,9 +16,9 @@ from opsconsole.cli.standard_streams import ask, pen_for
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.lifecycle.private_state import is_sentinel
-from opsconsole.named_files import read_named
 from opsconsole.state import Address, State, StateSession, deposed_name
 from opsconsole.text import plural, suggest_address
+from opsconsole.user_files import read_named
 
 
 def list_addresses(args: argparse.Namespace) -> int:
@@ -89,9 +89,9 @@ def move(args: argparse.Namespace) -> int:
         pairs = _pairs(session.state, args.source, target)
         # All are checked first, so that a refusal moves none. As in Terraform, a whole resource
         # joins no other.
-        new_addresses, whole = {new for _, new in pairs}, len(pairs) > 1
+        new_addresses, several = {new for _, new in pairs}, len(pairs) > 1
         for taken in session.state.addresses():
-            if taken in new_addresses or (whole and taken.resource == target):
+            if taken in new_addresses or (several and taken.resource == target):
                 raise UserError(
                     f"{taken} is in the state already, so {args.source} cannot move there.",
                     "Nothing was moved.",

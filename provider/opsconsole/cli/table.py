@@ -184,6 +184,7 @@ _WORKSPACE_VERBS: Final = {
         "Print all workspaces; * marks the selected one.",
         "opsconsole workspace list",
         WORKSPACES,
+        LOCK,
         prints_only=True,
     ),
     "show": Command(
@@ -191,6 +192,7 @@ _WORKSPACE_VERBS: Final = {
         "Print the selected workspace.",
         "opsconsole workspace show",
         WORKSPACES,
+        LOCK,
         prints_only=True,
     ),
     "new": Command(
@@ -203,7 +205,7 @@ _WORKSPACE_VERBS: Final = {
         "workspace:select",
         "Select a workspace.",
         "opsconsole workspace select staging",
-        *(_WORKSPACE, WORKSPACES),
+        *(_WORKSPACE, WORKSPACES, LOCK),
     ),
     "delete": Command(
         "workspace:delete",

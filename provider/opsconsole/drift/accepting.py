@@ -14,8 +14,8 @@ import yaml
 from opsconsole.drift.baseline import MAX_BYTES, VERSION, Entry, fits, parse_baseline, read_baseline
 from opsconsole.drift.model import Bucket, DriftReport, Finding
 from opsconsole.errors import UserError
-from opsconsole.named_files import write_whole
 from opsconsole.text import first_items
+from opsconsole.user_files import replace_file
 
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 
@@ -83,8 +83,8 @@ def add_entries(path: Path, entries: Sequence[Entry]) -> tuple[Entry, ...]:
                 "Remove entries that are not needed any more.",
             )
         if not _is_baseline_of(path, text, after):
-            raise _refuse_addition(path, entries)
-        write_whole(path, text)
+            raise _addition_error(path, entries)
+        replace_file(path, text)
     except UnicodeDecodeError as problem:
         # YAML may be UTF-16 as well.
         raise UserError(
@@ -115,7 +115,7 @@ def _insert_entries(path: Path, text: str, entries: Sequence[Entry]) -> str:
         document = yaml.compose(text, yaml.SafeLoader) if text.strip() else None
     except yaml.YAMLError as problem:
         # The C loader, which has read the file, allows more tabs.
-        raise _refuse_addition(path, entries) from problem
+        raise _addition_error(path, entries) from problem
     first_end = _LINE_END.search(text)
     line_end = first_end[0] if first_end else "\n"
     if document is None:
@@ -130,7 +130,7 @@ def _insert_entries(path: Path, text: str, entries: Sequence[Entry]) -> str:
     # A list in brackets takes no line. Behind an anchor or a tag, the column of the list is not
     # that of its entries.
     if text[accepted.start_mark.index] != "-":
-        raise _refuse_addition(path, entries)
+        raise _addition_error(path, entries)
     # PyYAML ends the list after the comments that follow the list, but ends the last scalar before
     # them.
     end = _last_node(accepted).end_mark.index
@@ -169,7 +169,7 @@ def _dump_entries(entries: Sequence[Entry], indent: int, line_end: str = "\n") -
     return textwrap.indent(text, " " * indent).replace("\n", line_end)
 
 
-def _refuse_addition(path: Path, entries: Sequence[Entry]) -> UserError:
+def _addition_error(path: Path, entries: Sequence[Entry]) -> UserError:
     return UserError(
         f"Nothing can be added to the baseline {path} in its present form. Add this to its "
         f"`accept` list:\n{_dump_entries(entries, 2)}",

@@ -22,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from opsconsole.document_models import STRICT, Whole, describe_errors
+from opsconsole.document_models import STRICT, JsonInteger, describe_errors
 from opsconsole.drift.model import UNUSED, BaselineProblem, Bucket, Difference, Finding
 from opsconsole.errors import UserError
 from opsconsole.resources import RESOURCES, resource_of_id
@@ -70,7 +70,7 @@ def _check_not_blank(value: str) -> str:
 
 _Version = Annotated[
     int,
-    Whole,
+    JsonInteger,
     AfterValidator(_check_version),
     WithJsonSchema({"type": "integer", "const": VERSION}),
 ]

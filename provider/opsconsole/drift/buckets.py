@@ -20,7 +20,7 @@ from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import capitalise_first, join_words, plural
-from opsconsole.v1.operations import missing_operation, reads_whole
+from opsconsole.v1.operations import has_complete_read, missing_operation
 from opsconsole.values import Values, is_same, text_of
 
 Addresses = Mapping[tuple[ConfiguredProvider | None, str, str], str]
@@ -43,26 +43,26 @@ def classify(item: StateObject, addresses: Addresses) -> Finding:
 
 def _classify_present(item: StateObject, outcome: ReadOutcome, state: Values) -> Finding:
     definition = RESOURCES[item.instance.type_name]
-    before = item.instance.before
+    stored = item.instance.stored_values
     differences, first = _compare(definition, item, state)
-    unseen = tuple(name for name in outcome.unobserved if not definition[name].volatile)
+    unobserved = tuple(name for name in outcome.unobserved if not definition[name].volatile)
     # Drift that was seen counts, even if a part of the resource could not be read.
     if differences:
-        return _make_finding(item, Bucket.CHANGED, differences=differences, unobserved=unseen)
-    reason = outcome.why_unchecked or _unseen_reason(definition, before, unseen)
+        return _make_finding(item, Bucket.CHANGED, differences=differences, unobserved=unobserved)
+    reason = outcome.why_unchecked or _unobserved_reason(definition, stored, unobserved)
     if reason:
         cause = outcome.cause
-        return _make_finding(item, Bucket.UNCHECKED, reason, unobserved=unseen, cause=cause)
+        return _make_finding(item, Bucket.UNCHECKED, reason, unobserved=unobserved, cause=cause)
     reason = f"seen for the first time, so not compared: {', '.join(first)}" if first else ""
-    return _make_finding(item, Bucket.IN_SYNC, reason, unobserved=unseen)
+    return _make_finding(item, Bucket.IN_SYNC, reason, unobserved=unobserved)
 
 
 def _compare(
     definition: ResourceDefinition, item: StateObject, state: Values
 ) -> tuple[tuple[Difference, ...], list[str]]:
     """Return the differences, and the names of the attributes seen for the first time."""
-    before = item.instance.before
-    if state is before:
+    stored = item.instance.stored_values
+    if state is stored:
         return (), []
     observed: frozenset[str] | None = None
     differences: list[Difference] = []
@@ -71,37 +71,39 @@ def _compare(
     for attribute in definition.answer_fields:
         name = attribute.name
         # Volatile attributes follow any write, so their change alone is no drift.
-        if attribute.volatile or is_same(before.get(name), state.get(name)):
+        if attribute.volatile or is_same(stored.get(name), state.get(name)):
             continue
         # The console may never have kept an attribute that no update sets and no answer showed.
         is_unkept = attribute.change is ChangeRule.REPLACE and state.get(name) is None
-        if before.get(name) is None or is_unkept:
+        if stored.get(name) is None or is_unkept:
             if observed is None:
                 observed = PrivateState.decode(item.instance.stored.private).observed
             # A field missing from a complete answer was unset.
-            was_unset = before.get(name) is None and definition.label in observed
+            was_unset = stored.get(name) is None and definition.label in observed
             # The release that wrote the state may not have known the attribute yet.
             if name in item.absent_names or (name not in observed and not was_unset):
                 first.append(name)
                 continue
         hidden = attribute.sensitive or name in item.sensitive
-        differences.append(Difference(name, before.get(name), state.get(name), hidden))
+        differences.append(Difference(name, stored.get(name), state.get(name), hidden))
     return tuple(differences), first
 
 
-def _unseen_reason(definition: ResourceDefinition, before: Values, unseen: tuple[str, ...]) -> str:
+def _unobserved_reason(
+    definition: ResourceDefinition, stored: Values, unobserved: tuple[str, ...]
+) -> str:
     """Return why too little of a resource was seen to call it in sync, or empty."""
-    if not unseen:
+    if not unobserved:
         return ""
-    if not reads_whole(definition) and not any(
-        attribute.computed and not attribute.volatile and attribute.name not in ("id", *unseen)
+    if not has_complete_read(definition) and not any(
+        attribute.computed and not attribute.volatile and attribute.name not in ("id", *unobserved)
         for attribute in definition.answer_fields
     ):
         return (
             f"no documented operation reads {definition.plural}, and no "
             f"{missing_operation(definition, 'read')} is named: it exists, its fields were not seen"
         )
-    in_state = [name for name in unseen if before.get(name) is not None]
+    in_state = [name for name in unobserved if stored.get(name) is not None]
     if not in_state:
         return ""
     return f"the console did not show {', '.join(in_state)}, which state holds"
@@ -111,10 +113,10 @@ def _with_owner(item: StateObject, addresses: Addresses) -> str:
     instance, provider = item.instance, item.provider
     definition = RESOURCES[instance.type_name]
     owner = owner_of(definition)
-    owner_id = instance.before.get(definition.owner) or ""
+    owner_id = instance.stored_values.get(definition.owner) or ""
     if owner is None or provider is None:
         return ""
-    if owner_id not in provider.session.gone.get(owner.name, ()):
+    if owner_id not in provider.session.gone_ids.get(owner.type_name, ()):
         return ""
     address = addresses.get((provider, owner.type_name, owner_id), owner_id)
     return f"its {owner.title} {address} is gone: {definition.plural} go with their {owner.title}"
@@ -129,7 +131,7 @@ def _make_finding(
     cause: Cause | None = None,
 ) -> Finding:
     instance = item.instance
-    shown = instance.before
+    shown = instance.stored_values
     if item.sensitive:
         # The label comes from these values, and a sensitive name must not become a label.
         shown = {name: value for name, value in shown.items() if name not in item.sensitive}
@@ -140,7 +142,7 @@ def _make_finding(
         address=item.address,
         type_name=instance.type_name,
         bucket=bucket,
-        id=text_of(instance.before, "id"),
+        id=text_of(instance.stored_values, "id"),
         label=next(filter(None, (text_of(shown, name) for name in names)), ""),
         differences=differences,
         reason=reason,

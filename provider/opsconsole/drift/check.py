@@ -31,17 +31,17 @@ from opsconsole.drift.stack import StackState, StackStates, StateObject, explain
 from opsconsole.drift.unmanaged import are_lists_read, find_unmanaged
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.lifecycle.interface import ReadOutcome, ReadStatus
-from opsconsole.reconcile.prior import warn_unsettled
+from opsconsole.reconcile.prior import unsettled_warning
 from opsconsole.reconcile.providers import (
     OpenedProviders,
     Providers,
     Watch,
     provider_key_of,
-    refresh,
+    read_in_waves,
 )
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import ConfiguredProvider
-from opsconsole.v1.operations import reads_whole
+from opsconsole.v1.operations import has_complete_read
 from opsconsole.v1.settings import Settings
 
 if TYPE_CHECKING:
@@ -194,11 +194,11 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
         calls=pool.calls,
         seconds=time.monotonic() - states.began,
         # Documented operations read these types.
-        required=tuple(name for name, definition in RESOURCES.items() if reads_whole(definition)),
+        required=tuple(name for name, item in RESOURCES.items() if has_complete_read(item)),
         min_coverage=options.min_coverage,
         shard=_make_shard_result(shard, objects, states, problems) if shard else None,
         scope=CheckScope(
-            tuple(state.stack.name for state in states.read if not state.absent),
+            tuple(state.stack.name for state in states.read if not state.never_written),
             tuple(counted_types) if listed else (),
         ),
     )
@@ -214,7 +214,7 @@ async def _read_objects(states: Iterable[StackState], pool: ProviderPool) -> lis
             if item.unreadable:
                 provider, why = None, item.unreadable
             objects.append(replace(item, provider=provider, unreadable=why))
-    instances = await refresh([(item.instance, item.provider) for item in objects])
+    instances = await read_in_waves([(item.instance, item.provider) for item in objects])
     return [_explain(replace(item, instance=instances[item.instance.address])) for item in objects]
 
 
@@ -224,7 +224,7 @@ def _explain(item: StateObject) -> StateObject:
     if read is None:
         read = ReadOutcome(None, diagnostics=(error(why),), status=ReadStatus.UNCHECKED, reason=why)
     elif item.instance.unsettled:
-        unsettled = warn_unsettled(item.address)
+        unsettled = unsettled_warning(item.address)
         read = read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
     else:
         return item
@@ -275,7 +275,7 @@ def _make_shard_result(
 def _describe_reads(objects: Iterable[StateObject]) -> str:
     """Describe how objects were read, or why they were not, one sentence a method."""
     methods = dict.fromkeys(
-        item.provider.resources[item.instance.type_name].describe_read(item.outcome)
+        item.provider.lifecycles[item.instance.type_name].describe_read(item.outcome)
         for item in objects
         if item.provider is not None
     )

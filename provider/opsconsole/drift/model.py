@@ -312,7 +312,7 @@ class DriftReport:
                 continue
             count = _attributes_of(finding.type_name)
             total += count
-            # An unchecked resource without a list of unseen attributes was not seen at all.
+            # An unchecked resource without a list of unobserved attributes was not seen at all.
             if finding.bucket is not Bucket.UNCHECKED or finding.unobserved:
                 seen += count - len(finding.unobserved)
         return 100.0 * seen / total if total else 100.0

@@ -114,6 +114,6 @@ def _merge_by_resource(parts: Iterable[DriftEntry]) -> tuple[DriftEntry, ...]:
     entries: dict[tuple[str, str], DriftEntry] = {}
     for part in parts:
         earlier = entries.get((part.stack, part.address))
-        whole = replace(earlier, what=(*earlier.what, *part.what)) if earlier else part
-        entries[part.stack, part.address] = whole
+        merged = replace(earlier, what=(*earlier.what, *part.what)) if earlier else part
+        entries[part.stack, part.address] = merged
     return tuple(entries.values())

@@ -97,7 +97,7 @@ class StateObject:
     @property
     def id(self) -> str:
         """The console's id, in the form of unmanaged objects."""
-        return str(self.instance.before["id"])
+        return str(self.instance.stored_values["id"])
 
     @property
     def outcome(self) -> ReadOutcome:
@@ -173,18 +173,18 @@ class StackState:
     Attributes:
         digest: A digest of the state, to detect changes.
         stored_digest: A digest of the bytes from which the state was read.
-        absent: Whether there is no state.
+        never_written: Whether nothing was ever written as its state.
     """
 
     stack: Stack
     digest: str
     stored_digest: bytes
     objects: list[StateObject]
-    absent: bool
+    never_written: bool
 
     @property
     def values(self) -> dict[str, Values]:
-        return {item.address: item.instance.before for item in self.objects}
+        return {item.address: item.instance.stored_values for item in self.objects}
 
     def locate(self, finding: Finding) -> Finding:
         """Return a finding with the construct and the source location of its resource."""
@@ -262,7 +262,7 @@ class StackState:
     @property
     def has_no_state(self) -> bool:
         """Whether its program was never applied and pending resources are not reported."""
-        return self.absent and self.stack.program is not None and not self.stack.pending
+        return self.never_written and self.stack.program is not None and not self.stack.pending
 
 
 class StackStates(NamedTuple):
@@ -281,11 +281,11 @@ class StackStates(NamedTuple):
     began: float
 
 
-def read_states(stacks: Sequence[Stack], *, whole: bool) -> StackStates:
+def read_states(stacks: Sequence[Stack], *, all_stacks: bool) -> StackStates:
     """Read the states of stacks.
 
     Args:
-        whole: Whether these are all stacks, not just one shard's.
+        all_stacks: Whether these are all stacks, not just one shard's.
     """
     began = time.monotonic()
     states: list[StackState] = []
@@ -298,7 +298,7 @@ def read_states(stacks: Sequence[Stack], *, whole: bool) -> StackStates:
         else:
             states.append(state)
         diagnostics += remarks
-    diagnostics += _explain_absent(states, whole=whole)
+    diagnostics += _explain_never_written(states, all_stacks=all_stacks)
     return StackStates(stacks, states, diagnostics, began)
 
 
@@ -307,12 +307,12 @@ def _read_stack(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
     state, stored_digest = read_stored(stack.backend)
     for _ in range(_EMPTY_TRIES):
         # Terraform empties its file before it writes it again.
-        if not _is_absent(state) or not _empty_file(stack):
+        if not _was_never_written(state) or not _empty_file(stack):
             break
         time.sleep(0.05)
         state, stored_digest = read_stored(stack.backend)
     objects, diagnostics = state_objects(stack.name, state)
-    read = StackState(stack, state.digest(), stored_digest, objects, _is_absent(state))
+    read = StackState(stack, state.digest(), stored_digest, objects, _was_never_written(state))
     return read, diagnostics
 
 
@@ -323,16 +323,16 @@ def _empty_file(stack: Stack) -> Path | None:
     return None
 
 
-def _is_absent(state: State) -> bool:
+def _was_never_written(state: State) -> bool:
     """Return whether nothing was ever written; an emptied state has a serial."""
     return state.empty and state.serial == 0
 
 
-def _explain_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagnostic]:
+def _explain_never_written(read: Sequence[StackState], *, all_stacks: bool) -> Iterator[Diagnostic]:
     """Yield why states were not checked: an error if no stack has one, or for an empty file."""
     for state in read:
         # A write that a full disk cut short leaves an empty file.
-        if state.absent and (file := _empty_file(state.stack)):
+        if state.never_written and (file := _empty_file(state.stack)):
             backup = file.with_name(f"{file.name}.backup")
             yield error(
                 f"{state.stack.name}: its state is empty, so it was not checked",
@@ -342,9 +342,9 @@ def _explain_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diag
                 "yet, apply the program; else a write was cut short, and what the console has "
                 "must be imported.",
             )
-    stacks = [state.stack for state in read if state.absent and not _empty_file(state.stack)]
+    stacks = [state.stack for state in read if state.never_written and not _empty_file(state.stack)]
     # Other shards may have states. In a sharded check, the merge of all shards reports the error.
-    nothing = whole and len(stacks) == len(read) and all(state.has_no_state for state in read)
+    nothing = all_stacks and len(stacks) == len(read) and all(state.has_no_state for state in read)
     for stack in stacks:
         yield (error if nothing else warning)(
             f"{stack.name}: there is no state, so it was not checked",

@@ -109,12 +109,12 @@ async def _read_plugins(
     The list of an agent with attachments in state was read for these, or is reported with them.
     """
     attachments = _select_type(objects, AGENT_PLUGIN.type_name)
-    owners = {item.instance.before["agent_id"] for item in attachments}
+    owners = {item.instance.stored_values["agent_id"] for item in attachments}
     agents = [
         item.id
         for item in _select_type(objects, AGENT.type_name)
         if item.outcome.status is ReadStatus.PRESENT
-        and item.instance.before.get("plugin_ids") is None
+        and item.instance.stored_values.get("plugin_ids") is None
         and item.id not in owners
     ]
 
@@ -158,7 +158,7 @@ def _find_on_console(
         counted_types: Types that count as drift.
     """
     attached = {
-        (item.instance.before["agent_id"], item.instance.before["plugin_id"])
+        (item.instance.stored_values["agent_id"], item.instance.stored_values["plugin_id"])
         for item in _select_type(managed, AGENT_PLUGIN.type_name)
     }
     counted = AGENT_PLUGIN.type_name in counted_types
@@ -198,13 +198,13 @@ def _unmanaged_plugins(
 ) -> Iterator[Finding]:
     lists = session.lists_read("plugin_list")
     for agent in _select_type(objects, AGENT.type_name):
-        agent_id = agent.instance.before["id"]
+        agent_id = agent.instance.stored_values["id"]
         # An agent in two states is handled once.
         listing = lists.pop(agent_id, None)
         if listing is None or session.singleton(KnownAgents).is_gone(agent_id):
             continue
         # A managed set of plugins is compared as an attribute of the agent.
-        if agent.instance.before.get("plugin_ids") is not None:
+        if agent.instance.stored_values.get("plugin_ids") is not None:
             continue
         for entry in listing.entries:
             if (agent_id, entry["id"]) not in attached:
@@ -230,7 +230,7 @@ def _unmanaged_entries(
     counted: bool,
 ) -> Iterator[Finding]:
     """Yield the entries of one type that no state manages."""
-    ids = {item.instance.before["id"] for item in _select_type(managed, type_name)}
+    ids = {item.instance.stored_values["id"] for item in _select_type(managed, type_name)}
     # An unmanaged object is in no stack, but reports are by stack. A stack with its type fits best.
     stack = next(_select_type(objects, type_name), objects[0]).stack
     for entry in entries:

@@ -20,7 +20,14 @@ from starlette.types import Receive, Scope, Send
 
 from opsconsole.emulator import agents, catalogue, hosts
 from opsconsole.emulator.bodies import Refusal, license_cap
-from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole, Rule, get, list_all
+from opsconsole.emulator.console import (
+    Answer,
+    ConsoleRequest,
+    EmulatedConsole,
+    Handler,
+    list_handler,
+    object_handler,
+)
 from opsconsole.emulator.control import LOGGER, Control, encode
 from opsconsole.emulator.document import DOCUMENTED, EXTRA
 from opsconsole.emulator.faults import Fault, Faults, bomb, endless_pieces, garbage, spoil_answer
@@ -35,8 +42,8 @@ TRANSPORT = "opsconsole.transport"
 UNKNOWN = "unknown"
 """The operation name of a request that matches no operation."""
 
-RULES: dict[str, Rule] = {
-    "blacklist_get": get("blacklist"),
+HANDLERS: dict[str, Handler] = {
+    "blacklist_get": object_handler("blacklist"),
     "blacklist_update": catalogue.update_blacklisted_command,
     "host_update": hosts.update,
     "host_delete": hosts.delete,
@@ -45,24 +52,24 @@ RULES: dict[str, Rule] = {
     "plugin_attach": agents.attach,
     "plugin_list": agents.list_plugins,
     "plugin_detach": agents.detach,
-    "specialty_search": list_all("specialty"),
+    "specialty_search": list_handler("specialty"),
     "specialty_delete": catalogue.delete_specialty,
-    "host_get": get("host"),
-    "host_list": list_all("host"),
-    "agent_get": get("agent"),
-    "agent_list": list_all("agent"),
+    "host_get": object_handler("host"),
+    "host_list": list_handler("host"),
+    "agent_get": object_handler("agent"),
+    "agent_list": list_handler("agent"),
     "agent_update": agents.update,
     "agent_delete": agents.delete,
-    "specialty_get": get("specialty"),
+    "specialty_get": object_handler("specialty"),
     "specialty_create": catalogue.create_specialty,
     "specialty_update": catalogue.update_specialty,
-    "blacklist_list": list_all("blacklist"),
+    "blacklist_list": list_handler("blacklist"),
     "blacklist_create": catalogue.create_blacklisted_command,
     "blacklist_delete": catalogue.delete_blacklisted_command,
 }
 _WITH_QUERY = ("host_import", "specialty_search")
-"""Documented operations with query parameters. Their rules check the parameters, as the rules of
-lists do."""
+"""Documented operations with query parameters. Their handlers check the parameters, as the handlers
+of lists do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +157,16 @@ class Application:
             _check_license(console, operation, entry.method)
             if operation not in _WITH_QUERY and not operation.endswith("_list"):
                 console.check_query(query, ())
-            answer: Answer = RULES[operation](console, request)
+            answer: Answer = HANDLERS[operation](console, request)
             # Commit before the answer is sent, so that answered changes survive a kill of the
             # process.
             console.store.commit()
             status = answer.status or console.profile.success.get(operation, 200)
             return status, encode(answer.body)
-        except Refusal as refused:
-            return self._refuse(entry, refused)
-        except sqlite3.Error as failure:
-            message = f"the data file cannot be written: {failure}"
+        except Refusal as problem:
+            return self._refuse(entry, problem)
+        except sqlite3.Error as problem:
+            message = f"the data file cannot be written: {problem}"
         except Exception:
             LOGGER.exception("%s %s", entry.method, entry.path)
             message = "the emulator has a defect; its log says more"

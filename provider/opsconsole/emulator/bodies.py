@@ -46,8 +46,8 @@ def json_body(content: bytes, *, required: bool = True) -> dict[str, Any]:
         return {}
     try:
         value = _decode(content.decode("utf-8", "surrogatepass"))
-    except (ValueError, RecursionError) as failure:
-        raise bad_request("the body is not JSON") from failure
+    except (ValueError, RecursionError) as problem:
+        raise bad_request("the body is not JSON") from problem
     if type(value) is not dict:
         raise bad_request("the body must be a JSON object")
     return value

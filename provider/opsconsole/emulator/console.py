@@ -120,7 +120,7 @@ class EmulatedConsole:
                 raise bad_request(f"{unknown[0]} is not a query parameter here", unknown[0])
 
 
-Rule: TypeAlias = Callable[[EmulatedConsole, ConsoleRequest], Answer]
+Handler: TypeAlias = Callable[[EmulatedConsole, ConsoleRequest], Answer]
 """Carries out an operation."""
 
 
@@ -199,18 +199,18 @@ class Rendering:
             body[name] = None
 
 
-def get(kind: str) -> Rule:
+def object_handler(kind: str) -> Handler:
     return lambda console, request: console.show(kind, console.get_visible(kind, request))
 
 
-def list_all(kind: str) -> Rule:
-    """Return the rule that lists the caller's visible objects of a kind, archived ones included."""
+def list_handler(kind: str) -> Handler:
+    """Return the handler that lists the visible objects of a kind, archived ones included."""
 
-    def rule(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
+    def handle(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
         rows = filter(request.caller.can_see, console.store.tables[KINDS[kind].collection])
         return Answer(page(console, kind, list(rows), request.query))
 
-    return rule
+    return handle
 
 
 def page(

@@ -67,11 +67,11 @@ class Control:
             ("data/{collection}/{row_id:path}", self.row, ["GET", "POST", "PATCH", "DELETE"]),
         ]
         return [
-            Route(f"/{path}", self._guard(handle), methods=methods)
+            Route(f"/{path}", self._catch_errors(handle), methods=methods)
             for path, handle, methods in routes
         ]
 
-    def _guard(self, handle: Callable[[Request, Any], Any]) -> Callable[[Request], Any]:
+    def _catch_errors(self, handle: Callable[[Request, Any], Any]) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
             if request.client and not ipaddress.ip_address(request.client.host).is_loopback:
                 return _answer({"message": "only from this machine"}, 403)
@@ -79,14 +79,14 @@ class Control:
                 raw = await request.body()
                 answer = handle(request, json.loads(raw) if raw else {})
                 return _answer(await answer if inspect.isawaitable(answer) else answer)
-            except (BadBody, ValueError, RecursionError) as failure:
+            except (BadBody, ValueError, RecursionError) as problem:
                 # Python's JSON decoder raises a RecursionError for a body nested too deeply.
-                return _answer({"message": str(failure)}, 400)
-            except KeyError as failure:
-                return _answer({"message": f"there is no {failure.args[0]}"}, 404)
-            except Exception as failure:
+                return _answer({"message": str(problem)}, 400)
+            except KeyError as problem:
+                return _answer({"message": f"there is no {problem.args[0]}"}, 404)
+            except Exception as problem:
                 LOGGER.exception("%s %s", request.method, request.url.path)
-                return _answer({"message": f"the emulator has a defect: {failure!r}"}, 500)
+                return _answer({"message": f"the emulator has a defect: {problem!r}"}, 500)
 
         return endpoint
 

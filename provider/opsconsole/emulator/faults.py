@@ -81,8 +81,8 @@ FAULT_KINDS: Mapping[str, Mapping[str, Any]] = {
 def _check_pattern(text: str) -> str:
     try:
         re.compile(text)
-    except re.error as failure:
-        raise ValueError(f"not a regular expression ({failure})") from failure
+    except re.error as problem:
+        raise ValueError(f"not a regular expression ({problem})") from problem
     return text
 
 

@@ -221,8 +221,8 @@ def csv_rows(body: bytes, profile: Profile) -> list[dict[str, Any]]:
         # The document does not show the layout of columns, so the profile has the delimiters.
         table = csv.DictReader(text, strict=True, delimiter=profile.csv_delimiter)
         return [_csv_row(row, profile.csv_list_separator) for row in table]
-    except (UnicodeDecodeError, csv.Error) as failure:
-        raise bad_request("the body is not CSV") from failure
+    except (UnicodeDecodeError, csv.Error) as problem:
+        raise bad_request("the body is not CSV") from problem
 
 
 def _csv_row(row: dict[str | Any, str | Any], separator: str) -> dict[str, Any]:

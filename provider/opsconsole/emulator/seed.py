@@ -146,11 +146,11 @@ def _add_fleet(store: Store, count: int) -> None:
 def _add_file(store: Store, path: Path) -> None:
     try:
         content = json.loads(path.read_text("utf-8"))
-    except OSError as failure:
+    except OSError as problem:
         named = "starter, empty, fleet and fleet:HOSTS are seeds too"
-        raise BadSeed(f"{path}: {failure.strerror or failure}; {named}") from failure
-    except ValueError as failure:
-        raise BadSeed(f"{path}: {failure}") from failure
+        raise BadSeed(f"{path}: {problem.strerror or problem}; {named}") from problem
+    except ValueError as problem:
+        raise BadSeed(f"{path}: {problem}") from problem
     if not isinstance(content, dict):
         raise BadSeed(f"{path}: must hold an object of collections")
     for collection, rows in content.items():

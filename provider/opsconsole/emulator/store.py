@@ -258,8 +258,8 @@ def _open_database(path: Path) -> sqlite3.Connection:
         except BaseException:
             database.close()
             raise
-    except sqlite3.Error as failure:
-        raise NotAnArchive(f"{path}: {failure}") from failure
+    except sqlite3.Error as problem:
+        raise NotAnArchive(f"{path}: {problem}") from problem
     return database
 
 

@@ -31,7 +31,7 @@ from opsconsole.language.model import (
     Variable,
 )
 from opsconsole.language.name_resolver import Instance, PresentKeys
-from opsconsole.language.nodes import Quoted, Reference, Step
+from opsconsole.language.nodes import PathStep, Quoted, Reference
 from opsconsole.language.reading import (
     UnreadProgram,
     load_directory,
@@ -65,11 +65,11 @@ __all__ = [
     "Moved",
     "OnlyTerraform",
     "Output",
+    "PathStep",
     "PresentKeys",
     "Program",
     "Quoted",
     "Reference",
-    "Step",
     "UnreadProgram",
     "Variable",
     "build_graph",

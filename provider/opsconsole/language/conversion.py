@@ -364,7 +364,7 @@ _SCALARS: Final = frozenset((str, int, bool, type(None)))
 
 
 def to_wire(data: Any) -> Any:
-    # Compares the exact type, because a RoundedWhole is an int too but may have another text.
+    # Compares the exact type, because a RoundedInteger is an int too but may have another text.
     if type(data) in _SCALARS or data is UNKNOWN:
         return data
     if isinstance(data, Fraction):

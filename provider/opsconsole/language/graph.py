@@ -70,8 +70,8 @@ def trees_in(value: Json) -> Iterator[Node]:
         if "{" in value:
             try:
                 tree = parse_template(value)
-            except ExpressionFailure as failure:
-                failure.expression = value
+            except ExpressionFailure as problem:
+                problem.expression = value
                 raise
             yield tree
     elif isinstance(value, list):
@@ -372,7 +372,7 @@ class References:
     ) -> dict[str, None]:
         """Return the declarations that one value refers to."""
         references = self._attempt(try_step, title, name, read, value)
-        if self._checks_calls:
+        if self._checks_calls and references is not None and not is_literal(value):
             self._attempt(try_step, title, name, lambda value: _check_calls(trees_in(value)), value)
         targets: dict[str, None] = {}
         where = f"{title}: {name}" if name else title

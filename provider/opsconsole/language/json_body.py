@@ -19,8 +19,8 @@ from opsconsole.language.failures import MAX_PROGRAM, ExpressionFailure, unknown
 from opsconsole.language.model import Json, Origin
 from opsconsole.language.numbers import parse_number
 from opsconsole.language.values import DuplicateKeys
-from opsconsole.named_files import read_named
 from opsconsole.text import LONE_SURROGATE, to_nfc
+from opsconsole.user_files import read_named
 
 COMMENT: Final = "//"
 """The property that holds comments and the metadata of constructs, and is not an argument."""

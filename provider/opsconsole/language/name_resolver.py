@@ -32,10 +32,10 @@ from opsconsole.language.graph import block_address, is_literal, order_locals
 from opsconsole.language.model import Block, Program
 from opsconsole.language.nodes import (
     Names,
+    PathStep,
     Quoted,
     Reference,
     Scope,
-    Step,
     Work,
     get_element,
     get_path,
@@ -62,7 +62,7 @@ from opsconsole.language.values import (
     unknown,
     unpack,
 )
-from opsconsole.state import InstanceKey, print_key, workspace_of
+from opsconsole.state import InstanceKey, format_key, workspace_of
 from opsconsole.text import did_you_mean, to_nfc
 from opsconsole.values import UNKNOWN, Values
 
@@ -182,7 +182,7 @@ class NameResolver(Names):
         read = count_entries if block.counted else each_entries
         entries = evaluate_argument(block.title, name, raw, self.scope(), read)
         return {
-            key: Instance(block, address + print_key(key), key, each)
+            key: Instance(block, address + format_key(key), key, each)
             for key, each in entries.items()
         }
 
@@ -225,7 +225,7 @@ class NameResolver(Names):
         plain = Quoted(plain) if isinstance(plain, str) else plain
         return self._resolve_block(block, (plain,)).mark(key.marks)
 
-    def _block_at(self, steps: tuple[Step, ...]) -> tuple[Block | None, tuple[Step, ...]]:
+    def _block_at(self, steps: tuple[PathStep, ...]) -> tuple[Block | None, tuple[PathStep, ...]]:
         """Return the block that a reference names, and the other steps."""
         block = self._declared.get(block_address(steps) or "")
         return block, steps[3 if steps[0] == "data" else 2 :]
@@ -249,17 +249,17 @@ class NameResolver(Names):
                 before = self._unknown_lookups
                 try:
                     value = evaluate_json(self.program.locals[item], self.scope())
-                except ExpressionFailure as failure:
-                    value = failure
+                except ExpressionFailure as problem:
+                    value = problem
                 self._locals[item] = value
                 # A value that depends on unknown values may be known the next time. So it is kept
                 # only until the outermost local value is evaluated.
                 if isinstance(value, ExpressionFailure) or before != self._unknown_lookups:
                     self._provisional_locals.add(item)
-        except CycleError as error:
+        except CycleError as problem:
             # `build_graph` names all of them.
             if not self._checking:
-                raise EvaluationError(f"local.{name} refers to itself") from error
+                raise EvaluationError(f"local.{name} refers to itself") from problem
             value = unknown()
         finally:
             self._depth -= 1
@@ -269,7 +269,7 @@ class NameResolver(Names):
                 self._provisional_locals.clear()
         return value
 
-    def _resolve_block(self, block: Block, steps: tuple[Step, ...]) -> Value:
+    def _resolve_block(self, block: Block, steps: tuple[PathStep, ...]) -> Value:
         if not block.has_keys:
             return self._resolve_instance(self.instances(block)[None], steps)
         instances = self._visible_instances(block)
@@ -286,7 +286,7 @@ class NameResolver(Names):
             self._visible[block.address] = _instances_at(block, keys)
         return self._visible[block.address]
 
-    def _resolve_instance(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
+    def _resolve_instance(self, instance: Instance, steps: tuple[PathStep, ...]) -> Value:
         block, address = instance.block, instance.address
         if block.is_remote_state:
             return self._resolve_remote_state(instance, steps)
@@ -305,7 +305,7 @@ class NameResolver(Names):
         attribute = definition.by_name[name]
         return get_path(self._instance_attribute(address, values, attribute), steps[1:])
 
-    def _resolve_remote_state(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
+    def _resolve_remote_state(self, instance: Instance, steps: tuple[PathStep, ...]) -> Value:
         block, address = instance.block, instance.address
         value = self._remote_states.get(address)
         if value is None:
@@ -343,11 +343,11 @@ class NameResolver(Names):
             return unknown(object_type(dict(types)))
         cached = self._objects.get(address)
         if cached is None or cached[0] is not values:
-            whole = {
+            resource = {
                 attribute.name: self._instance_attribute(address, values, attribute)
                 for attribute in block.definition.attributes
             }
-            cached = (values, object_value(whole))
+            cached = (values, object_value(resource))
             self._objects[address] = cached
         return cached[1]
 
@@ -382,7 +382,7 @@ def _instances_at(block: Block, keys: Iterable[InstanceKey]) -> dict[InstanceKey
     if block.counted:
         # As in Terraform, an element stands for each index that is missing.
         fitting = range(1 + max((key for key in keys if isinstance(key, int)), default=-1))
-    return {key: Instance(block, block.address + print_key(key), key) for key in fitting}
+    return {key: Instance(block, block.address + format_key(key), key) for key in fitting}
 
 
 def each_names(key: str, value: Value) -> dict[str, Value]:
@@ -433,7 +433,9 @@ def _check_instances(number: int) -> None:
         raise BeyondBounds(f"there would be more than {MAX_INSTANCES:,} instances")
 
 
-def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instance]) -> Instance:
+def _instance_at(
+    block: Block, key: PathStep, instances: Mapping[InstanceKey, Instance]
+) -> Instance:
     if block.counted and isinstance(key, str) and _WHOLE.fullmatch(key):
         key = int(key)
     elif block.repeated and isinstance(key, int):
@@ -494,9 +496,9 @@ def evaluate_json(value: Any, scope: Scope) -> Value:
     if isinstance(value, str) and not is_literal(value):
         try:
             result = parse_template(value).evaluate(scope)
-        except ExpressionFailure as failure:
+        except ExpressionFailure as problem:
             # A smaller template may be set already.
-            failure.expression = failure.expression or value
+            problem.expression = problem.expression or value
             raise
         if isinstance(result.data, str):
             return Value(STRING, to_nfc(result.data), result.marks)

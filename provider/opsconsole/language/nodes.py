@@ -41,14 +41,7 @@ from opsconsole.language.values import (
 from opsconsole.text import to_nfc
 from opsconsole.values import UNKNOWN
 
-
-def is_name(text: str) -> bool:
-    """Return whether a text can be the name of a block, a variable or a local value."""
-    # A name is a Python identifier that may also contain dashes, but not at the start.
-    return text[:1] != "-" and text.replace("-", "_").isidentifier()
-
-
-Step = str | int
+PathStep = str | int
 """An attribute's name, or a literal index: a whole number or a Quoted."""
 
 
@@ -117,7 +110,7 @@ def _item_at(value: Value, position: Any, marks: Marks) -> Value:
     return unpack(inner, UNKNOWN if value.data is UNKNOWN else value.data[position], marks)
 
 
-def get_path(value: Value, steps: Sequence[Step]) -> Value:
+def get_path(value: Value, steps: Sequence[PathStep]) -> Value:
     for step in steps:
         if isinstance(step, int):
             value = get_element(value, Value(NUMBER, step))
@@ -211,7 +204,7 @@ class Literal(Node):
 class Reference(Node):
     """A name and the literal steps that follow it."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
 
     def evaluate(self, scope: Scope) -> Value:
         return scope.resolve(self)

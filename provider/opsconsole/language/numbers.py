@@ -51,13 +51,13 @@ def parse_number(text: str) -> Number | None:
     return _with_sign(round_number(value), negative=text.startswith("-"))
 
 
-class RoundedWhole(int):
+class RoundedInteger(int):
     """A whole number with another precision than literals have, or with more bits than it."""
 
     precision: int
 
 
-class NegativeZero(RoundedWhole):
+class NegativeZero(RoundedInteger):
     """The zero of `-0` and `0 * -1`. Only its text differs from 0."""
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ class RoundedFraction(Fraction):
 
 
 def precision_of(value: Number) -> int:
-    if isinstance(value, RoundedWhole | RoundedFraction):
+    if isinstance(value, RoundedInteger | RoundedFraction):
         return value.precision
     return _PRECISION
 
@@ -83,7 +83,7 @@ def int64(value: int) -> Number:
 
 
 def _with_precision(value: Number, precision: int) -> Number:
-    rounded = RoundedWhole(value) if isinstance(value, int) else RoundedFraction(value)
+    rounded = RoundedInteger(value) if isinstance(value, int) else RoundedFraction(value)
     rounded.precision = precision
     return rounded
 

@@ -45,11 +45,11 @@ from opsconsole.language.model import (
     Validation,
     Variable,
 )
-from opsconsole.language.nodes import Quoted, is_name
+from opsconsole.language.nodes import Quoted
 from opsconsole.language.parser import bare_reference
 from opsconsole.language.values import PRIMITIVES
 from opsconsole.local_terraform import OF_OPENTOFU, cli_of
-from opsconsole.state import Address, ConfiguredBackend
+from opsconsole.state import Address, ConfiguredBackend, is_name
 from opsconsole.text import did_you_mean
 
 _UNSUPPORTED: Final = ("module", "check", "ephemeral", "action")

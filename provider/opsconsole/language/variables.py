@@ -218,38 +218,34 @@ def _value(variable: Variable, given: tuple[Any, str] | None) -> Any:
             "or a terraform.tfvars file.",
         )
     value, source = given or (variable.default, _DEFAULT)
-    if isinstance(value, _Text) and variable.textual:
+    if isinstance(value, _Text):
         # A byte that is not UTF-8 is a lone surrogate in Python.
         value = replace_surrogates(value)
-    elif isinstance(value, _Text):
         # Values of collection types are written as expressions.
-        try:
-            value = parse_expression(replace_surrogates(value)).evaluate(LITERALS)
-        except ExpressionFailure as error:
-            raise UserError(
-                f"The variable {variable.name} ({source}): {error}.",
-                'Write a value of its type, such as ["a", "b"] or {a = "b"}.',
-            ) from error
+        if not variable.textual:
+            try:
+                value = parse_expression(value).evaluate(LITERALS)
+            except ExpressionFailure as error:
+                raise UserError(
+                    f"The variable {variable.name} ({source}): {error}.",
+                    'Write a value of its type, such as ["a", "b"] or {a = "b"}.',
+                ) from error
     return _convert_to_variable(variable, value, source)
 
 
 def _convert_to_variable(variable: Variable, value: Any, source: str) -> Any:
+    title = f"The variable {variable.name} ({source})"
     try:
         fitted = variable.constraint.apply(from_python(value))
         # As in Terraform, null stands for the default if the variable does not allow null.
         if fitted.is_null and not variable.nullable and variable.optional:
             fitted = variable.constraint.apply(from_python(variable.default))
     except EvaluationError as error:
-        raise UserError(
-            f"The variable {variable.name} ({source}) does not fit its type: {error}."
-        ) from error
+        raise UserError(f"{title} does not fit its type: {error}.") from error
     except UnsupportedExpression as error:
-        title = f"The variable {variable.name} ({source})"
         raise expression_error(title, "", "its value", error) from error
     if fitted.is_null and not variable.nullable:
-        raise UserError(
-            f"The variable {variable.name} ({source}) must not be null.", "Give a value."
-        )
+        raise UserError(f"{title} must not be null.", "Give a value.")
     marks = {SENSITIVE: variable.sensitive, EPHEMERAL: variable.ephemeral}
     return fitted.mark(frozenset(name for name, wanted in marks.items() if wanted))
 

@@ -148,17 +148,17 @@ def merge_answer(
     private_state: PrivateState,
     values: Mapping[str, Value],
 ) -> tuple[Values, PrivateState, tuple[str, ...]]:
-    """Return state, private state and the names left unseen after an answer about a resource.
+    """Return state, private state and the names unobserved after an answer about a resource.
 
     An absent field that was shown before is null now. A field that was never shown keeps its value
     in state.
     """
     # An answer that lacks a required field of the state shows only a part of the resource. Its
     # absent fields mean nothing.
-    whole = all(a.name in values or prior.get(a.name) is None for a in attributes if a.required)
+    complete = all(a.name in values or prior.get(a.name) is None for a in attributes if a.required)
     state = dict(prior)
     observed: list[str] = []
-    unseen: list[str] = []
+    unobserved: list[str] = []
     for attribute in attributes:
         name = attribute.name
         if name in private_state.not_kept and values.get(name) == private_state.not_kept[name]:
@@ -169,18 +169,18 @@ def merge_answer(
             # Values that the console set by itself inside a declared object are no difference.
             if name not in state or not (value is state[name] or is_shown(state[name], value)):
                 state[name] = value
-        elif not whole:
-            unseen.append(name)
+        elif not complete:
+            unobserved.append(name)
             continue
         elif name in private_state.observed:
             if not is_shown(state.get(name), None):
                 state[name] = None
         elif state.get(name) is not None or private_state.declared is None:
             # Not if state holds null for a resource created here: both agree on null.
-            unseen.append(name)
+            unobserved.append(name)
             continue
         observed.append(name)
-    return state, private_state.with_observed(observed), tuple(unseen)
+    return state, private_state.with_observed(observed), tuple(unobserved)
 
 
 def ignore_volatile(attributes: Iterable[Attribute], prior: Values, state: Values) -> Values:

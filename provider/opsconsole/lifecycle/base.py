@@ -45,17 +45,17 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
     WriteRequest,
 )
-from opsconsole.lifecycle.missing import outcome_of_missing, warn_abandoned
+from opsconsole.lifecycle.missing import abandoned_warning, outcome_of_missing
 from opsconsole.lifecycle.planning import (
     DeletionCount,
     Proposal,
+    change_errors,
     creation_fields,
+    difference_diagnostics,
     fill_unknown,
     propose_change,
     propose_creation,
-    refuse_changes,
-    report_differences,
-    warn_unverified,
+    unverified_warnings,
 )
 from opsconsole.lifecycle.private_state import PrivateState, is_sentinel
 from opsconsole.lifecycle.session import ConsoleSession, map_limited
@@ -63,9 +63,9 @@ from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import (
     create_once,
     delete_once,
-    refuse_replacement,
+    replacement_error,
+    unsettled_create_warning,
     update_once,
-    warn_unread_sentinel,
 )
 from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Values, changed_fields, unsatisfied_fields
@@ -145,11 +145,11 @@ class BaseLifecycle:
     async def delete(self, request: DeleteRequest) -> Outcome:
         """Delete a resource, or let it leave management."""
         prior = request.prior
-        self.session.deletes_begun += 1
+        self.session.removals_begun += 1
         if is_sentinel(prior["id"]):
             if PrivateState.decode(request.private).removal_planned:
                 return Outcome(None)
-            return Outcome(prior, request.private, (refuse_replacement(self, request),))
+            return Outcome(prior, request.private, (replacement_error(self, request),))
         # Terraform replaces a tainted object by itself, and no plan of this was judged.
         if not self.session.sees_whole_plan:
             name = self.describe(prior, request.address)
@@ -276,13 +276,12 @@ class BaseLifecycle:
 
     async def read_one(self, request: ReadRequest) -> ReadOutcome:
         """Read one resource; an exception becomes diagnostics."""
-        prior, definition, gone = request.prior, self.definition, self.session.gone
+        prior, definition, gone_ids = request.prior, self.definition, self.session.gone_ids
         if is_sentinel(prior["id"]):
-            diagnostic = warn_unread_sentinel(self, request)
+            diagnostic = unsettled_create_warning(self, request)
             return request.leave_unchecked(diagnostic.summary, diagnostic)
-        owner = definition.owner
-        if owner and prior.get(owner) in gone[definition[owner].refers_to or ""]:
-            gone[definition.name].add(prior["id"])
+        if definition.owner and prior.get(definition.owner) in gone_ids[definition.owner_type]:
+            gone_ids[definition.type_name].add(prior["id"])
             return ReadOutcome(None, status=ReadStatus.ARCHIVED)
         try:
             outcome = await self._read(request)
@@ -298,7 +297,7 @@ class BaseLifecycle:
             reason = refused if cause else str(problem)
             return request.leave_unchecked(reason, *diagnostics, cause=cause)
         if outcome.state is None:
-            gone[definition.name].add(prior["id"])
+            gone_ids[definition.type_name].add(prior["id"])
         return outcome
 
     def changes_to(
@@ -386,8 +385,8 @@ class BaseLifecycle:
             proposal.replaced.append(owner)
         name = self.describe(request.prior)
         diagnostics = (
-            *warn_unverified(proposal, name),
-            *refuse_changes(self.definition, proposal, request.prior, name),
+            *unverified_warnings(proposal, name),
+            *change_errors(self.definition, proposal, request.prior, name),
             *self._diagnose_change(request, proposal),
         )
         return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private, diagnostics)
@@ -398,12 +397,14 @@ class BaseLifecycle:
 
     def _diagnose_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         """Return the warnings of removing one resource, or the refusal."""
-        return self.warn_staying(request.prior)
+        return self.staying_warnings(request.prior)
 
-    def warn_staying(self, prior: Values) -> tuple[Diagnostic, ...]:
+    def staying_warnings(self, prior: Values) -> tuple[Diagnostic, ...]:
         """Warn of an object that stays on the console when it leaves management; else empty."""
         return (
-            (warn_abandoned(self.describe(prior)),) if self.definition.is_abandoned(prior) else ()
+            (abandoned_warning(self.describe(prior)),)
+            if self.definition.is_abandoned(prior)
+            else ()
         )
 
     async def _read(self, request: ReadRequest) -> ReadOutcome:
@@ -458,12 +459,12 @@ class BaseLifecycle:
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         object_id, type_name = request.prior["id"], self.definition.type_name
-        if staying := self.warn_staying(request.prior):
+        if staying := self.staying_warnings(request.prior):
             self.session.release(type_name, object_id)
             return Outcome(None, diagnostics=self.unplanned_warnings(request, staying))
         outcome = await delete_once(self, request)
         if outcome.state is None:
-            self.session.gone[self.definition.name].add(object_id)
+            self.session.gone_ids[self.definition.type_name].add(object_id)
             self.session.release(type_name, object_id)
         return outcome
 
@@ -498,7 +499,7 @@ class BaseLifecycle:
         values |= {name: None for name in changed if name not in values and merged[name] is None}
         differing = unsatisfied_fields(state, values, [name for name in names if name in values])
         name = self.describe(state)
-        diagnostics = report_differences(name, differing, state, values, creating=creating)
+        diagnostics = difference_diagnostics(name, differing, state, values, creating=creating)
         # After an update, state follows the console: the next plan shows the difference.
         if differing and not creating:
             state |= {name: values[name] for name in unsatisfied_fields(state, values, values)}
@@ -515,8 +516,8 @@ class BaseLifecycle:
         diagnostics: tuple[Diagnostic, ...] = ()
         if listing.gap is not None:
             diagnostics = (warning("The list may not be complete", listing.gap.explain(listed)),)
-        whole = {"complete": listing.complete, "total_count": listing.total_count}
-        return Outcome(values | more | whole, diagnostics=diagnostics)
+        completeness = {"complete": listing.complete, "total_count": listing.total_count}
+        return Outcome(values | more | completeness, diagnostics=diagnostics)
 
     def with_derived(self, shown: Mapping[str, Any]) -> Values:
         """Add the values that follow from the fields that an answer shows."""
@@ -541,9 +542,9 @@ class BaseLifecycle:
             fields = self.answer_fields
         before = PrivateState.decode(private)
         shown = values_shown(fields, answer)
-        state, private_state, unseen = merge_answer(fields, prior, before, shown)
+        state, private_state, unobserved = merge_answer(fields, prior, before, shown)
         kept = private if private_state is before else private_state.encode()
-        return ReadOutcome(ignore_volatile(fields, prior, state), kept, unobserved=unseen)
+        return ReadOutcome(ignore_volatile(fields, prior, state), kept, unobserved=unobserved)
 
     @property
     def answer_fields(self) -> Sequence[Attribute]:

@@ -80,13 +80,14 @@ class PlanOutcome(NamedTuple):
 
     Attributes:
         planned: The value after apply, UNKNOWN where known only after apply; None: removed.
-        replace: Names of the attributes whose change makes this a replacement; empty: in place.
+        requires_replace: Names of the attributes whose change makes this a replacement; empty: in
+            place.
         private: Bytes to hand to apply.
         adopts: Whether a creation takes an existing object under management.
     """
 
     planned: Values | None
-    replace: tuple[str, ...] = ()
+    requires_replace: tuple[str, ...] = ()
     private: bytes = b""
     diagnostics: tuple[Diagnostic, ...] = ()
     adopts: bool = False

@@ -151,18 +151,18 @@ def outcome_of_refused_read(
     """Return the outcome of a refused read: state keeps the object."""
     return request.leave_unchecked(
         reason,
-        warn_refused(f"The {lifecycle.describe(request.prior)}", reason, problem),
+        not_checked_warning(f"The {lifecycle.describe(request.prior)}", reason, problem),
         cause=problem.cause,
     )
 
 
-def warn_refused(what: str, reason: str, problem: ApiError) -> Diagnostic:
+def not_checked_warning(what: str, reason: str, problem: ApiError) -> Diagnostic:
     return warning(
         f"{what} was not checked", f"Its state is kept as it was: {reason}.", cause=problem.cause
     )
 
 
-def warn_abandoned(name: str, remains: str = "it stays on the console") -> Diagnostic:
+def abandoned_warning(name: str, remains: str = "it stays on the console") -> Diagnostic:
     """Warn that an abandoned object leaves management; `remains` names its effects."""
     return warning(
         f"The {name} leaves management; {remains}",

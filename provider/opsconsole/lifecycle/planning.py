@@ -134,12 +134,12 @@ def _classify(
     proposal: Proposal, name: str, change: ChangeRule, prior: Value, private_state: PrivateState
 ) -> None:
     declared = proposal.planned[name]
-    unseen = prior is None and name not in private_state.observed
-    if unseen:
+    is_unobserved = prior is None and name not in private_state.observed
+    if is_unobserved:
         proposal.unverified.append(name)
     if change is ChangeRule.UPDATE:
         proposal.sent.append(name)
-    elif unseen or (prior is None and declared == []):
+    elif is_unobserved or (prior is None and declared == []):
         # Nothing is replaced: it is not known whether the console holds another value, or an unset
         # array is to be empty.
         return
@@ -163,7 +163,7 @@ def request_of(create: UnsettledCreate, definition: ResourceDefinition) -> Creat
     return CreateRequest(config, propose_creation(definition, config), address=create.address)
 
 
-def warn_unverified(proposal: Proposal, name: str) -> tuple[Diagnostic, ...]:
+def unverified_warnings(proposal: Proposal, name: str) -> tuple[Diagnostic, ...]:
     """Warn of declared values that the console has never shown."""
     if not proposal.unverified:
         return ()
@@ -176,7 +176,7 @@ def warn_unverified(proposal: Proposal, name: str) -> tuple[Diagnostic, ...]:
     )
 
 
-def refuse_changes(
+def change_errors(
     definition: ResourceDefinition, proposal: Proposal, prior: Values, name: str
 ) -> list[Diagnostic]:
     """Refuse changes that no operation can make, naming both values."""
@@ -193,7 +193,7 @@ def refuse_changes(
     ]
 
 
-def report_differences(
+def difference_diagnostics(
     name: str, differing: Sequence[str], asked: Values, kept: Values, *, creating: bool
 ) -> tuple[Diagnostic, ...]:
     """Report each attribute that the console stored with another value than requested."""
@@ -227,7 +227,7 @@ def counts_as_deletion(definition: ResourceDefinition, values: Values) -> bool:
     return definition.deletion_policy(values) == "delete" and not is_sentinel(values.get("id"))
 
 
-def refuse_too_many(names: Collection[str], most: int | None) -> Diagnostic | None:
+def too_many_deletions_error(names: Collection[str], most: int | None) -> Diagnostic | None:
     """Return the error if more is deleted than `max_deletions` allows, else None."""
     if most is None or len(names) <= most:
         return None
@@ -267,7 +267,7 @@ class DeletionCount:
                 self._replacing[request.private] -= 1
                 return None
             key = f"{definition.type_name} {name}"
-        elif outcome.planned is None or outcome.replace:
+        elif outcome.planned is None or outcome.requires_replace:
             if not counts_as_deletion(definition, request.prior):
                 return None
             key = f"{definition.type_name} {request.prior['id']}"
@@ -275,7 +275,7 @@ class DeletionCount:
         else:
             return None
         self._planned[key] = name
-        refusal = refuse_too_many(self._planned.values(), self._most)
+        refusal = too_many_deletions_error(self._planned.values(), self._most)
         if refusal is None:
             return None
         # Terraform plans the deletion of an undeclared object before it reads the object, even
@@ -295,4 +295,4 @@ class DeletionCount:
         if not counts_as_deletion(definition, prior):
             return None
         self._begun[f"{definition.type_name} {prior['id']}"] = name
-        return refuse_too_many(self._begun.values(), self._most)
+        return too_many_deletions_error(self._begun.values(), self._most)

@@ -80,14 +80,13 @@ class PrivateState(NamedTuple):
             value = content.pop(name, None)
             return value if isinstance(value, kind) else default
 
-        # `kept` and `dropped` are the names that states hold.
         return cls(
             observed=_unpack(take("observed", str, "")),
             declared=take("declared", dict, None),
             removal_planned=take("removal_planned", bool, False),
-            owner_stays=take("kept", bool, False),
+            owner_stays=take("owner_stays", bool, False),
             host_id=take("host_id", str, None),
-            not_kept=take("dropped", dict, {}),
+            not_kept=take("not_kept", dict, {}),
             overtaken=take("overtaken", dict, {}),
             extra=content,
         )
@@ -99,9 +98,9 @@ class PrivateState(NamedTuple):
             "observed": _pack(self.observed) if self.observed else None,
             "declared": declared and {n: v for n, v in declared.items() if v is not None},
             "removal_planned": self.removal_planned or None,
-            "kept": self.owner_stays or None,
+            "owner_stays": self.owner_stays or None,
             "host_id": self.host_id,
-            "dropped": dict(sorted(self.not_kept.items())) or None,
+            "not_kept": dict(sorted(self.not_kept.items())) or None,
             "overtaken": dict(self.overtaken) or None,
         }
         known = {name: value for name, value in fields.items() if value is not None}

@@ -67,7 +67,7 @@ class ConsoleSession:
 
     Attributes:
         owned_by: Returns the resources that the deletion of an object of one resource takes along.
-        gone: Name of a resource to the ids that were deleted or found gone.
+        gone_ids: Type to the ids that were deleted or found gone.
         names: Id to the words by which messages name an object that no address holds.
         holders: Type to the ids of objects in state, or of this run, each with the address or name
             that holds it; empty if the engine tells none.
@@ -83,14 +83,14 @@ class ConsoleSession:
             resource, by type and id.
         adopted: Type and id of the objects that this run has attached, or taken over from another
             declaration.
-        deletes_begun: The number of deletions begun so far.
+        removals_begun: The number of calls so far to delete a resource, whatever became of them.
         woken: Set, and replaced, when callers that wait should look again.
     """
 
     console: Console
     settings: Settings
     owned_by: Callable[[ResourceDefinition], Sequence[ResourceDefinition]] = lambda definition: ()
-    gone: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    gone_ids: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     answers_about_others: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     adopted: set[tuple[str, str]] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class ConsoleSession:
     command: str = "terraform"
     command_run: str = ""
     sees_whole_plan: bool = False
-    deletes_begun: int = 0
+    removals_begun: int = 0
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     _singletons: dict[Callable[[ConsoleSession], Any], Any] = field(default_factory=dict)
     _lists: defaultdict[str, dict[str, asyncio.Task[Listing]]] = field(

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 Answer = Mapping[str, Any]
 
-DRY_RUN_STATUS = "dry_run_said"
+DRY_RUN_STATUS = "dry_run_status"
 """The fact, in an intent and beside a sentinel id, that holds the status that a dry run gave a row
 before it was sent."""
 _SENT_AT = "sent_at"
@@ -107,7 +107,7 @@ def unsettled_remedy(definition: ResourceDefinition, address: str, command: str)
     )
 
 
-def warn_unread_sentinel(lifecycle: BaseLifecycle, request: ReadRequest) -> Diagnostic:
+def unsettled_create_warning(lifecycle: BaseLifecycle, request: ReadRequest) -> Diagnostic:
     """Warn at plan time that the outcome of an earlier create is still not known."""
     return warning(
         f"It is not known whether the {lifecycle.describe(request.prior)} was created",
@@ -116,7 +116,7 @@ def warn_unread_sentinel(lifecycle: BaseLifecycle, request: ReadRequest) -> Diag
     )
 
 
-def refuse_replacement(lifecycle: BaseLifecycle, request: DeleteRequest) -> Diagnostic:
+def replacement_error(lifecycle: BaseLifecycle, request: DeleteRequest) -> Diagnostic:
     return error(
         f"The {lifecycle.describe(request.prior)} may exist already",
         "An earlier run ended before it knew, so applying might create a second one. "
@@ -174,12 +174,12 @@ async def create_once(
         state = fill_unknown(request.planned, {"id": answer["id"]})
         name = lifecycle.describe(state, request.address)
         why = diagnose(problem, "read the answer")[0]
-        unread = warn_unread(name, "the console's answer cannot be read", why)
+        unread = unread_warning(name, "the console's answer cannot be read", why)
         private = PrivateState().with_declaration(request.config, ()).encode()
         return Outcome(state, private, (unread,))
 
 
-def warn_unread(name: str, unread: str, why: Diagnostic) -> Diagnostic:
+def unread_warning(name: str, unread: str, why: Diagnostic) -> Diagnostic:
     """Warn of an object that was created, and of which no answer shows the values.
 
     Args:

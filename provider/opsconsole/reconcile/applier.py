@@ -13,7 +13,7 @@ from opsconsole.reconcile.decisions import keep_known_outputs, keep_outputs
 from opsconsole.reconcile.executor import ApplyListener, ApplyResult, Executor
 from opsconsole.reconcile.order import order_steps
 from opsconsole.reconcile.plan import Action, Change, Plan
-from opsconsole.reconcile.prior import Identity, read_prior, report_unsettled
+from opsconsole.reconcile.prior import Identity, read_prior, unsettled_error
 from opsconsole.reconcile.providers import Providers, Watch, provider_in_state, provider_key_of
 from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reconcile.step_worker import StepWorker
@@ -50,7 +50,7 @@ async def apply_plan(
         applied = ApplyResult() if only_refreshes else await _carry_out(plan, worker, listener)
         # With a creation whose outcome stays unknown, no run is complete.
         applied.unsettled = plan.unsettled
-        applied.diagnostics += (report_unsettled(item).about(item) for item in plan.unsettled)
+        applied.diagnostics += (unsettled_error(item).about(item) for item in plan.unsettled)
         if plan.targeted:
             applied.diagnostics.append(
                 warning(
@@ -117,7 +117,7 @@ def _keep_declaration(state: State, change: Change, providers: Providers) -> Non
     stored = state.get(change.address)
     if stored is None:
         return
-    same_dependencies = set(change.depends_on) == set(stored.dependencies)
+    same_dependencies = set(change.dependencies) == set(stored.dependencies)
     provider, key = stored.provider, provider_key_of(stored.provider)
     # A provider of another console does not know the object, which was read from the old one.
     if key != change.provider_key and providers.console_of(key) == providers.console_of(
@@ -126,7 +126,7 @@ def _keep_declaration(state: State, change: Change, providers: Providers) -> Non
         provider = provider_in_state(providers.program, change.provider_key)
     declared = stored._replace(
         provider=provider,
-        dependencies=stored.dependencies if same_dependencies else change.depends_on,
+        dependencies=stored.dependencies if same_dependencies else change.dependencies,
         create_before_destroy=change.create_before_destroy,
     )
     if declared != stored:
@@ -152,7 +152,7 @@ async def _carry_out(plan: Plan, worker: StepWorker, listener: ApplyListener) ->
         applied.diagnostics += await _read_rerouted(worker, applied.rerouted)
     # Before the outputs, which may refer to these values.
     _update_from_answers(worker)
-    applied.diagnostics += _report_unguarded(providers)
+    applied.diagnostics += _ignored_dry_run_errors(providers)
     return applied
 
 
@@ -170,7 +170,7 @@ def _introduce_state(worker: StepWorker) -> None:
         console = providers.console_of(provider_key_of(stored.provider))
         for key, provider in providers.by_key.items():
             if providers.console_of(key) == console:
-                lifecycle = provider.resources[address.type]
+                lifecycle = provider.lifecycles[address.type]
                 lifecycle.note_existing(stored.attributes, name)
 
 
@@ -187,9 +187,9 @@ def _update_from_answers(worker: StepWorker) -> None:
         if identity not in answers:
             continue
         provider, answer = answers[identity]
-        request = ReadRequest(item.before, item.stored.private, item.address)
-        outcome = provider.resources[item.type_name].update_from_answer(request, answer)
-        if (outcome.state, outcome.private) != (item.before, item.stored.private):
+        request = ReadRequest(item.stored_values, item.stored.private, item.address)
+        outcome = provider.lifecycles[item.type_name].update_from_answer(request, answer)
+        if (outcome.state, outcome.private) != (item.stored_values, item.stored.private):
             values = outcome.state or {}
             worker.keep_instance(
                 item.address, item.stored._replace(attributes=values, private=outcome.private)
@@ -204,12 +204,12 @@ async def _read_rerouted(worker: StepWorker, rerouted: Collection[Identity]) -> 
     refreshed = await providers.refresh(hosts)
     diagnostics: list[Diagnostic] = []
     for item in refreshed.values():
-        if item.value is None or item.value == item.before:
+        if item.values is None or item.values == item.stored_values:
             continue
         worker.keep_instance(
-            item.address, item.stored._replace(attributes=item.value, private=item.private)
+            item.address, item.stored._replace(attributes=item.values, private=item.private)
         )
-        names = [name for name in item.value if item.value[name] != item.before[name]]
+        names = [name for name in item.values if item.values[name] != item.stored_values[name]]
         changed = warning(
             f"{item.address} was rerouted by the console",
             f"Changed there: {', '.join(names)}. The next plan shows the difference.",
@@ -218,7 +218,7 @@ async def _read_rerouted(worker: StepWorker, rerouted: Collection[Identity]) -> 
     return diagnostics
 
 
-def _report_unguarded(providers: Providers) -> list[Diagnostic]:
+def _ignored_dry_run_errors(providers: Providers) -> list[Diagnostic]:
     """Return an error if a console ignored a dry run."""
     if not any(item.session.dry_runs.ignored for item in providers.opened):
         return []

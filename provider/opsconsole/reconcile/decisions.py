@@ -72,11 +72,11 @@ async def decide_changes(lifecycle: BaseLifecycle, inputs: Sequence[PlanInput]) 
 def _first_request(item: PlanInput) -> PlanRequest:
     prior = item.prior
     # As in Terraform, a tainted object counts as no prior value.
-    if prior is None or prior.value is None or prior.stored.tainted:
+    if prior is None or prior.values is None or prior.stored.tainted:
         return PlanCreation(item.config, address=item.address)
     return PlanChange(
-        prior.value,
-        without_ignored(item.block, item.config, prior.value),
+        prior.values,
+        without_ignored(item.block, item.config, prior.values),
         prior.private,
         item.removal,
         item.address,
@@ -91,7 +91,7 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
     diagnostics = [*item.problems, *plan.diagnostics]
     if prior is not None and reason:
         # A replacement because of a changed attribute was judged when the change was planned.
-        if not plan.replace:
+        if not plan.requires_replace:
             [removed] = await plan_removals(lifecycle, [(prior, item.removal)])
             diagnostics += removed.diagnostics
         # The creation of a replacement ignores nothing: the object that it replaces is gone.
@@ -100,11 +100,11 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         # The first plan gave the warnings already.
         diagnostics += (one for one in created.diagnostics if one.is_error)
         if block.lifecycle_block.prevent_destroy:
-            diagnostics.append(refuse_prevented(item.address, replaced=True))
+            diagnostics.append(prevented_error(item.address, replaced=True))
     elif prior is not None and block.lifecycle_block.ignores:
         # As in Terraform, the plan of an update ignores, and its apply has the whole declaration. A
         # value that is not known yet would be planned again.
-        kept = without_ignored(block, config, prior.value or {})
+        kept = without_ignored(block, config, prior.values or {})
         if kept is not config:
             config = {n: kept[n] if holds_unknown(value) else value for n, value in config.items()}
         item = item._replace(
@@ -118,10 +118,10 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         item.address,
         block.type_name,
         action,
-        prior.value if prior else None,
+        prior.values if prior else None,
         planned,
         config=config,
-        replace_paths=plan.replace,
+        replace_paths=plan.requires_replace,
         reason=item.reason if creates else reason,
         private=plan.private,
         create_first=item.create_before_destroy and bool(reason),
@@ -132,8 +132,8 @@ async def _decide_change(lifecycle: BaseLifecycle, item: PlanInput, plan: PlanOu
         provider_key=block.provider_key,
         import_id=prior.import_id if prior else "",
         previous_address=prior.previous_address if prior else "",
-        depends_on=item.dependencies,
-        released=tuple(name for name in former if name not in item.dependencies),
+        dependencies=item.dependencies,
+        former_dependencies=tuple(name for name in former if name not in item.dependencies),
     )
     return change, diagnostics
 
@@ -146,7 +146,7 @@ def _replacement_reason(item: PlanInput, plan: PlanOutcome) -> str:
         return item.reason
     if item.prior.stored.tainted:
         return "replace_because_tainted"
-    return item.reason or ("replace_because_cannot_update" if plan.replace else "")
+    return item.reason or ("replace_because_cannot_update" if plan.requires_replace else "")
 
 
 def _choose_action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:
@@ -157,7 +157,7 @@ def _choose_action(item: PlanInput, plan: PlanOutcome, reason: str) -> Action:
         return Action.REPLACE
     # As in Terraform, a value that becomes or stops being sensitive is a change without a call.
     stays = (
-        is_same(prior.value, plan.planned) and item.sensitive_paths == prior.stored.sensitive_paths
+        is_same(prior.values, plan.planned) and item.sensitive_paths == prior.stored.sensitive_paths
     )
     return Action.NO_OP if stays else Action.UPDATE
 
@@ -206,11 +206,11 @@ async def plan_removals(
     lifecycle: BaseLifecycle, leaving: Iterable[tuple[PriorInstance, RemovalReason]]
 ) -> list[PlanOutcome]:
     return await lifecycle.plan(
-        [PlanRemoval(item.value or {}, item.private, why, item.address) for item, why in leaving]
+        [PlanRemoval(item.values or {}, item.private, why, item.address) for item, why in leaving]
     )
 
 
-def refuse_prevented(address: str, *, replaced: bool = False) -> Diagnostic:
+def prevented_error(address: str, *, replaced: bool = False) -> Diagnostic:
     verb = "replaced" if replaced else "destroyed"
     return error(
         f"{address} would be {verb}, which its lifecycle.prevent_destroy forbids",

@@ -109,7 +109,7 @@ class Failures:
                 self._referred.setdefault(dropped, cause)
             return
         # The object may still exist and need these dependencies, so they are not deleted either.
-        for dependency in (*step.change.depends_on, *step.change.released):
+        for dependency in (*step.change.dependencies, *step.change.former_dependencies):
             self._needed.setdefault(dependency, cause)
 
     def find_blocker(self, step: Step, config_of: Callable[[Step], Values]) -> str:
@@ -118,12 +118,12 @@ class Failures:
         if change.address in self._instances:
             return self._instances[change.address]
         if not step.is_up:
-            if change.cascade:
-                return self._instances.get(change.cascade, "")
+            if change.deleted_with:
+                return self._instances.get(change.deleted_with, "")
             # An object that a failed update was to release stays: a deleted host takes its agent.
             still_named = self._referred.get(object_of(step), "")
             return still_named or self._needed.get(config_address(change.address), "")
-        for dependency in change.depends_on:
+        for dependency in change.dependencies:
             cause = self._resources.get(dependency)
             # If a resource has several instances, a failed one stops only the steps that need its
             # values. Their declaration still holds an unknown value.

@@ -88,7 +88,7 @@ async def resolve_import(
     providers: Providers, provider_key: str, address: str, type_name: str, import_id: str
 ) -> tuple[PriorInstance | None, Sequence[Diagnostic]]:
     """Return the object of an import id, before it is read."""
-    outcome = await providers.of(provider_key).resources[type_name].import_state(import_id)
+    outcome = await providers.of(provider_key).lifecycles[type_name].import_state(import_id)
     if outcome.state is None:
         return None, outcome.diagnostics
     written = provider_in_state(providers.program, provider_key)
@@ -97,7 +97,7 @@ async def resolve_import(
     return named, outcome.diagnostics
 
 
-def refuse_missing_object(type_name: str, import_id: str) -> Diagnostic:
+def missing_object_error(type_name: str, import_id: str) -> Diagnostic:
     """Return the error for an import of no object; none is created instead."""
     return error(
         f"There is no {RESOURCES[type_name].title} {import_id} that this key can see",
@@ -130,10 +130,10 @@ async def import_instance(
         for other in read_all(state_session.state).values():
             same = providers.identity_of(other) == providers.identity_of(item)
             if same and other.address != item.address:
-                return [_refuse_second_address(item, other.address)]
+                return [_second_address_error(item, other.address)]
     imported = InstanceObject(
         item.stored.provider,
-        item.before,
+        item.stored_values,
         private=item.private,
         dependencies=stack.graph.ancestors(block.address),
     )
@@ -146,7 +146,7 @@ async def import_instance(
     return diagnostics
 
 
-def _refuse_second_address(item: PriorInstance, holder: str) -> Diagnostic:
+def _second_address_error(item: PriorInstance, holder: str) -> Diagnostic:
     address, title = item.address, RESOURCES[item.type_name].title
     remedy = (
         f"One object has one address: removing {address} or {holder} would delete what the other "
@@ -158,7 +158,7 @@ def _refuse_second_address(item: PriorInstance, holder: str) -> Diagnostic:
             "It is left over from a replacement or a run that was interrupted, and the next apply "
             "destroys it. Import the object that was created in its place."
         )
-    return error(f"{holder} holds the {title} {item.before['id']} already", remedy)
+    return error(f"{holder} holds the {title} {item.stored_values['id']} already", remedy)
 
 
 def _find_block(stack: OpenedStack, address: Address) -> Block:
@@ -174,7 +174,7 @@ def _find_block(stack: OpenedStack, address: Address) -> Block:
 
 def _check_declared(stack: OpenedStack, block: Block, address: Address) -> None:
     """Refuse an instance that the block does not have: the next apply would delete its object."""
-    values = {item.address: item.value for item in read_prior(stack.state).values()}
+    values = {item.address: item.values for item in read_prior(stack.state).values()}
     try:
         instances = stack.evaluator(values.get).instances(block).values()
     except UserError:
@@ -209,7 +209,7 @@ async def _read_import(
     if prior is None:
         return None, list(diagnostics)
     item = (await providers.refresh([prior]))[prior.address]
-    if item.value is None:
-        return None, [refuse_missing_object(block.type_name, import_id)]
+    if item.values is None:
+        return None, [missing_object_error(block.type_name, import_id)]
     of_read = item.read.diagnostics if item.read is not None else ()
-    return item._replace(before=item.value), [*diagnostics, *of_read]
+    return item._replace(stored_values=item.values), [*diagnostics, *of_read]

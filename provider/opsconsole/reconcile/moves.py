@@ -180,7 +180,7 @@ def carry_out_moves(state: State, moved: Iterable[tuple[str, str]]) -> None:
             state.move(source, pending.pop(source))
 
 
-def refuse_declared_sources(evaluator: Evaluator) -> Iterator[Diagnostic]:
+def declared_source_errors(evaluator: Evaluator) -> Iterator[Diagnostic]:
     """Yield an error for each block that moves a declared resource."""
     program = evaluator.program
     for block in program.moved:
@@ -196,7 +196,7 @@ def refuse_declared_sources(evaluator: Evaluator) -> Iterator[Diagnostic]:
                 )
 
 
-def refuse_declared_removals(program: Program) -> Iterator[Diagnostic]:
+def declared_removal_errors(program: Program) -> Iterator[Diagnostic]:
     """Yield an error for each block that removes a declared resource."""
     for removed in program.removed:
         if str(removed.source) in program.blocks:

@@ -5,9 +5,9 @@ the deletion of the object that it referred to. Objects deleted with an owner fo
 wait for all instances of a resource together, so 50,000 agents on 50,000 hosts make 100,000 edges,
 not their product.
 
-A deletion is a step *down*, any other step is *up*. A *gate* is a node without a step of its own:
-the end of all steps up of one resource, or the begin of its steps down. A *soft* edge is left out
-where it would close a cycle.
+A deletion is a step *down*, any other step is *up*. A *gate* is a node without a step of its own,
+such as the end of all steps up of one resource, or the beginning of its steps down. A *soft* edge
+is left out where it would close a cycle.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Step:
 
 Arranged = TypeVar("Arranged")
 Node = int | tuple[str, str]
-"""A step by its number, or a gate by a configured resource, with its kind."""
+"""A step by its number, or a gate by its resource and its kind."""
 
 
 class Order:
@@ -198,7 +198,7 @@ class _Edges:
             for name, definition in RESOURCES.items()
         }
         # Nothing waits for the steps up of any other resource.
-        named = {name for step in steps for name in step.change.depends_on}
+        named = {name for step in steps for name in step.change.dependencies}
         for number, step in enumerate(steps):
             self._numbers[step.change.address, step.kind] = number
             if step.kind is StepKind.UPDATE:
@@ -241,7 +241,7 @@ class _Edges:
         the objects.
         """
         change, number = step.change, step.number
-        for gate in ((dependency, "up") for dependency in change.depends_on):
+        for gate in ((dependency, "up") for dependency in change.dependencies):
             if gate in self.graph:
                 self.graph[number].add(gate)
         if step.kind is not StepKind.CREATE or change.create_first:
@@ -261,13 +261,13 @@ class _Edges:
     def add_down(self, step: Step) -> None:
         """Let a deletion follow its owner's, or let the dependencies wait for it."""
         change, number = step.change, step.number
-        if change.cascade:
-            owner = self._numbers.get((change.cascade, StepKind.DELETE))
+        if change.deleted_with:
+            owner = self._numbers.get((change.deleted_with, StepKind.DELETE))
             if owner is not None:
                 self.graph[number].add(owner)
             return
         own = config_address(change.address)
-        for dependency in change.depends_on:
+        for dependency in change.dependencies:
             if dependency in self._deleting and dependency != own:
                 gate = (dependency, "down-begins")
                 self.graph.setdefault(gate, set()).add(number)
@@ -279,7 +279,7 @@ class _Edges:
     def add_soft(self, step: Step) -> None:
         """Let a deletion wait for the updates that end references to it."""
         change, number = step.change, step.number
-        if step.kind is StepKind.DELETE and not change.cascade:
+        if step.kind is StepKind.DELETE and not change.deleted_with:
             # The deletion also waits for the deletions of instances that carry its object, as a
             # literal id makes no dependency.
             if carriers := self._carriers.get(object_of(step)):
@@ -298,7 +298,7 @@ class _Edges:
                     self.soft[update].add(number)
         if step.kind is not StepKind.UPDATE:
             return
-        for dependency in change.released:
+        for dependency in change.former_dependencies:
             if dependency in self._deleting and not self._is_succeeded(dependency, change):
                 self.soft[dependency, "down-begins"].add(number)
         for dropped in dropped_objects(step):
@@ -307,7 +307,7 @@ class _Edges:
                 continue
             deleted, own = deletion[1], config_address(deletion[1].address)
             replaced = deleted.action is Action.REPLACE and not deleted.create_first
-            comes_first = replaced and own in change.depends_on
+            comes_first = replaced and own in change.dependencies
             if not comes_first and not self._is_succeeded(own, change):
                 self.soft[deletion[0]].add(number)
 
@@ -316,7 +316,7 @@ class _Edges:
         names = self._leaving_names.get(deleted, set())
         coming = {self._coming[name] for name in names if name in self._coming}
         # An owned object, which the deletion would take along, moves before it all the same.
-        return not RESOURCES[update.type_name].owner and not coming.isdisjoint(update.depends_on)
+        return not RESOURCES[update.type_name].owner and not coming.isdisjoint(update.dependencies)
 
 
 def _owners_down(type_name: str, console: str) -> Node:
@@ -332,7 +332,7 @@ def object_of(step: Step) -> Identity:
 
 def _carried_objects(step: Step) -> Iterator[Identity]:
     change = step.change
-    for attribute in () if change.cascade else RESOURCES[change.type_name].references:
+    for attribute in () if change.deleted_with else RESOURCES[change.type_name].references:
         carried = (change.before or {}).get(attribute.name)
         if attribute.blocks_deletion and isinstance(carried, str):
             yield step.console, referred_to(attribute).type_name, carried

@@ -61,7 +61,7 @@ class Change:
             `delete_because_no_move_target`, `delete_because_wrong_repetition`,
             `read_because_config_unknown`, `read_because_dependency_pending`.
         private: Bytes for apply.
-        cascade: Address of the owner whose deletion also deletes this; no call is made then.
+        deleted_with: Address of the owner whose deletion also deletes this; no call is made then.
         previous_address: Address before a `moved` block, or empty.
         import_id: Id that an `import` block gives, or empty.
         create_first: A replacement creates before it deletes.
@@ -70,8 +70,8 @@ class Change:
         sensitive_paths: The sensitive paths to record in state.
         provider_key: Of its provider configuration.
         notes: One-line remarks shown under it, such as the verdict of a dry run.
-        depends_on: Configuration addresses of the resources that it depends on.
-        released: Configuration addresses of former dependencies.
+        dependencies: Configuration addresses of the resources that it depends on.
+        former_dependencies: Dependencies in state that it no longer has.
     """
 
     address: str
@@ -84,7 +84,7 @@ class Change:
     replace_paths: tuple[str, ...] = ()
     reason: str = ""
     private: bytes = b""
-    cascade: str = ""
+    deleted_with: str = ""
     previous_address: str = ""
     import_id: str = ""
     create_first: bool = False
@@ -94,8 +94,8 @@ class Change:
     construct_path: str = ""
     provider_key: str = ""
     notes: tuple[str, ...] = ()
-    depends_on: tuple[str, ...] = ()
-    released: tuple[str, ...] = ()
+    dependencies: tuple[str, ...] = ()
+    former_dependencies: tuple[str, ...] = ()
 
     @property
     def acts(self) -> bool:
@@ -205,7 +205,7 @@ class Plan:
         dropped: Addresses of data sources in state that the program no longer declares.
         moved: Old and new address of each instance whose address differs from state.
         unread: How many of the planned instances in state were not read.
-        partly_shown: How many others were read without a value that a program may set.
+        partly_observed: How many others were read without a value that a program may set.
         planned_at: When it was made; the value of `plantimestamp()`, during the apply too.
     """
 
@@ -224,7 +224,7 @@ class Plan:
     moved: tuple[tuple[str, str], ...] = ()
     planned_at: datetime | None = None
     unread: int = 0
-    partly_shown: int = 0
+    partly_observed: int = 0
 
     def acting(self) -> Iterator[Change]:
         """Yield the changes that do something."""

@@ -30,14 +30,14 @@ from opsconsole.reconcile.prior import (
     name_of,
     read_deposed,
     read_prior,
+    unsettled_warning,
     values_from_state,
-    warn_unsettled,
 )
-from opsconsole.reconcile.providers import Providers, Watch, is_partly_shown
+from opsconsole.reconcile.providers import Providers, Watch, is_partly_observed, provider_key_of
 from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.reconcile.walk import Walk
 from opsconsole.resources import DATA_SOURCES, RESOURCES, owner_of
-from opsconsole.state import Address, InstanceKey, State, print_key, split_deposed
+from opsconsole.state import Address, InstanceKey, State, format_key, split_deposed
 from opsconsole.text import first_items, join_words
 from opsconsole.values import Values, changed_fields, holds_unknown, unknown_names
 
@@ -89,7 +89,7 @@ class Planner:
         ]
         self._diagnostics += undeclared_warnings(stack.program)
         self._targets: Targets | None = None
-        self._unread = self._partly_shown = 0
+        self._unread = self._partly_observed = 0
         self._data_for_imports: dict[str, Values | None] = {}
 
     async def plan(self) -> Plan:
@@ -101,7 +101,7 @@ class Planner:
         stack, options = self._stack, self._options
         prior = await self._read_prior()
         if options.targets:
-            from opsconsole.reconcile.targets import Targets, refuse_split_moves
+            from opsconsole.reconcile.targets import Targets, split_move_errors
 
             destroy = options.mode == "destroy"
             self._targets = Targets(
@@ -112,7 +112,7 @@ class Planner:
                 unknown=options.unknown_targets,
             )
             self._diagnostics += self._targets.diagnostics
-            self._diagnostics += refuse_split_moves(prior.values(), options.targets)
+            self._diagnostics += split_move_errors(prior.values(), options.targets)
             self._diagnostics.append(
                 warning(
                     "Resource targeting is in effect",
@@ -124,10 +124,10 @@ class Planner:
         if prior:
             self._prior = prior = await self._refresh_instances(prior)
             refreshed = self._evaluator_in_state()
-            self._diagnostics += self.providers.refuse_changed_settings(refreshed)
+            self._diagnostics += self.providers.changed_settings_errors(refreshed)
         self.providers.check_stopped()
         # The walk would create the objects to be imported.
-        if any(item.import_id and item.value is None for item in prior.values()):
+        if any(item.import_id and item.values is None for item in prior.values()):
             return self._result([], None)
         if options.mode == "refresh-only" or self._targets is not None:
             self._show_state(prior)
@@ -156,11 +156,11 @@ class Planner:
             return self._stack.value_in_state(address)
         # An import names an id only: its other values are not known before the read.
         partial = item.unsettled or (item.import_id and item.read is None)
-        return None if partial else item.value
+        return None if partial else item.values
 
     def _show_state(self, prior: Mapping[str, PriorInstance]) -> None:
         """Let references see the instances in state that the plan keeps, as in Terraform."""
-        kept = {address: item.value for address, item in prior.items() if item.value is not None}
+        kept = {address: item.values for address, item in prior.items() if item.values is not None}
         named = (split_deposed(address) for address in kept)
         in_state = keys_by_block(Address.parse(item) for item, deposed in named if not deposed)
         targets = self._targets
@@ -179,7 +179,7 @@ class Planner:
             return covered.union(
                 key
                 for key in keys
-                if key in declared or block.address + print_key(key) not in targets
+                if key in declared or block.address + format_key(key) not in targets
             )
 
         self._keys = leave
@@ -190,28 +190,29 @@ class Planner:
         if options.mode == "normal":
             await walk.run()
             if not has_error(walk.diagnostics):
-                self._diagnostics += self.providers.refuse_changed_settings(self._evaluator)
+                self._diagnostics += self.providers.changed_settings_errors(self._evaluator)
             if options.replace:
-                from opsconsole.reconcile.targets import warn_undeclared_replacements
+                from opsconsole.reconcile.targets import undeclared_replacement_warnings
 
-                self._diagnostics += warn_undeclared_replacements(
+                self._diagnostics += undeclared_replacement_warnings(
                     options.replace, walk.declared, self._targets
                 )
         if program.removed:
-            from opsconsole.reconcile.moves import refuse_declared_removals
+            from opsconsole.reconcile.moves import declared_removal_errors
 
-            self._diagnostics += refuse_declared_removals(program)
+            self._diagnostics += declared_removal_errors(program)
         changes = list(walk.changes.values())
         if walk.prior:
             from opsconsole.reconcile import removals
 
-            self._diagnostics += removals.refuse_undeclared_imports(walk)
+            self._diagnostics += removals.undeclared_import_errors(walk)
             changes = await removals.remove_undeclared(walk, destroy=options.mode == "destroy")
             changes += _leave_unsettled(walk.prior, walk.changes)
-            walk.diagnostics += removals.warn_apparent_moves(changes, self.providers.console_of)
-            walk.diagnostics += removals.refuse_too_many_deletions(changes, self.providers)
+            walk.diagnostics += removals.apparent_move_warnings(changes, self.providers.console_of)
+            walk.diagnostics += removals.max_deletions_errors(changes, self.providers)
         self._diagnostics += walk.diagnostics
-        self._diagnostics += _warn_shared_names(changes, self.providers.console_of)
+        self._diagnostics += _shared_name_warnings(changes, self.providers.console_of)
+        self._diagnostics += _other_console_warnings(changes, walk.prior, self.providers)
         rank: dict[str, int] = {}
         for step in sort_steps(changes, self.providers.console_of):
             # Of the two steps of a replacement, the first one counts.
@@ -240,7 +241,7 @@ class Planner:
             self._diagnostics += diagnostics
             if None not in self._data_for_imports.values():
                 # An `import` block may refer to objects in state, whose values the walk adds.
-                in_state = {item.address: item.before for item in prior.values()}
+                in_state = {item.address: item.stored_values for item in prior.values()}
                 values = ChainMap(self._values, in_state)
                 evaluator = stack.evaluator(values.get, planned_at=self._planned_at)
                 self._diagnostics += await add_imports(prior, self.providers, evaluator)
@@ -260,24 +261,24 @@ class Planner:
         read = [item.read for item in refreshed.values()]
         checked = sum(item is not None and item.status is not ReadStatus.UNCHECKED for item in read)
         self._unread = len(planned) - checked
-        self._partly_shown = sum(map(is_partly_shown, refreshed.values()))
+        self._partly_observed = sum(map(is_partly_observed, refreshed.values()))
         # No later run could tell that objects outside of --target went with their owner: this plan
         # may put another object at the address of the owner.
         while owned := self._find_gone_with_owner(prior, refreshed):
             refreshed |= await self.providers.refresh(owned)
         for item in refreshed.values():
-            if item.import_id and item.value is None:
-                from opsconsole.reconcile.imports import refuse_missing_object
+            if item.import_id and item.values is None:
+                from opsconsole.reconcile.imports import missing_object_error
 
                 # Its read warns that the object leaves state, but it never was in state.
-                refused = refuse_missing_object(item.type_name, item.import_id)
+                refused = missing_object_error(item.type_name, item.import_id)
                 self._diagnostics.append(refused.about(item.address))
             # The warning about an unsettled create is given once, whether it is read or not.
             elif item.read is not None and not item.unsettled:
                 self._diagnostics += (one.about(item.address) for one in item.read.diagnostics)
         prior = {**prior, **refreshed}
         unsettled = [item.address for item in prior.values() if item.unsettled]
-        self._diagnostics += (warn_unsettled(item).about(item) for item in unsettled)
+        self._diagnostics += (unsettled_warning(item).about(item) for item in unsettled)
         return prior
 
     def _find_gone_with_owner(
@@ -286,9 +287,9 @@ class Planner:
         """Return the unread instances whose owner was read and is gone."""
         console_holding = self.providers.console_holding
         gone = {
-            (console_holding(item), item.type_name, item.before.get("id"))
+            (console_holding(item), item.type_name, item.stored_values.get("id"))
             for item in refreshed.values()
-            if item.value is None
+            if item.values is None
         }
         owned = []
         for item in prior.values():
@@ -296,23 +297,24 @@ class Planner:
             owner = owner_of(definition)
             if owner is None or item.unsettled or item.address in refreshed:
                 continue
-            if (console_holding(item), owner.type_name, item.before.get(definition.owner)) in gone:
+            owner_id = item.stored_values.get(definition.owner)
+            if (console_holding(item), owner.type_name, owner_id) in gone:
                 owned.append(item)
         return owned
 
     def _result(self, changes: Sequence[Change], walk: Walk | None) -> Plan:
         state, mode, prior = self._stack.state, self._options.mode, self._prior
-        self._diagnostics += _refuse_shared_objects(prior.values(), changes, self.providers)
+        self._diagnostics += _shared_object_errors(prior.values(), changes, self.providers)
         # Without a walk, nothing has filled in the values that outputs refer to.
         if walk is None:
             self._values.update(
-                (address, item.value) for address, item in prior.items() if item.value is not None
+                (address, item.values) for address, item in prior.items() if item.values is not None
             )
             self._values.update(_data_in(state))
         if self._stack.program.moved:
-            from opsconsole.reconcile.moves import refuse_declared_sources
+            from opsconsole.reconcile.moves import declared_source_errors
 
-            self._diagnostics += refuse_declared_sources(self._evaluator)
+            self._diagnostics += declared_source_errors(self._evaluator)
         refused = {a for item in self._diagnostics if item.is_error for a in item.addresses}
         drift, refreshed = _compare_reads(prior.values())
         destroy, targets = mode == "destroy", self._targets
@@ -339,7 +341,7 @@ class Planner:
             ),
             planned_at=self._planned_at,
             unread=self._unread,
-            partly_shown=self._partly_shown,
+            partly_observed=self._partly_observed,
         )
 
     def _find_dropped(self, walk: Walk) -> Iterator[str]:
@@ -360,11 +362,11 @@ def _leave_unsettled(
             item.address,
             item.type_name,
             Action.NO_OP,
-            item.before,
-            item.before,
+            item.stored_values,
+            item.stored_values,
             sensitive=item.sensitive,
             notes=("left alone until it is settled whether it was created",),
-            depends_on=tuple(item.stored.dependencies),
+            dependencies=tuple(item.stored.dependencies),
         )
         for item in prior.values()
         if item.unsettled and item.address not in decided
@@ -377,19 +379,19 @@ def _compare_reads(
     """Return the drift, and the reads that differ from state."""
     drift, refreshed = [], []
     for item in prior:
-        value = item.value
-        if value == item.before and item.private == item.stored.private:
+        stored, values = item.stored_values, item.values
+        if values == stored and item.private == item.stored.private:
             continue
-        refreshed.append(Refreshed(item.address, value, item.private))
+        refreshed.append(Refreshed(item.address, values, item.private))
         names = RESOURCES[item.type_name].names
         # An import names an id only: the values of its read are no drift.
-        if not item.import_id and (value is None or changed_fields(item.before, value, names)):
+        if not item.import_id and (values is None or changed_fields(stored, values, names)):
             drift.append(
                 Drift(
                     item.address,
                     item.type_name,
-                    item.before,
-                    value,
+                    stored,
+                    values,
                     item.sensitive,
                     item.previous_address,
                 )
@@ -406,7 +408,7 @@ def _data_in(state: State) -> Iterator[tuple[str, Values]]:
             yield text, values_from_state(text, definition, stored.attributes)
 
 
-def _warn_shared_names(
+def _shared_name_warnings(
     changes: Iterable[Change], console_of: Callable[[str], str]
 ) -> Iterator[Diagnostic]:
     """Yield a warning for each name that a new object shares with another object."""
@@ -431,7 +433,29 @@ def _warn_shared_names(
             )
 
 
-def _refuse_shared_objects(
+def _other_console_warnings(
+    changes: Iterable[Change], prior: Mapping[str, PriorInstance], providers: Providers
+) -> Iterator[Diagnostic]:
+    """Yield a warning for each unchanged object that is not on the console of its declaration."""
+    for change in changes:
+        item = prior.get(change.address)
+        if change.action is not Action.NO_OP or item is None:
+            continue
+        former, key = provider_key_of(item.stored.provider), change.provider_key
+        if former == key:
+            continue
+        consoles = [providers.console_of(former), providers.console_of(key)]
+        # The settings of both are known.
+        if former not in consoles and key not in consoles and consoles[0] != consoles[1]:
+            yield warning(
+                f"{change.address} is declared on another console than the one that has it",
+                f"It was read from {consoles[0]}, as state says, and the program declares it on "
+                f"{consoles[1]}, where nothing is done. To manage it there and leave it here, take "
+                f"it out of state first: opsconsole state rm '{change.address}'.",
+            ).about(change.address)
+
+
+def _shared_object_errors(
     prior: Iterable[PriorInstance], changes: Iterable[Change], providers: Providers
 ) -> Iterator[Diagnostic]:
     """Yield an error for each object with several addresses, in state or in a plan."""
@@ -472,8 +496,8 @@ def _leaves_id_to_another(change: Change, providers: Providers) -> bool:
     # An attachment is made again: its id is none that the console made up.
     if RESOURCES[change.type_name]["id"].local:
         return True
-    lifecycle = providers.of(change.provider_key).resources[change.type_name]
-    return bool(lifecycle.warn_staying(change.before or {}))
+    lifecycle = providers.of(change.provider_key).lifecycles[change.type_name]
+    return bool(lifecycle.staying_warnings(change.before or {}))
 
 
 async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
@@ -494,7 +518,7 @@ async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
         else:
             groups.setdefault((change.provider_key, change.type_name), []).append(change)
     for (provider_key, type_name), created in groups.items():
-        lifecycle = providers.of(provider_key).resources[type_name]
+        lifecycle = providers.of(provider_key).lifecycles[type_name]
         requests = [
             CreateRequest(
                 {n: None if holds_unknown(v) else v for n, v in (change.config or {}).items()},

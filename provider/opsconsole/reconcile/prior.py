@@ -44,7 +44,7 @@ class PriorInstance(NamedTuple):
     """An instance or deposed object in state, or an object to import, with the result of its read.
 
     Attributes:
-        before: Its value before the refresh.
+        stored_values: Its values before the refresh.
         read: The result of the refresh; None: it was not refreshed.
         previous_address: Its address before a `moved` block, or empty.
         import_id: The id by which an import names it; empty if state holds it.
@@ -53,20 +53,20 @@ class PriorInstance(NamedTuple):
     address: str
     type_name: str
     stored: InstanceObject
-    before: Values
+    stored_values: Values
     read: ReadOutcome | None = None
     previous_address: str = ""
     import_id: str = ""
 
     @property
-    def value(self) -> Values | None:
-        """Its value after the refresh; None: it is gone."""
-        return self.before if self.read is None else self.read.state
+    def values(self) -> Values | None:
+        """Its values after the refresh; None: it is gone."""
+        return self.stored_values if self.read is None else self.read.state
 
     @property
     def unsettled(self) -> bool:
         """Whether it stands for a creation whose outcome is not known."""
-        return is_sentinel(self.before.get("id"))
+        return is_sentinel(self.stored_values.get("id"))
 
     @property
     def sensitive(self) -> frozenset[str]:
@@ -155,11 +155,11 @@ def may_hold_unsettled(state: State) -> bool:
     return any(map(may_hold_sentinel, state.texts()))
 
 
-def warn_unsettled(address: str) -> Diagnostic:
+def unsettled_warning(address: str) -> Diagnostic:
     return warning(*_describe_unsettled(address, "no apply is complete until this is settled."))
 
 
-def report_unsettled(address: str) -> Diagnostic:
+def unsettled_error(address: str) -> Diagnostic:
     """Report a creation whose outcome stays unknown, which makes an apply incomplete."""
     return error(*_describe_unsettled(address, "nothing was done with it."))
 
@@ -202,9 +202,9 @@ class Cascade:
         """
         self._console_holding = console_holding
         self.deleted_by: dict[Identity, str] = {
-            (console_holding(item), item.type_name, item.value["id"]): item.address
+            (console_holding(item), item.type_name, item.values["id"]): item.address
             for item in leaving
-            if item.value is not None and not RESOURCES[item.type_name].is_abandoned(item.value)
+            if item.values is not None and not RESOURCES[item.type_name].is_abandoned(item.values)
         }
         if not self.deleted_by:
             return
@@ -213,16 +213,16 @@ class Cascade:
         # Owners come before their objects, which go with an owner that goes itself.
         for item in sorted(owned, key=lambda item: depth[item.type_name]):
             owner = self.owner_of(item)
-            if owner and item.value is not None and item.address not in moving:
-                self.deleted_by[console_holding(item), item.type_name, item.value["id"]] = owner
+            if owner and item.values is not None and item.address not in moving:
+                self.deleted_by[console_holding(item), item.type_name, item.values["id"]] = owner
 
     def owner_of(self, item: PriorInstance) -> str:
         """Return the address of the owner whose deletion deletes an instance, or ""."""
         definition = RESOURCES[item.type_name]
         above = owner_of(definition)
-        if item.value is None or above is None:
+        if item.values is None or above is None:
             return ""
-        owner_id = item.value.get(definition.owner) or ""
+        owner_id = item.values.get(definition.owner) or ""
         return self.deleted_by.get((self._console_holding(item), above.type_name, owner_id), "")
 
     def removal_of(self, item: PriorInstance) -> RemovalReason:

@@ -155,7 +155,7 @@ class Providers(OpenedProviders):
         self._settings[key] = replace(settings, max_concurrency=limit)
         return self._settings[key]
 
-    def refuse_changed_settings(self, evaluator: Evaluator) -> Iterator[Diagnostic]:
+    def changed_settings_errors(self, evaluator: Evaluator) -> Iterator[Diagnostic]:
         """Yield an error for each opened provider whose settings in state are out of date.
 
         Args:
@@ -183,16 +183,16 @@ class Providers(OpenedProviders):
         return self.console_of(provider_key_of(item.stored.provider))
 
     def identity_of(self, item: PriorInstance) -> Identity:
-        return self.console_holding(item), item.type_name, item.before["id"]
+        return self.console_holding(item), item.type_name, item.stored_values["id"]
 
     async def refresh(self, instances: Sequence[PriorInstance]) -> dict[str, PriorInstance]:
         """Read instances under their providers; return them with the results, by address."""
-        return await refresh(
+        return await read_in_waves(
             [(item, self.of(provider_key_of(item.stored.provider))) for item in instances]
         )
 
 
-async def refresh(
+async def read_in_waves(
     instances: Sequence[tuple[PriorInstance, ConfiguredProvider | None]],
 ) -> dict[str, PriorInstance]:
     """Read instances; return them with the results, by address.
@@ -210,26 +210,32 @@ async def refresh(
             groups.setdefault((provider, item.type_name), []).append(item)
     for _, groups in sorted(waves.items()):
         done = await asyncio.gather(
-            *(_read(provider, type_name, group) for (provider, type_name), group in groups.items())
+            *(
+                _read_group(provider, type_name, group)
+                for (provider, type_name), group in groups.items()
+            )
         )
         for group in done:
             refreshed.update((item.address, item) for item in group)
     return refreshed
 
 
-async def _read(
+async def _read_group(
     provider: ConfiguredProvider, type_name: str, group: Sequence[PriorInstance]
 ) -> Iterable[PriorInstance]:
-    requests = [ReadRequest(item.before, item.stored.private, item.address) for item in group]
-    outcomes = await provider.resources[type_name].read(requests)
+    requests = [
+        ReadRequest(item.stored_values, item.stored.private, item.address) for item in group
+    ]
+    outcomes = await provider.lifecycles[type_name].read(requests)
     return [item._replace(read=outcome) for item, outcome in zip(group, outcomes, strict=True)]
 
 
-def is_partly_shown(item: PriorInstance) -> bool:
+def is_partly_observed(item: PriorInstance) -> bool:
     """Return whether a read left out a value in state that a program may declare."""
     if item.read is None or item.read.status is not ReadStatus.PRESENT:
         return False
-    unseen = map(RESOURCES[item.type_name].by_name.__getitem__, item.read.unobserved)
+    unobserved = map(RESOURCES[item.type_name].by_name.__getitem__, item.read.unobserved)
     return any(
-        attribute.settable and item.before.get(attribute.name) is not None for attribute in unseen
+        attribute.settable and item.stored_values.get(attribute.name) is not None
+        for attribute in unobserved
     )

@@ -11,8 +11,8 @@ from typing import Final
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
-from opsconsole.lifecycle.planning import counts_as_deletion, refuse_too_many
-from opsconsole.reconcile.decisions import plan_removals, refuse_prevented
+from opsconsole.lifecycle.planning import counts_as_deletion, too_many_deletions_error
+from opsconsole.reconcile.decisions import plan_removals, prevented_error
 from opsconsole.reconcile.plan import Action, Change
 from opsconsole.reconcile.prior import Cascade, Name, PriorInstance, name_of
 from opsconsole.reconcile.providers import Providers, provider_key_of
@@ -36,19 +36,19 @@ async def remove_undeclared(walk: Walk, *, destroy: bool) -> list[Change]:
     await _remove(walk, destroy=destroy)
     cascade = walk.cascade()
     changes = [
-        replace(item, cascade=owner)
+        replace(item, deleted_with=owner)
         if item.removes and (owner := cascade.owner_of(prior[item.address]))
         else item
         for item in walk.changes.values()
     ]
     # The dependents of a block that could not be planned are not known yet.
     judged = [item for item in prior.values() if not walk.is_skipped(item.address)]
-    walk.diagnostics += _refuse_taking_along(changes, cascade, judged)
-    walk.diagnostics += _refuse_carried(changes, judged, providers)
+    walk.diagnostics += _taking_along_errors(changes, cascade, judged)
+    walk.diagnostics += _still_carried_errors(changes, judged, providers)
     return changes
 
 
-def refuse_undeclared_imports(walk: Walk) -> Iterator[Diagnostic]:
+def undeclared_import_errors(walk: Walk) -> Iterator[Diagnostic]:
     """Yield an error for each import to an instance that is not declared."""
     for item in walk.prior.values():
         address = item.address
@@ -64,7 +64,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
     reasons: dict[str, str] = {}
     for item in walk.prior.values():
         address = item.address
-        if item.value is None or not walk.covers(address):
+        if item.values is None or not walk.covers(address):
             continue
         if destroy:
             # Even a destroy only forgets an instance that is no longer declared, if state says so.
@@ -89,7 +89,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
             walk.diagnostics.append(forgotten.about(address))
     cascade = walk.cascade(item for items in groups.values() for item in items)
     for (provider_key, type_name), items in groups.items():
-        lifecycle = walk.providers.of(provider_key).resources[type_name]
+        lifecycle = walk.providers.of(provider_key).lifecycles[type_name]
         plans = await plan_removals(lifecycle, [(item, cascade.removal_of(item)) for item in items])
         for item, plan in zip(items, plans, strict=True):
             reason = reasons.get(item.address, "")
@@ -105,7 +105,7 @@ async def _remove(walk: Walk, *, destroy: bool) -> None:
             block = blocks.get(config_address(address))
             # As in Terraform, prevent_destroy does not protect deposed objects.
             if not deposed and block is not None and block.lifecycle_block.prevent_destroy:
-                walk.diagnostics.append(refuse_prevented(address).about(address))
+                walk.diagnostics.append(prevented_error(address).about(address))
 
 
 def _to_removal(item: PriorInstance, action: Action, reason: str, private: bytes = b"") -> Change:
@@ -113,14 +113,14 @@ def _to_removal(item: PriorInstance, action: Action, reason: str, private: bytes
         item.address,
         item.type_name,
         action,
-        item.value,
+        item.values,
         None,
         reason=reason,
         private=private,
         sensitive=item.sensitive,
         provider_key=provider_key_of(item.stored.provider),
         previous_address=item.previous_address,
-        depends_on=tuple(item.stored.dependencies),
+        dependencies=tuple(item.stored.dependencies),
     )
 
 
@@ -141,7 +141,7 @@ def _removal_reason(walk: Walk, item: PriorInstance) -> str:
     return "delete_because_wrong_repetition"
 
 
-def _refuse_taking_along(
+def _taking_along_errors(
     changes: Iterable[Change], cascade: Cascade, prior: Iterable[PriorInstance]
 ) -> list[Diagnostic]:
     """Return an error for each owner whose deletion would delete a kept instance."""
@@ -168,7 +168,7 @@ def _refuse_taking_along(
     ]
 
 
-def _refuse_carried(
+def _still_carried_errors(
     changes: Sequence[Change], prior: Collection[PriorInstance], providers: Providers
 ) -> list[Diagnostic]:
     """Refuse to delete an object that others in state continue to carry."""
@@ -187,23 +187,23 @@ def _refuse_carried(
             ]
             staying: dict[tuple[str, str], list[str]] = {}
             for item in prior if leaving else ():
-                if item.type_name == blocker.type_name and item.value is not None:
+                if item.type_name == blocker.type_name and item.values is not None:
                     change = by_address.get(item.address)
                     opened = providers.by_key.get(provider_key_of(item.stored.provider))
                     operation = blocker.ways["delete"][0].operation
                     goes = opened is not None and opened.session.console.has(operation)
-                    carried = _carried_after(item.value.get(name), change, name, goes)
+                    carried = _carried_after(item.values.get(name), change, name, goes)
                     key = (providers.console_holding(item), carried)
                     staying.setdefault(key, []).append(item.address)
             diagnostics += [
-                _refuse_deletion(change.address, definition, key[1], blocker, staying[key])
+                _still_carried_error(change.address, definition, key[1], blocker, staying[key])
                 for change, key in leaving
                 if key in staying
             ]
     return diagnostics
 
 
-def _refuse_deletion(
+def _still_carried_error(
     address: str,
     definition: ResourceDefinition,
     object_id: str,
@@ -226,14 +226,12 @@ def _carried_after(before: str | None, change: Change | None, name: str, can_del
     """Return the id that an instance in state carries as `name` after the apply."""
     if change is not None and change.removes:
         # An instance that cannot be deleted only leaves state, and still carries the object.
-        return "" if change.cascade or can_delete else before or ""
+        return "" if change.deleted_with or can_delete else before or ""
     planned = (change.after or {}).get(name) if change is not None else None
     return planned if isinstance(planned, str) else before or ""
 
 
-def refuse_too_many_deletions(
-    changes: Iterable[Change], providers: Providers
-) -> Iterator[Diagnostic]:
+def max_deletions_errors(changes: Iterable[Change], providers: Providers) -> Iterator[Diagnostic]:
     """Yield an error for each provider whose `max_deletions` a plan exceeds."""
     going: dict[str, list[str]] = {}
     for change in changes:
@@ -241,12 +239,12 @@ def refuse_too_many_deletions(
             going.setdefault(change.provider_key, []).append(change.address)
     for key, addresses in going.items():
         settings = providers.of(key).session.settings
-        refusal = refuse_too_many(addresses, settings.max_deletions)
+        refusal = too_many_deletions_error(addresses, settings.max_deletions)
         if refusal is not None:
             yield refusal
 
 
-def warn_apparent_moves(
+def apparent_move_warnings(
     changes: Iterable[Change], console_of: Callable[[str], str]
 ) -> Iterator[Diagnostic]:
     """Warn where objects of one name are deleted and created, as if they had moved."""
@@ -256,7 +254,7 @@ def warn_apparent_moves(
         sides = {Action.DELETE: (leaving, change.before), Action.CREATE: (coming, change.after)}
         # A `moved` block cannot name a deposed object.
         is_deposed = bool(split_deposed(change.address)[1])
-        if change.action in sides and not change.cascade and not is_deposed:
+        if change.action in sides and not change.deleted_with and not is_deposed:
             side, values = sides[change.action]
             name = name_of(console_of(change.provider_key), change.type_name, values)
             if name is not None:

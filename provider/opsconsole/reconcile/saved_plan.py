@@ -34,7 +34,6 @@ from opsconsole.language import (
     resolve_variables,
 )
 from opsconsole.lifecycle.private_state import is_sentinel
-from opsconsole.named_files import check_writable, read_named
 from opsconsole.reconcile.plan import UNKNOWN_KEY, Action, Plan
 from opsconsole.reconcile.prior import PriorInstance, has_shape
 from opsconsole.reconcile.providers import Watch, provider_in_state
@@ -50,6 +49,7 @@ from opsconsole.state import (
     split_deposed,
 )
 from opsconsole.text import first_lines
+from opsconsole.user_files import check_writable, read_named
 from opsconsole.v1.provider_settings import PROVIDER
 from opsconsole.values import UNKNOWN, Values, changed_fields
 
@@ -424,7 +424,7 @@ async def compare_with_console(stack: OpenedStack, plan: Plan, watch: Watch) -> 
         if change.before is None or change.type_name not in RESOURCES:
             continue
         # An object that is deleted with its host is not read, as the host is.
-        if change.cascade or is_sentinel(change.before.get("id")):
+        if change.deleted_with or is_sentinel(change.before.get("id")):
             continue
         stored = stack.state.get(*split_deposed(change.previous_address or change.address))
         remembered = private.get(change.address, stored.private if stored else b"")
@@ -454,10 +454,10 @@ async def compare_with_console(stack: OpenedStack, plan: Plan, watch: Watch) -> 
 
 
 def _difference(item: PriorInstance) -> str:
-    if item.value is None:
+    if item.values is None:
         return f"{item.address} is gone"
     definition = RESOURCES[item.type_name]
     # Any write may change volatile values, and local ones are not on the console.
     names = [a.name for a in definition if not a.volatile and not a.local]
-    changed = changed_fields(item.before, item.value, names)
+    changed = changed_fields(item.stored_values, item.values, names)
     return f"{item.address}: {', '.join(changed)}" if changed else ""

@@ -22,7 +22,7 @@ from opsconsole.lifecycle.interface import Outcome, ReadStatus, UnsettledCreate
 from opsconsole.lifecycle.planning import fill_unknown
 from opsconsole.lifecycle.private_state import PrivateState, new_sentinel
 from opsconsole.lifecycle.writes import recall_create, unsettled_private
-from opsconsole.reconcile.prior import Cascade, PriorInstance, read_all, warn_unsettled
+from opsconsole.reconcile.prior import Cascade, PriorInstance, read_all, unsettled_warning
 from opsconsole.reconcile.providers import Providers, Watch, provider_key_of
 from opsconsole.reconcile.stack import OpenedStack
 from opsconsole.resources import RESOURCES
@@ -113,7 +113,7 @@ def _from_intent(intent: Intent) -> _CreateToSettle:
 def _from_state(item: PriorInstance) -> _CreateToSettle:
     facts = PrivateState.decode(item.stored.private).extra
     # No console knows a sentinel id.
-    planned = {name: value for name, value in item.before.items() if name != "id"}
+    planned = {name: value for name, value in item.stored_values.items() if name != "id"}
     return _CreateToSettle(recall_create(planned, item.address, facts), item.stored, None)
 
 
@@ -135,7 +135,7 @@ async def _ask_console(
     # Two provider configurations may lead to one console: an object is found for one create only.
     found: dict[tuple[str, str], list[Values]] = {}
     for (provider, type_name), group in groups.items():
-        lifecycle = providers.of(provider_key_of(provider)).resources[type_name]
+        lifecycle = providers.of(provider_key_of(provider)).lifecycles[type_name]
         existing = _list_existing(state_session, providers, provider, type_name)
         found_here = found.setdefault((lifecycle.session.settings.base_url, type_name), [])
         existing += found_here
@@ -173,7 +173,7 @@ def _list_existing(
         and providers.console_holding(item) == console
     ]
     existing.sort(key=lambda item: item.stored.provider != provider)
-    return [item.before for item in existing]
+    return [item.stored_values for item in existing]
 
 
 def _has_replaced_object(state_session: StateSession, intent: Intent) -> bool:
@@ -251,7 +251,7 @@ async def _settle_writes(
         [item for item in instances.values() if identities[item.address] in deleted_by]
     )
     providers.check_stopped()
-    gone = [address for address, item in refreshed.items() if item.value is None]
+    gone = [address for address, item in refreshed.items() if item.values is None]
     for address in gone:
         state_session.state.remove(*split_deposed(address))
     unread = {
@@ -271,22 +271,22 @@ async def _settle_writes(
         )
         diagnostics.append(warning(summary, "The console does not have them any more."))
     beside = f", and {along:,} that went with them" if along else ""
-    diagnostics += _warn_of(
+    diagnostics += _write_warnings(
         "The interrupted run deleted {} and did not learn the outcome",
         deleted,
         f"The console does not have them any more: they left the state{beside}.",
     )
-    diagnostics += _warn_of(
+    diagnostics += _write_warnings(
         "The interrupted run has not deleted {} so far",
         [address for address in deletes if address not in unread and address not in gone],
         "Their deletion was sent or about to be; the console still has them:",
     )
-    diagnostics += _warn_of(
+    diagnostics += _write_warnings(
         "It is not known whether the interrupted run deleted {}",
         unread,
         f"They cannot be read ({next(iter(unread.values()), '')}), so they stay in state:",
     )
-    diagnostics += _warn_of(
+    diagnostics += _write_warnings(
         "The interrupted run did not learn the outcome of {}",
         [intent.address for intent in intents if intent.verb == "update"],
         "Reading these resources shows what was changed:",
@@ -295,7 +295,7 @@ async def _settle_writes(
     return diagnostics, settled
 
 
-def _warn_of(
+def _write_warnings(
     summary: str, addresses: Collection[str], detail: str, noun: str = "resource"
 ) -> Iterator[Diagnostic]:
     """Yield a warning about writes, if there are any; `{}` in the summary is their number."""
@@ -315,4 +315,4 @@ async def settle_without_plan(stack: OpenedStack, watch: Watch) -> list[Diagnost
         watch(providers)
         diagnostics = await settle_earlier_writes(stack.state_session, providers)
     prior = read_all(stack.state).values()
-    return [*diagnostics, *(warn_unsettled(item.address) for item in prior if item.unsettled)]
+    return [*diagnostics, *(unsettled_warning(item.address) for item in prior if item.unsettled)]

@@ -136,7 +136,7 @@ class StepWorker:
         self.evaluator.mark(address, instance.sensitive_paths)
 
     def _lifecycle_of(self, change: Change) -> BaseLifecycle:
-        return self.providers.of(change.provider_key).resources[change.type_name]
+        return self.providers.of(change.provider_key).lifecycles[change.type_name]
 
     def max_creates_at_once(self, step: Step) -> int:
         """Return how many creations of this kind fit into one request."""
@@ -152,7 +152,7 @@ class StepWorker:
         change = step.change
         if step.kind is StepKind.KEEP:
             outcome = Outcome(change.after, change.private)
-        elif change.cascade and step.kind is StepKind.DELETE:
+        elif change.deleted_with and step.kind is StepKind.DELETE:
             outcome = Outcome(None)
         else:
             return None
@@ -276,7 +276,7 @@ class StepWorker:
         if step.kind is not StepKind.READ:
             return await self._plan_again(step, config, unknown)
         if unknown:
-            return _fail(step, _refuse_unknown(change, unknown))
+            return _fail(step, _unknown_values_error(change, unknown))
         return await self.providers.of(change.provider_key).read_data(change.type_name, config)
 
     async def _plan_again(
@@ -302,15 +302,15 @@ class StepWorker:
                 if (item.summary, item.detail) not in self._planned_diagnostics
             )
         if unknown:
-            return _fail(step, _refuse_unknown(change, unknown))
+            return _fail(step, _unknown_values_error(change, unknown))
         if has_error(wrong):
             return _fail(step, *wrong)
-        if plan.replace and step.kind is StepKind.UPDATE:
+        if plan.requires_replace and step.kind is StepKind.UPDATE:
             needs_replacement = error(
                 f"{change.address} must be replaced after all",
-                f"{', '.join(plan.replace)} became known only now. Its new value replaces the "
-                "object, and this plan does not show that. Plan again.",
-                (plan.replace[0],),
+                f"{', '.join(plan.requires_replace)} became known only now. Its new value replaces "
+                "the object, and this plan does not show that. Plan again.",
+                (plan.requires_replace[0],),
             )
             return _fail(step, needs_replacement)
         if plan.failed:
@@ -344,7 +344,7 @@ class StepWorker:
             provider=self._provider_in_state[change.provider_key],
             attributes=outcome.state,
             private=outcome.private,
-            dependencies=() if step.kind is StepKind.READ else change.depends_on,
+            dependencies=() if step.kind is StepKind.READ else change.dependencies,
             # As in Terraform, the next plan replaces an object whose creation failed.
             tainted=outcome.failed and step.kind is StepKind.CREATE,
             sensitive_attributes=paths_to_state(change.sensitive_paths),
@@ -359,7 +359,7 @@ def _describe_create(request: CreateRequest, change: Change, dry_run_status: str
     return {
         "planned": {name: item for name, item in request.planned.items() if name not in unknown},
         DRY_RUN_STATUS: dry_run_status,
-        "dependencies": list(change.depends_on),
+        "dependencies": list(change.dependencies),
         "instead_of": (change.before or {}).get("id"),
     }
 
@@ -381,7 +381,7 @@ def _fail(step: Step, *diagnostics: Diagnostic) -> Outcome:
     return Outcome(prior, step.change.private if prior else b"", diagnostics)
 
 
-def _refuse_unknown(change: Change, names: Sequence[str]) -> Diagnostic:
+def _unknown_values_error(change: Change, names: Sequence[str]) -> Diagnostic:
     return error(
         f"{change.address} needs values that are not known",
         f"{', '.join(names)} refers to a resource that was not applied, or whose outcome is not "

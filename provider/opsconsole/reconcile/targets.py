@@ -39,13 +39,14 @@ class Targets:
         self._exact: set[str] = set()
         self._of_exact: set[str] = set()
         self._resources: set[str] = set()
-        # A target may name the former address of a move: `refuse_split_moves` asks for both.
+        # A target may name the former address of a move: `split_move_errors` asks for both.
         former = {item.previous_address for item in prior.values()} - {""}
         addresses = {*graph.direct, *prior, *former}
         configured = set(map(config_address, addresses))
         dependents = _dependents(prior) if destroy else {}
+        whole: set[str] = set()
         for text in wanted:
-            address = str(Address.parse(text))
+            address = _read_target(text)
             config = config_address(address)
             if config not in configured:
                 problem = f"--target names {text}, which is neither in the program nor in state."
@@ -58,7 +59,7 @@ class Targets:
                 self.diagnostics.append(warning(problem.removesuffix("."), remedy))
                 continue
             if config == address:
-                self._resources.add(config)
+                whole.add(config)
             else:
                 self._exact.add(address)
                 self._of_exact.add(config)
@@ -66,6 +67,11 @@ class Targets:
                 self._resources |= _reachable(config, dependents)
             elif config in graph.direct:
                 self._resources.update(graph.ancestors(config))
+        if not destroy:
+            # As in Terraform, what a target names by instances is covered by them alone, although
+            # another target needs the whole resource.
+            self._resources -= self._of_exact
+        self._resources |= whole
 
     def __contains__(self, address: str) -> bool:
         # A deposed object goes with its instance.
@@ -88,6 +94,16 @@ class Targets:
         )
 
 
+def _read_target(text: str) -> str:
+    try:
+        return str(Address.parse(text))
+    except UserError:
+        if not text.startswith("module."):
+            raise
+    # Terraform plans programs with modules, so that the address of a module names nothing here.
+    return str(Address.parse(f"{text}.any.resource"))
+
+
 def _dependents(prior: Mapping[str, PriorInstance]) -> dict[str, set[str]]:
     """Return, by configuration address, the resources in state that depend on it."""
     dependents: dict[str, set[str]] = {}
@@ -107,11 +123,11 @@ def _reachable(start: str, edges: Mapping[str, set[str]]) -> set[str]:
     return reached
 
 
-def refuse_split_moves(
+def split_move_errors(
     prior: Iterable[PriorInstance], targets: Sequence[str]
 ) -> Iterator[Diagnostic]:
     """Refuse a `--target` that names one end of a move and not the other."""
-    wanted = {str(Address.parse(text)) for text in targets}
+    wanted = {_read_target(text) for text in targets}
     missing = sorted(
         address
         for item in prior
@@ -128,7 +144,7 @@ def refuse_split_moves(
         )
 
 
-def warn_undeclared_replacements(
+def undeclared_replacement_warnings(
     requested: Iterable[str], declared: Collection[str], targets: Targets | None
 ) -> Iterator[Diagnostic]:
     for address in requested:

@@ -110,7 +110,7 @@ class Walk:
                             key = block.provider_key, block.type_name
                             groups.setdefault(key, []).append(plan_input)
             for (provider_key, type_name), inputs in groups.items():
-                lifecycle = self.providers.of(provider_key).resources[type_name]
+                lifecycle = self.providers.of(provider_key).lifecycles[type_name]
                 if any(item.prior is not None for item in inputs):
                     cascade = self.cascade()
                     inputs = [self._with_removal(item, cascade) for item in inputs]
@@ -133,8 +133,8 @@ class Walk:
 
     def _keep_value_in_state(self, address: str) -> None:
         item = self.prior.get(address)
-        if item is not None and item.value is not None:
-            self.values[address] = item.value
+        if item is not None and item.values is not None:
+            self.values[address] = item.values
 
     def _plan_input(self, instance: Instance) -> PlanInput | None:
         address = instance.address
@@ -155,7 +155,7 @@ class Walk:
             evaluated.values,
             evaluated.problems,
             sensitive_paths=frozenset(path for path in evaluated.sensitive_paths if path),
-            prior=item if item is not None and item.value is not None else None,
+            prior=item if item is not None and item.values is not None else None,
             dependencies=self.graph.ancestors(block.address),
             create_before_destroy=block.address in self._create_before_destroy,
             reason=reason,
@@ -269,7 +269,7 @@ class Walk:
             return True
         # An instance that is no longer declared is removed, which is decided after the walk.
         return any(
-            item.value is not None
+            item.values is not None
             and self.covers(item.address)
             and item.address not in self.declared
             for item in self._prior_of_block.get(resource, ())
@@ -303,5 +303,5 @@ class Walk:
             sensitive_paths=frozenset(evaluated.sensitive_paths),
             construct_path=block.origin.path,
             provider_key=block.provider_key,
-            depends_on=self.graph.ancestors(block.address),
+            dependencies=self.graph.ancestors(block.address),
         )

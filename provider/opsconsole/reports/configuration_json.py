@@ -14,10 +14,10 @@ from opsconsole.language import (
     Block,
     Json,
     Output,
+    PathStep,
     Program,
     Quoted,
     Reference,
-    Step,
     Variable,
     example_values,
     lasting_values,
@@ -119,7 +119,7 @@ def _prefixes(reference: Reference) -> Iterator[str]:
         yield Reference(steps[:count]).source_text()
 
 
-def _count_named_steps(steps: Sequence[Step]) -> int:
+def _count_named_steps(steps: Sequence[PathStep]) -> int:
     """Return how many steps of a reference name a block or a variable."""
     return 3 if steps[0] == "data" else 2
 
@@ -146,7 +146,7 @@ def relevant_attributes(
         ),
     ]
     attributes: dict[str, dict[str, Any]] = {}
-    visited: set[tuple[str, tuple[Step, ...]]] = set()
+    visited: set[tuple[str, tuple[PathStep, ...]]] = set()
     while waiting:
         owner, value = waiting.pop()
         for reference in readable_references(value):
@@ -163,7 +163,7 @@ def relevant_attributes(
 
 
 def _follow_reference(
-    program: Program, owner: Block | None, steps: tuple[Step, ...]
+    program: Program, owner: Block | None, steps: tuple[PathStep, ...]
 ) -> tuple[list[tuple[Block | None, Json]], dict[str, Any] | None]:
     """Return the declarations that a reference leads to, and the attribute that it names."""
     first, name = steps[0], str(steps[1]) if len(steps) > 1 else ""

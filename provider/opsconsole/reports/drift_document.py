@@ -243,7 +243,7 @@ class DiagnosticDocument(_Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _whole(cls, value: Any) -> Any:
+    def _from_diagnostic(cls, value: Any) -> Any:
         return replace(value, detail=value.text) if isinstance(value, Diagnostic) else value
 
 

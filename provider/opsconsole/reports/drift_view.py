@@ -31,7 +31,7 @@ from opsconsole.resources import RESOURCES
 from opsconsole.text import SENSITIVE, printable, short_type
 
 
-def unseen_text(finding: Finding) -> str:
+def unobserved_text(finding: Finding) -> str:
     """Name the attributes of a checked resource that the check did not see; empty if it saw all."""
     if not finding.unobserved or finding.bucket is Bucket.UNCHECKED:
         return ""
@@ -197,7 +197,7 @@ def _remarks(finding: Finding) -> Iterator[str]:
         ("accepted: ", finding.accepted),
         ("construct ", finding.construct_path),
         ("declared at ", finding.location),
-        ("", unseen_text(finding)),
+        ("", unobserved_text(finding)),
     ):
         if text:
             yield f"{word}{printable(text)}"

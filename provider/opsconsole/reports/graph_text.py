@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from opsconsole.definition import Look
+from opsconsole.definition import NodeStyle
 from opsconsole.language import Block, Graph, Program
 from opsconsole.resources import RESOURCES
 from opsconsole.text import printable, short_type
 
-_OTHER = Look()
+_OTHER = NodeStyle()
 
 
 def mermaid(program: Program, graph: Graph) -> str:
@@ -17,7 +17,7 @@ def mermaid(program: Program, graph: Graph) -> str:
     names = _node_names(graph)
     lines = ["flowchart LR"]
     for address in graph.order:
-        before, after = _look(program.blocks[address]).brackets
+        before, after = _node_style(program.blocks[address]).brackets
         label = _label(program.blocks[address]).replace('"', "#quot;").replace("\n", "<br/>")
         lines.append(
             f'  {names[address]}{before}"{label}"{after}:::{_class_name(address, program)}'
@@ -25,7 +25,7 @@ def mermaid(program: Program, graph: Graph) -> str:
     for address in graph.order:
         lines += [f"  {names[address]} --> {names[item]}" for item in graph.direct[address]]
     used = {
-        _class_name(address, program): _look(program.blocks[address]).fill
+        _class_name(address, program): _node_style(program.blocks[address]).fill
         for address in graph.order
     }
     lines += [
@@ -43,13 +43,13 @@ def dot(program: Program, graph: Graph) -> str:
         '  node [fontname = "sans-serif", style = filled];',
     ]
     for address in graph.order:
-        look = _look(program.blocks[address])
+        style = _node_style(program.blocks[address])
         label = _label(program.blocks[address])
         for letter, written in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n")):
             label = label.replace(letter, written)
         lines.append(
-            f'  {names[address]} [label = "{label}", shape = {look.shape}, '
-            f'fillcolor = "{look.fill}"];'
+            f'  {names[address]} [label = "{label}", shape = {style.shape}, '
+            f'fillcolor = "{style.fill}"];'
         )
     for address in graph.order:
         lines += [f"  {names[address]} -> {names[item]};" for item in graph.direct[address]]
@@ -63,8 +63,8 @@ def _node_names(graph: Graph) -> dict[str, str]:
     return {address: f"n{number}" for number, address in enumerate(graph.order)}
 
 
-def _look(block: Block) -> Look:
-    return _OTHER if block.mode == "data" else RESOURCES[block.type_name].look
+def _node_style(block: Block) -> NodeStyle:
+    return _OTHER if block.mode == "data" else RESOURCES[block.type_name].node_style
 
 
 def _class_name(address: str, program: Program) -> str:

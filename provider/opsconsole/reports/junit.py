@@ -16,7 +16,7 @@ from opsconsole.reports.drift_view import (
     entry_text,
     new_text,
     since_text,
-    unseen_text,
+    unobserved_text,
 )
 from opsconsole.reports.terminal import body_of
 from opsconsole.reports.view import BUCKET_STYLES
@@ -109,8 +109,8 @@ def _add_case(suite: ElementTree.Element, finding: Finding, report: DriftReport)
         result = _add(case, tag, _details(finding), message=message)
         if tag != "skipped":
             result.set("type", finding.bucket.value)
-    elif unseen := unseen_text(finding):
-        _add(case, "system-out", unseen)
+    elif unobserved := unobserved_text(finding):
+        _add(case, "system-out", unobserved)
 
 
 def _tag(finding: Finding, report: DriftReport) -> str:
@@ -128,8 +128,8 @@ def _details(finding: Finding) -> str:
         if text
     ]
     facts += [line.plain for line in difference_lines(finding)]
-    if unseen := unseen_text(finding):
-        facts.append(unseen)
+    if unobserved := unobserved_text(finding):
+        facts.append(unobserved)
     return "\n".join(facts)
 
 

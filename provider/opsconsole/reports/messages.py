@@ -215,8 +215,8 @@ def resource(address: str, type_name: str = "") -> dict[str, Any]:
 
 def duration(seconds: float) -> str:
     """Return whole seconds as `42s`, `1m10s` or `2h0m3s`."""
-    whole = round(seconds)
-    minutes, rest = divmod(whole, 60)
+    total = round(seconds)
+    minutes, rest = divmod(total, 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours}h{minutes}m{rest}s"

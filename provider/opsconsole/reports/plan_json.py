@@ -103,7 +103,7 @@ def resource_change(change: Change, provider: str = FULL_ADDRESS) -> dict[str, A
     }
     extra = {
         "construct_path": change.construct_path,
-        "cascade": change.cascade,
+        "cascade": change.deleted_with,
         "notes": [*filter(None, (cascade_note(change), *change.notes))],
     }
     return _instance_json(change, provider) | without_empty(
@@ -220,9 +220,9 @@ def _prior_state(
             # Terraform's values have another name for it than its changes.
             if "deposed" in resource:
                 resource["deposed_key"] = resource.pop("deposed")
-            if change.depends_on:
+            if change.dependencies:
                 resource["depends_on"] = sorted(
-                    {parse_address(a).config for a in change.depends_on}
+                    {parse_address(a).config for a in change.dependencies}
                 )
             resources.append(resource)
     prior_outputs = {

@@ -74,7 +74,7 @@ def remarks_on(change: Change) -> list[str]:
         remarks.append(reason)
     if split_deposed(change.address)[1]:
         remarks.append("left over from a replacement or a run that was interrupted")
-    if change.cascade and change.action is not Action.NO_OP:
+    if change.deleted_with and change.action is not Action.NO_OP:
         remarks.append(f"{printable(cascade_note(change))}, without a call")
     if change.construct_path:
         remarks.append(f"construct {printable(change.construct_path)}")
@@ -84,9 +84,9 @@ def remarks_on(change: Change) -> list[str]:
 
 def cascade_note(change: Change) -> str:
     """Describe the effect of its owner's deletion on an instance; empty if its owner stays."""
-    if not change.cascade:
+    if not change.deleted_with:
         return ""
-    return f"{cascade_effect(change.type_name)} by the deletion of {change.cascade}"
+    return f"{cascade_effect(change.type_name)} by the deletion of {change.deleted_with}"
 
 
 def cascade_effect(*types: str) -> str:
@@ -106,7 +106,7 @@ def describe_change(change: Change) -> str:
             "replace_by_request": "will be replaced, as requested",
             "replace_by_triggers": "will be replaced, as replace_triggered_by asks",
         }.get(change.reason, "must be replaced")
-    if change.action is Action.DELETE and change.cascade:
+    if change.action is Action.DELETE and change.deleted_with:
         return f"will be {cascade_effect(change.type_name)}"
     return _EFFECTS[change.action]
 
@@ -141,12 +141,12 @@ def describe_no_changes(plan: Plan) -> str:
         if plan.moved:
             moves = [f"{printable(old)} has moved to {printable(new)}" for old, new in plan.moved]
             sentences.append(f"An apply records that {first_items(moves, 3)}.")
-    elif plan.unread or plan.partly_shown:
+    elif plan.unread or plan.partly_observed:
         sentence = "State matches the program."
         if plan.unread:
             sentences.append(f"{_count_words(plan.unread)} not read from the console.")
-        if plan.partly_shown:
-            words = _count_words(plan.partly_shown)
+        if plan.partly_observed:
+            words = _count_words(plan.partly_observed)
             sentences.append(f"{words} shown only in part by the console.")
     else:
         sentence = "The console matches the program."
@@ -199,7 +199,9 @@ def apply_summary(counts: ChangeCounts, command: str, complete: bool = True) -> 
 def plan_summary(counts: ChangeCounts, changes: Sequence[Change]) -> str:
     """Return the summary line, with further sentences for changes that Terraform does not count."""
     sentences = [count_sentence(counts)]
-    owners = [item.cascade for item in changes if item.action is Action.DELETE and item.cascade]
+    owners = [
+        item.deleted_with for item in changes if item.action is Action.DELETE and item.deleted_with
+    ]
     if owners:
         kinds = dict.fromkeys(RESOURCES[parse_address(owner).type].title for owner in owners)
         go = "goes with its" if len(owners) == 1 else "go with their"
@@ -266,8 +268,8 @@ def cascades(plan: Plan) -> Mapping[str, Sequence[Change]]:
     }
     by_owner: defaultdict[str, list[Change]] = defaultdict(list)
     for change in plan.changes:
-        if change.cascade in owners and change.action is Action.DELETE:
-            by_owner[change.cascade].append(change)
+        if change.deleted_with in owners and change.action is Action.DELETE:
+            by_owner[change.deleted_with].append(change)
     for group in by_owner.values():
         group.sort(key=lambda change: natural_order(change.address))
     return by_owner

@@ -28,7 +28,7 @@ from opsconsole.reports.plan_parts import (
     visible_changes,
 )
 from opsconsole.reports.value_diff import Line, fold_unknown, lines_of_value
-from opsconsole.state import StateOutput, print_key
+from opsconsole.state import StateOutput, format_key
 from opsconsole.text import (
     PLAIN,
     SENSITIVE,
@@ -166,7 +166,7 @@ def _shown_name(change: Change) -> str:
     if change.construct_path:
         # The address of a construct ends with a hash.
         key = parse_address(change.address, change.type_name).key
-        name = f"{change.construct_path}{print_key(key)}"
+        name = f"{change.construct_path}{format_key(key)}"
     origin = change.previous_address or change.import_id
     return printable(f"{name} (from {origin})" if origin else name)
 

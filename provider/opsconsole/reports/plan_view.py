@@ -195,5 +195,5 @@ def items_of(plan: Plan, anchors: Mapping[int, str]) -> Iterator[GraphItem]:
             # A resource that is deleted with its owner has no row, so there is no link target.
             anchor=own_anchors[folded[id(change)]] if id(change) in folded else anchors[id(change)],
             values={name: value for name, value in values.items() if name not in hidden},
-            depends_on=change.depends_on,
+            dependencies=change.dependencies,
         )

@@ -184,7 +184,7 @@ class GraphItem:
     style: Style
     anchor: str
     values: Values = field(default_factory=dict)
-    depends_on: tuple[str, ...] = ()
+    dependencies: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

@@ -73,6 +73,6 @@ def _capability(definition: ResourceDefinition, step: str, settings: Settings) -
             note = f"{way.note}; the first page only, where there are more"
             lift = ("cursor_parameter and cursor_field",)
             return Capability(name, step, Reach.PARTIAL, str(operation), True, note, lift)
-        reach = Reach.FULL if way.whole else Reach.PARTIAL
+        reach = Reach.FULL if way.complete else Reach.PARTIAL
         return Capability(name, step, reach, str(operation), True, way.note, tuple(lifts))
     return Capability(name, step, Reach.NONE, "", True, note, tuple(lifts))

@@ -36,19 +36,19 @@ class ConfiguredProvider:
     """The client, the session and the lifecycles of one provider configuration, for one run.
 
     Attributes:
-        resources: The lifecycle of each resource by Terraform type name.
+        lifecycles: The lifecycle of each resource by Terraform type name.
     """
 
     def __init__(self, settings: Settings, *, get_only: bool = False) -> None:
         """Make no connection yet; `get_only` forbids any call but GET."""
         self.client = Client(settings, get_only=get_only)
         self.session = ConsoleSession(Console(self.client, settings), settings, owned_by)
-        self.resources: Mapping[str, BaseLifecycle] = _Lifecycles(self.session)
+        self.lifecycles: Mapping[str, BaseLifecycle] = _Lifecycles(self.session)
 
     async def read_data(self, type_name: str, config: Values) -> Outcome:
         """Read one data source; `config` is all known."""
         source = DATA_SOURCES[type_name]
-        return await self.resources[f"opsconsole_{source.resource}"].read_data(source, config)
+        return await self.lifecycles[f"opsconsole_{source.resource}"].read_data(source, config)
 
     def stop(self) -> None:
         """Send no further request; those in flight are finished."""

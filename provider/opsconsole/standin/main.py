@@ -28,6 +28,8 @@ _GLOBAL = (
     ("-version", "the same as the verb version"),
 )
 _REMARKS = {"ignore": "changes nothing here", "foreign": "only Terraform has it"}
+_AS_IF_ABSENT = frozenset({("out", ""), ("state", ""), ("parallelism", "0")})
+"""Values that Terraform takes for a flag that is not given."""
 _VARIABLES = (
     ("OPSCONSOLE_ENGINE", "native or terraform: force the native engine or the real CLI"),
     ("OPSCONSOLE_TERRAFORM_FALLBACK", "the real CLI; else terraform or tofu on PATH"),
@@ -124,7 +126,11 @@ def _read_arguments(call: ProgramCall, verb: Verb) -> argparse.Namespace:
 
     here = Path.cwd()
     command = (verb.command or call.name).split()
-    passed = [f"-{name}={value}" for name, value in call.flags if verb.flags[name].use == "pass"]
+    passed = [
+        f"-{name}={value}"
+        for name, value in call.flags
+        if verb.flags[name].use == "pass" and (name, value) not in _AS_IF_ABSENT
+    ]
     args = build_parser(command[0]).parse_args([*command, *passed, *call.operands])
     args.standin = True
     if parse_bool(os.environ.get("TF_INPUT", "")) is False:

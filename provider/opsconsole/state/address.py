@@ -13,7 +13,7 @@ from opsconsole.text import quote
 InstanceKey = str | int | None
 """The key of an instance: None without `count` and `for_each`, an int or a str with them."""
 
-_NAME = re.compile(r"[^\W\d][\w-]*")
+_NAME_AND_MORE = re.compile(r'[^."\[\]\s()]+')
 _INDEX = re.compile(r'\[(?:(\d+)|"((?:[^"\\]|\\.)*)")\]')
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))|(\$\$|%%)(?=\{)", re.DOTALL)
 _DIGITS = 18
@@ -21,8 +21,9 @@ _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 
 
 def is_name(text: str) -> bool:
-    """Return whether `text` can be a type or a name in an address."""
-    return _NAME.fullmatch(text) is not None
+    """Return whether `text` can be a type or a name in an address, or a name in a program."""
+    # A name is a Python identifier that may also contain dashes, but not at the start.
+    return text[:1] != "-" and text.replace("-", "_").isidentifier()
 
 
 class Address(NamedTuple):
@@ -63,10 +64,10 @@ class Address(NamedTuple):
     def __str__(self) -> str:
         prefix = f"{self.module}." if self.module else ""
         mode = "data." if self.mode == "data" else ""
-        return f"{prefix}{mode}{self.type}.{self.name}{print_key(self.key)}"
+        return f"{prefix}{mode}{self.type}.{self.name}{format_key(self.key)}"
 
 
-def print_key(key: InstanceKey) -> str:
+def format_key(key: InstanceKey) -> str:
     """Return an instance key in brackets; empty for None."""
     if key is None:
         return ""
@@ -112,11 +113,14 @@ class _Reader:
         return address
 
     def _name(self) -> str:
-        match = _NAME.match(self._text, self._place)
-        if match is None:
+        match = _NAME_AND_MORE.match(self._text, self._place)
+        name = match.group() if match else ""
+        if not is_name(name):
+            # The error names the first character that is not of the name.
+            self._place += max((n for n in range(len(name)) if is_name(name[:n])), default=0)
             raise self._error()
-        self._place = match.end()
-        return match.group()
+        self._place += len(name)
+        return name
 
     def _dot(self) -> None:
         if not self._text.startswith(".", self._place):

@@ -14,7 +14,6 @@ from typing import Final, NamedTuple, Never
 
 from opsconsole.errors import UserError
 from opsconsole.local_terraform import journal_of
-from opsconsole.named_files import check_no_device, file_errors
 from opsconsole.state.files import (
     NOT_OPEN,
     check_regular,
@@ -39,6 +38,7 @@ from opsconsole.state.lock import (
     remove_unwritten,
 )
 from opsconsole.text import first_items
+from opsconsole.user_files import check_no_device, file_errors
 
 
 class RunOptions(NamedTuple):

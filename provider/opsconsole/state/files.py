@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from opsconsole.errors import UserError
-from opsconsole.named_files import file_errors
+from opsconsole.user_files import file_errors
 
 NOT_OPEN: Final = -1
 """Stands for the descriptor of a file that is not open."""

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from opsconsole.errors import UserError
 from opsconsole.state.address import Address
 from opsconsole.state.journal import (
-    Base,
-    Changes,
     Intent,
     Record,
-    Writing,
+    StartingState,
+    StateChanges,
+    StateWrite,
     changes_of,
     open_intents,
 )
@@ -45,7 +45,7 @@ class Folded:
     """
 
     state: State
-    base: Base
+    base: StartingState
     was_torn: bool = False
     changes: Sequence[StateChange] = ()
     intents: Sequence[Intent] = ()
@@ -55,14 +55,14 @@ class Folded:
     @property
     def records(self) -> list[Record]:
         """The records of the one journal that replaces all journals read."""
-        writing = [Writing(self.base.serial, self.base.digest)] * self.was_torn
-        changes = [Changes(tuple(self.changes))] if self.changes else []
+        writing = [StateWrite(self.base.serial, self.base.digest)] * self.was_torn
+        changes = [StateChanges(tuple(self.changes))] if self.changes else []
         return [self.base, *writing, *changes, *self.intents]
 
 
-def base_of(run: str, state: State) -> Base:
+def base_of(run: str, state: State) -> StartingState:
     """Return the first record of the journal of a run that begins from this state."""
-    return Base(run, state.lineage, state.serial, state.digest(), state.empty)
+    return StartingState(run, state.lineage, state.serial, state.digest(), state.empty)
 
 
 def fold_journals(
@@ -116,8 +116,8 @@ def fold_journals(
     return Folded(state, base, was_torn, changes, tuple(intents.values()), count, warnings)
 
 
-def _first_record(records: Sequence[Record], source: str) -> Base:
-    if isinstance(records[0], Base):
+def _first_record(records: Sequence[Record], source: str) -> StartingState:
+    if isinstance(records[0], StartingState):
         return records[0]
     changed = dict.fromkeys(change.address for change in changes_of(records))
     called = dict.fromkeys(intent.address for intent in open_intents(records))
@@ -136,7 +136,7 @@ def _choose_state(
 ) -> tuple[State, bool, bool]:
     """Return the journal's state, whether it is the copy, and whether its digest is known."""
     base = _first_record(records, source)
-    announced = [record for record in records if isinstance(record, Writing)]
+    announced = [record for record in records if isinstance(record, StateWrite)]
     digests = {record.digest for record in announced}
     copied = None
     # A copy counts only if the journal announced its content. The write was then cut off.
@@ -184,13 +184,13 @@ def _is_torn(text: str, whole: str) -> bool:
     )
 
 
-def is_other_state(state: State, base: Base) -> bool:
+def is_other_state(state: State, base: StartingState) -> bool:
     """Return whether a state's lineage differs from the lineage that the run found or stored."""
     # A run that found no state made up a lineage, which counts only once the run stored the state.
     return bool(not base.empty and state.lineage and base.lineage not in ("", state.lineage))
 
 
-def _check_lineage(state: State, base: Base, source: str) -> None:
+def _check_lineage(state: State, base: StartingState, source: str) -> None:
     if is_other_state(state, base):
         raise UserError(
             f"The journal of {source} belongs to another state: lineage {base.lineage},"
@@ -208,7 +208,8 @@ def _merge(state: State, records: Sequence[Record], warnings: list[str]) -> list
             place = (change.address, change.deposed)
             first.setdefault(place, change)
             last[place] = change
-    settled = {item for record in records if isinstance(record, Changes) for item in record.settles}
+    changes = [record for record in records if isinstance(record, StateChanges)]
+    settled = {item for record in changes for item in record.settles}
     applies = {place: _must_apply(state, first[place], last[place], settled) for place in last}
     disputed = [change for place, change in last.items() if applies[place] is None]
     # An object that the run moved to an address that is taken now keeps its old address.

@@ -25,7 +25,6 @@ from typing import Any
 import msgspec
 
 from opsconsole.errors import TryLater, UserError
-from opsconsole.named_files import file_error, file_errors
 from opsconsole.state.backend import Backend
 from opsconsole.state.files import (
     NOT_OPEN,
@@ -38,9 +37,10 @@ from opsconsole.state.files import (
     write_at,
 )
 from opsconsole.state.objects import StateChange, WrittenNumber, encode
+from opsconsole.user_files import file_error, file_errors
 
 
-class Base(msgspec.Struct, frozen=True, array_like=True, tag="base"):
+class StartingState(msgspec.Struct, frozen=True, array_like=True, tag="starting_state"):
     """The state to which the following records belong; the first record of a journal.
 
     Attributes:
@@ -76,21 +76,21 @@ class Intent(msgspec.Struct, frozen=True, array_like=True, tag="intent"):
         return str(self.details.get("verb", "create"))
 
 
-class Changes(msgspec.Struct, frozen=True, array_like=True, tag="outcome"):
+class StateChanges(msgspec.Struct, frozen=True, array_like=True, tag="changes"):
     """Changes of the state, and the intents that they settle; either may be empty."""
 
     changes: tuple[StateChange, ...]
     settles: tuple[str, ...] = ()
 
 
-class Writing(msgspec.Struct, frozen=True, array_like=True, tag="writing"):
+class StateWrite(msgspec.Struct, frozen=True, array_like=True, tag="state_write"):
     """The state is about to be written. The content may lack changes of the records before this."""
 
     serial: int
     digest: str
 
 
-Record = Base | Intent | Changes | Writing
+Record = StartingState | Intent | StateChanges | StateWrite
 
 _DECODER = msgspec.json.Decoder(Record, float_hook=WrittenNumber)
 
@@ -161,7 +161,10 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 def changes_of(records: Iterable[Record]) -> list[StateChange]:
     return [
-        change for record in records if isinstance(record, Changes) for change in record.changes
+        change
+        for record in records
+        if isinstance(record, StateChanges)
+        for change in record.changes
     ]
 
 
@@ -171,7 +174,7 @@ def open_intents(records: Sequence[Record]) -> list[Intent]:
     for record in records:
         if isinstance(record, Intent):
             waiting[record.id] = record
-        elif isinstance(record, Changes):
+        elif isinstance(record, StateChanges):
             for settled in record.settles:
                 waiting.pop(settled, None)
     return list(waiting.values())
@@ -363,13 +366,13 @@ class Journal:
         if self._copy_to is None:
             return
         # A base alone adds nothing to the state, so storing it is not worth a request.
-        says_something = any(not isinstance(record, Base) for record in self._records)
+        says_something = any(not isinstance(record, StartingState) for record in self._records)
         data = os.pread(self._descriptor, self.size, 0) if says_something else b""
         if data != self._copied:
             self._copy_to.store_journal(data)
             self._copied = data
 
-    def restart(self, base: Base, position: int) -> None:
+    def restart(self, base: StartingState, position: int) -> None:
         """Start again after a write of the state: drop the written records, keep open intents.
 
         Args:
@@ -384,7 +387,7 @@ class Journal:
                 before = self._records[: position - self._dropped]
                 after = self._records[position - self._dropped :]
             # The announced write is done, and the new base replaces its record.
-            behind = [record for record in after if not isinstance(record, Writing)]
+            behind = [record for record in after if not isinstance(record, StateWrite)]
             self._replace([base, *open_intents(before), *behind], len(before) + len(after))
 
     def replace(self, records: Sequence[Record]) -> None:

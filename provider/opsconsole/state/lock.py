@@ -25,8 +25,8 @@ from typing import NamedTuple, TypeVar
 from opsconsole import __version__
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.errors import TryLater
-from opsconsole.named_files import file_error
 from opsconsole.state.files import is_file
+from opsconsole.user_files import file_error
 
 _POLL = (0.1, 0.2, 0.4, 0.8, 1.0)
 # POSIX allows either error for a lock that another process holds.

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from opsconsole.errors import UserError
 from opsconsole.local_terraform import ConfiguredBackend, noted_backend
-from opsconsole.named_files import file_error
 from opsconsole.state.backend import (
     DEFAULT_OPTIONS,
     Backend,
@@ -34,6 +33,7 @@ from opsconsole.state.place import (
     workspace_of,
 )
 from opsconsole.state.session import StateSession
+from opsconsole.user_files import file_error
 
 _LIBRARIES: Final = {
     "azurerm": "azure-storage-blob and azure-identity",

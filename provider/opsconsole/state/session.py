@@ -23,7 +23,6 @@ import msgspec
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.errors import UserError
 from opsconsole.held_signals import held_signals
-from opsconsole.named_files import file_error
 from opsconsole.state.backend import Backend
 from opsconsole.state.files import rescue
 from opsconsole.state.folding import (
@@ -32,9 +31,10 @@ from opsconsole.state.folding import (
     changes_missing_from,
     is_other_state,
 )
-from opsconsole.state.journal import Changes, Intent, Journal, Writing, encode_records
+from opsconsole.state.journal import Intent, Journal, StateChanges, StateWrite, encode_records
 from opsconsole.state.model import State
 from opsconsole.state.objects import StateChange, object_id
+from opsconsole.user_files import file_error
 
 _SHARE: Final = 0.25
 """The share of a session's time that may go into writes that calls wait for."""
@@ -141,7 +141,7 @@ class StateSession:
 
     def leave_folded(self) -> None:
         """Stop now, and leave the changes of an interrupted run in the journal."""
-        self._open_journal().append(Changes(tuple(self._folded_changes)))
+        self._open_journal().append(StateChanges(tuple(self._folded_changes)))
         self.abandon()
 
     def replace_with(self, state: State) -> str:
@@ -225,7 +225,7 @@ class StateSession:
         """
         known = [intent for intent in settles if self._intents.pop(intent, None) is not None]
         if self._pending or known:
-            self._open_journal().append(Changes(tuple(self._pending), tuple(known)))
+            self._open_journal().append(StateChanges(tuple(self._pending), tuple(known)))
             self._since_write += len(self._pending)
             # Cleared, not replaced, because `state.on_change` appends to this list.
             self._pending.clear()
@@ -309,7 +309,7 @@ class StateSession:
                 intent for intent in self.open_intents if intent.id not in done
             )
             journal = self._open_journal()
-            journal.append(Changes((), settled))
+            journal.append(StateChanges((), settled))
             journal.flush_now()
 
     def close(self) -> None:
@@ -411,7 +411,7 @@ class StateSession:
                     self._backend.back_up()
                     self._backed_up = True
                 # Announced first: after a crash, only an announced copy may replace the state.
-                journal.append(Writing(state.serial, base.digest))
+                journal.append(StateWrite(state.serial, base.digest))
                 journal.flush_now()
                 data = state.to_bytes()
                 stored = self._backend.write(data, embedded) or (state.lineage, state.serial)

@@ -21,13 +21,13 @@ from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.local_terraform import cli_of, data_directory, real_terraform
-from opsconsole.named_files import file_errors
 from opsconsole.state.address import Address
 from opsconsole.state.backend import Backend, RunOptions
 from opsconsole.state.files import NOT_OPEN
 from opsconsole.state.lock import lock_file, release_file
 from opsconsole.state.model import State
 from opsconsole.state.place import workspace_of
+from opsconsole.user_files import file_errors
 
 _KEPT = "The changes are kept in the journal: run again once the cause is fixed."
 

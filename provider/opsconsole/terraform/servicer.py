@@ -133,7 +133,7 @@ class Servicer:
 
     def _lifecycle(self, type_name: str) -> BaseLifecycle:
         """Return the lifecycle of a resource that `codec` knows."""
-        return self._require_provider().resources[type_name]
+        return self._require_provider().lifecycles[type_name]
 
     def codec(self, kind: str, type_name: str = "") -> ObjectCodec:
         """Return the codec of a `resource`, a `data source` or the `provider`."""
@@ -162,21 +162,21 @@ class Servicer:
             re.sub(r"(?<=.)(?=[A-Z])", "_", name).lower(): name for name in SERVICE.methods_by_name
         }
         methods = {
-            name: self._guard(name, getattr(self, method))
+            name: self._catch_errors(name, getattr(self, method))
             for method, name in own.items()
             if hasattr(self, method)
         }
         return unary_handlers(SERVICE, methods, activity)
 
-    def _guard(self, name: str, method: Method) -> Method:
+    def _catch_errors(self, name: str, method: Method) -> Method:
         """Return the method of the call `name`; an exception becomes a diagnostic, state stays."""
         response_type: Any = GetMessageClass(SERVICE.methods_by_name[name].output_type)
 
         async def answer(request: Any) -> Message:
             try:
                 return await method(request)
-            except NotServedError as refused:
-                diagnostics = refused.diagnostics
+            except NotServedError as problem:
+                diagnostics = problem.diagnostics
             except Exception as problem:
                 diagnostics = diagnose(problem, _describe_call(name, request))
             rendered = self._render(diagnostics, self.codec("provider"))
@@ -280,7 +280,7 @@ class Servicer:
     ) -> pb.ValidateDataResourceConfig.Response:
         codec = self.codec("data source", request.type_name)
         config = codec.decode(request.config) or {}
-        diagnostics = DATA_SOURCES[request.type_name].refuse_read_only(config)
+        diagnostics = DATA_SOURCES[request.type_name].read_only_errors(config)
         return pb.ValidateDataResourceConfig.Response(diagnostics=self._render(diagnostics, codec))
 
     async def read_data_source(
@@ -347,7 +347,7 @@ class Servicer:
         else:
             asked = PlanChange(prior, config, private)
         outcome = await lifecycle.plan_one(asked)
-        paths = [attribute_path((item,), codec.attributes) for item in outcome.replace]
+        paths = [attribute_path((item,), codec.attributes) for item in outcome.requires_replace]
         return pb.PlanResourceChange.Response(
             planned_state=codec.encode(outcome.planned),
             requires_replace=paths,

@@ -63,8 +63,8 @@ class Deployment:
         """Replace the program, and keep the state; return this deployment."""
         terraform = {**program.get("terraform", {})}
         terraform.pop("backend", None)  # the state belongs to the test
-        whole = {**program, "terraform": terraform}
-        (self._path / "cdk.tf.json").write_text(json.dumps(whole), "utf-8")
+        document = {**program, "terraform": terraform}
+        (self._path / "cdk.tf.json").write_text(json.dumps(document), "utf-8")
         return self
 
     @property

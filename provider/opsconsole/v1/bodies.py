@@ -1,6 +1,6 @@
 """The bodies whose shape the document fixes: error, list envelope, import result, delete result.
 
-Imported with the first answer that holds one, as pydantic takes a while to load. Types are JSON's
+Imported when a call first needs one, as pydantic takes a while to load. Types are JSON's
 own: no text is read as a number. A documented constant may be absent. A member that the run does
 not need counts as absent if it has another type, so that one odd member hides no other.
 """
@@ -25,7 +25,7 @@ from pydantic import (
     WrapValidator,
 )
 
-from opsconsole.document_models import Whole
+from opsconsole.document_models import JsonInteger
 from opsconsole.errors import ErrorAnswer
 from opsconsole.text import shorten
 from opsconsole.v1.answers import WrongShape
@@ -85,7 +85,7 @@ def _with_id(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 _OrNone = _lenient(None)
-_Integer = Annotated[int, Whole]
+_Integer = Annotated[int, JsonInteger]
 _SHORTEN = AfterValidator(partial(shorten, most=_MAX_TEXT_LENGTH))
 _Text = Annotated[str, _SHORTEN]
 _Word = Annotated[str, StringConstraints(min_length=1), _SHORTEN]

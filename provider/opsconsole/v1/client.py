@@ -231,14 +231,9 @@ class Client:
             f", and rate_limit_patience is {patience:g}. Run it again later, or raise "
             "rate_limit_patience."
         )
-        self._refuse_further_calls(problem, max(asked, COOL_DOWN))
-        return False
-
-    def _refuse_further_calls(
-        self, problem: Unauthorized | TooManyRequests, seconds: float = math.inf
-    ) -> None:
-        self._breaker.note_refused(problem, seconds)
+        self._breaker.note_refused(problem, max(asked, COOL_DOWN))
         self._wake()
+        return False
 
     def check_shape(
         self, operation: Operation, reply: Reply, shape: Callable[[dict[str, Any]], Shaped]
@@ -254,7 +249,8 @@ class Client:
             answer = decode_object(reply, operation, self._redact)
         except Unauthorized as problem:
             problem.remedy = self._settings.credentials_remedy
-            self._refuse_further_calls(problem)
+            self._breaker.note_refused(problem, math.inf)
+            self._wake()
             raise
         try:
             return shape(answer)

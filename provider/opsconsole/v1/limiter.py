@@ -309,7 +309,9 @@ _MOST_DOUBLINGS = 5
 LONGEST_OBEYED = 120.0
 """Seconds. A call is not retried if the console asks for a longer wait (Retry-After). For a 429 the
 setting `rate_limit_patience` counts instead."""
-
+COOL_DOWN = 10.0
+"""Seconds in which no call is made, after calls ran into their time limit, or after the console
+refused every call for too long."""
 _PASSING_STATUSES = frozenset({408, 425, 502, 503, 504})
 
 
@@ -319,11 +321,6 @@ class NotReachable(NotSent):
 
 class OutOfTime(AnswerLost):
     """No answer came within the time limit of a request. A cut connection is another error."""
-
-
-COOL_DOWN = 10.0
-"""Seconds in which no call is made, after calls ran into their time limit, or after the console
-refused every call for too long."""
 
 
 class CircuitBreaker:

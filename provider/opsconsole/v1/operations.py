@@ -9,9 +9,9 @@ Capabilities, hints and the pages of resources follow; CONTRIBUTING.md lists the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
 
@@ -22,6 +22,7 @@ from opsconsole.text import LONE_SURROGATE, shorten
 MAX_ID_LENGTH = 500
 """The document gives no limit for ids. Servers commonly accept addresses of 8,000 bytes, and a
 character takes up to twelve bytes there."""
+_PLACEHOLDER = re.compile(r"\{[^}]*\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Operation:
         """Return the path with percent-encoded `ids`; raise UserError for an impossible one."""
         if not ids:
             return self.path
-        parts = _parts(self.path)
+        parts = _PLACEHOLDER.split(self.path)
         pieces = [parts[0]]
         for value, rest in zip(ids, parts[1:], strict=True):
             if not can_be_id(value):
@@ -80,12 +81,6 @@ def can_be_id(value: object) -> bool:
         return False
     # Dot segments are resolved away in a path, which then leads elsewhere.
     return value not in (".", "..") and (value.isascii() or LONE_SURROGATE.search(value) is None)
-
-
-@lru_cache(maxsize=64)
-def _parts(path: str) -> tuple[str, ...]:
-    first, *rest = path.split("{")
-    return (first, *(part.partition("}")[2] for part in rest))
 
 
 def _documented(name: str, line: str, *, idempotent: bool = True, lists: str = "") -> Operation:
@@ -151,10 +146,10 @@ def missing_operation(definition: ResourceDefinition, step: str) -> str:
     return "" if not best or OPERATIONS[best].documented else best
 
 
-def reads_whole(definition: ResourceDefinition) -> bool:
+def has_complete_read(definition: ResourceDefinition) -> bool:
     """Return whether a documented operation shows all of a resource."""
     ways = (way for way in definition.ways["read"] if way.operation)
-    return any(way.whole and OPERATIONS[way.operation].documented for way in ways)
+    return any(way.complete and OPERATIONS[way.operation].documented for way in ways)
 
 
 def naming_hint(operation: str, what: str = "such an operation") -> str:

@@ -195,11 +195,11 @@ def test_ties_by_dependency_where_ids_are_not_known_yet():
     on = {"host_id": UNKNOWN}
     items = [
         item("host", "jump", id=""),
-        item("host", "web", id="", values=behind, depends_on=jump),
+        item("host", "web", id="", values=behind, dependencies=jump),
         item("host", 'many["k"]', id=""),
         item("host", 'many["other"]', id=""),
-        item("agent", "a", id="", values=on, depends_on=jump + web),
-        item("agent", 'each["k"]', id="", values=on, depends_on=many),
+        item("agent", "a", id="", values=on, dependencies=jump + web),
+        item("agent", 'each["k"]', id="", values=on, dependencies=many),
     ]
     diagram = diagram_of(items)
     assert ties(diagram) == {("jump", "web"), ("web", "a"), ('many["k"]', 'each["k"]')}
@@ -209,8 +209,8 @@ def test_blocks_of_thousands_cost_a_bounded_number_of_steps_each():
     many = 2000
     items = [item("host", "jump[0]", id="")]
     for number in range(many):
-        web = {"values": {"jump_host_ids": [UNKNOWN]}, "depends_on": ("opsconsole_host.jump",)}
-        ops = {"values": {"host_id": UNKNOWN}, "depends_on": ("opsconsole_host.web",)}
+        web = {"values": {"jump_host_ids": [UNKNOWN]}, "dependencies": ("opsconsole_host.jump",)}
+        ops = {"values": {"host_id": UNKNOWN}, "dependencies": ("opsconsole_host.web",)}
         items += [
             item("host", f"web[{number}]", id="", **web),
             item("agent", f"ops[{number}]", id="", **ops),

@@ -6,7 +6,7 @@ import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
-from opsconsole.language.functions.collections import LIST_OF_TEXT, require_whole
+from opsconsole.language.functions.collections import LIST_OF_TEXT, require_integer
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.numbers import Number
 from opsconsole.language.values import NUMBER, STRING
@@ -50,7 +50,7 @@ def _subnet(network: Network, bits: int, number: int) -> Network:
 @Signature("cidrhost", (STRING, NUMBER))
 def _cidrhost(prefix: str, number: Number) -> str:
     network = _divisible(prefix)
-    position = require_whole(number, large=True)
+    position = require_integer(number, large=True)
     size = network.num_addresses
     if position >= max(size, 2**63):
         raise UnsupportedExpression("a host number of more than 63 bits")
@@ -72,7 +72,9 @@ def _cidrnetmask(prefix: str) -> str:
 
 @Signature("cidrsubnet", (STRING, NUMBER, NUMBER))
 def _cidrsubnet(prefix: str, bits: Number, number: Number) -> str:
-    return str(_subnet(_divisible(prefix), require_whole(bits), require_whole(number, large=True)))
+    return str(
+        _subnet(_divisible(prefix), require_integer(bits), require_integer(number, large=True))
+    )
 
 
 @Signature("cidrsubnets", (STRING,), rest=NUMBER, returns=LIST_OF_TEXT)
@@ -80,7 +82,7 @@ def _cidrsubnets(prefix: str, *bits: Number) -> list[str]:
     network = _divisible(prefix) if bits else _network(prefix)
     position = int(network.network_address)
     subnets = []
-    for extra in map(require_whole, bits):
+    for extra in map(require_integer, bits):
         length = network.prefixlen + extra
         if not 1 <= extra <= 32 or length > network.max_prefixlen:
             raise EvaluationError(f"the prefix cannot be extended by {extra} bits")

@@ -47,7 +47,7 @@ LIST_OF_TEXT = list_type(STRING)
 SET_OF_ANY = set_type(DYNAMIC)
 
 
-def require_whole(number: Number, *, large: bool = False) -> int:
+def require_integer(number: Number, *, large: bool = False) -> int:
     """Return a number that must be whole, and must fit in 64 bits unless it may be `large`."""
     if isinstance(number, Fraction):
         raise EvaluationError("a whole number is required")
@@ -113,7 +113,7 @@ def _element(value: Value, position: Number) -> Value:
     items = require_sequence(value, sets=False)
     if not items:
         raise EvaluationError("the list is empty")
-    place = require_whole(position)
+    place = require_integer(position)
     if place < 0 and place % len(items) and value.kind == "tuple":
         raise EvaluationError("the index must not be negative")
     return items[place % len(items)]
@@ -169,7 +169,7 @@ Signature("compact", (LIST_OF_TEXT,), unknown_if="part", returns=LIST_OF_TEXT)(
 
 @Signature("chunklist", (LIST_OF_ANY, NUMBER), opaque=True)
 def _chunklist(value: Value, size: Number) -> Value:
-    step = require_whole(size)
+    step = require_integer(size)
     if step < 0:
         raise EvaluationError("the size must be positive")
     items = value.data
@@ -211,7 +211,7 @@ Signature("reverse", (DYNAMIC,), opaque=True)(
 @Signature("slice", (DYNAMIC, NUMBER, NUMBER), opaque=True)
 def _slice(value: Value, start: Number, end: Number) -> Value:
     items = require_sequence(value, sets=False)
-    first, last = require_whole(start), require_whole(end)
+    first, last = require_integer(start), require_integer(end)
     if not 0 <= first <= last <= len(items):
         raise EvaluationError(
             f"a slice from {first} to {last} is not inside a list of {len(items)} elements"

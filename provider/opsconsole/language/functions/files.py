@@ -13,9 +13,10 @@ from opsconsole.language.failures import MAX_FILE, BeyondBounds, EvaluationError
 from opsconsole.language.functions.encoding import DIGESTS, base64_text
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.name_resolver import NameResolver
-from opsconsole.language.nodes import Names, Reference, Scope, is_name
+from opsconsole.language.nodes import Names, Reference, Scope
 from opsconsole.language.parser import parse_template
 from opsconsole.language.values import DYNAMIC, STRING, Value, members_of
+from opsconsole.state import is_name
 
 
 def _content(resolver: NameResolver, name: str) -> bytes:

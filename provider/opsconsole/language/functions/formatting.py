@@ -16,7 +16,7 @@ from opsconsole.language.failures import (
     EvaluationError,
     UnsupportedExpression,
 )
-from opsconsole.language.functions.collections import LIST_OF_TEXT, require_whole
+from opsconsole.language.functions.collections import LIST_OF_TEXT, require_integer
 from opsconsole.language.functions.encoding import to_json
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.numbers import Number, format_number, is_negative
@@ -148,7 +148,7 @@ def _format_value(verb: _Verb, value: Any) -> str:
             text = "".join(clusters(text)[: verb.precision])
         return verb.pad(to_json(text) if verb.mode == "q" else text)
     if verb.mode in "bdoxX":
-        return _integer(verb, require_whole(convert(value, NUMBER).data, large=True))
+        return _integer(verb, require_integer(convert(value, NUMBER).data, large=True))
     if verb.mode in "eEfgG":
         return _floating(verb, convert(value, NUMBER).data)
     raise EvaluationError(f'there is no format verb "{verb.raw}"')

@@ -15,7 +15,7 @@ from opsconsole.language.failures import (
     EvaluationError,
     UnsupportedExpression,
 )
-from opsconsole.language.functions.collections import require_whole
+from opsconsole.language.functions.collections import require_integer
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.numbers import (
     Number,
@@ -41,7 +41,7 @@ for _name, _step in {"ceil": math.ceil, "floor": math.floor}.items():
 
 @Signature("signum", (NUMBER,))
 def _signum(number: Number) -> Number:
-    value = require_whole(number)
+    value = require_integer(number)
     return int64((value > 0) - (value < 0))
 
 
@@ -89,7 +89,7 @@ def _parseint(text: Any, base: Number) -> Number:
     if text.type != STRING:
         raise EvaluationError("a string is required")
     text = text.data
-    radix = require_whole(base)
+    radix = require_integer(base)
     if not 2 <= radix <= 62:
         raise EvaluationError("the base must be 2 to 62")
     if len(text) > MAX_EXPONENT:

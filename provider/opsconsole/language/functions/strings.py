@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.functions.collections import LIST_OF_TEXT, require_whole
+from opsconsole.language.functions.collections import LIST_OF_TEXT, require_integer
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.numbers import Number
 from opsconsole.language.values import NUMBER, STRING, check_length, clusters
@@ -53,7 +53,7 @@ def _is_separator(letter: str) -> bool:
 @Signature("substr", (STRING, NUMBER, NUMBER))
 def _substr(text: str, offset: Number, length: Number) -> str:
     letters = clusters(text)
-    start, size = require_whole(offset), require_whole(length)
+    start, size = require_integer(offset), require_integer(length)
     if start < 0:
         start = max(start + len(letters), 0)
         size = size or -1  # counted from the end, a length of 0 means the rest, as in go-cty
@@ -62,7 +62,7 @@ def _substr(text: str, offset: Number, length: Number) -> str:
 
 @Signature("indent", (NUMBER, STRING))
 def _indent(spaces: Number, text: str) -> str:
-    width = require_whole(spaces)
+    width = require_integer(spaces)
     if width < 0:
         raise EvaluationError("the number of spaces must not be negative")
     check_length(len(text) + max(text.count("\n"), 1) * width)

@@ -112,7 +112,7 @@ class _Builder:
             block = (item.stack, address.config)
             self._blocks[block].append(item)
             self._blocks[*block, address.key].append(item)
-            self._behind[block].update(parse_address(other).config for other in item.depends_on)
+            self._behind[block].update(parse_address(other).config for other in item.dependencies)
         hosts = [item for item in items if item.type_name == HOST.type_name]
         jumps = {
             jump.key
@@ -172,7 +172,7 @@ class _Builder:
 
     def _resolve_by_dependencies(self, item: GraphItem, type_name: str) -> Iterator[GraphItem]:
         """Yield the items of a type on which `item` depends directly."""
-        configs = dict.fromkeys(parse_address(address).config for address in item.depends_on)
+        configs = dict.fromkeys(parse_address(address).config for address in item.dependencies)
         near = [
             block
             for config in configs

@@ -13,7 +13,7 @@ from opsconsole.definition import (
     Attribute,
     ChangeRule,
     Kind,
-    Look,
+    NodeStyle,
     ResourceDefinition,
     Way,
     kept_locally,
@@ -50,7 +50,7 @@ AGENT = ResourceDefinition(
             Way(
                 "plugin_list",
                 "whether it exists, and its plugins; other fields as last answered",
-                whole=False,
+                complete=False,
             ),
         ),
         "update": (
@@ -58,7 +58,7 @@ AGENT = ResourceDefinition(
             Way(
                 "plugin_attach",
                 "plugin_ids by attach and detach; any other change replaces",
-                whole=False,
+                complete=False,
             ),
         ),
         "delete": (Way("agent_delete"), Way("", "archived when its host is deleted")),
@@ -67,7 +67,7 @@ AGENT = ResourceDefinition(
     gone_reason="deleted, archived, or not visible to this key (404)",
     owner="host_id",
     owner_deletion="archive",
-    look=Look(("([", "])"), "oval", "#dcfce7"),
+    node_style=NodeStyle(("([", "])"), "oval", "#dcfce7"),
     attributes=(
         read_only("id", "The console's id of the agent."),
         _argument(

@@ -75,9 +75,9 @@ class KnownAgents:
     def is_gone(self, agent_id: str) -> bool:
         """Return whether an agent was missing or deleted, with its host or by itself."""
         known = self.by_id.get(agent_id)
-        gone = self._session.gone
-        return agent_id in gone[AGENT.name] or (
-            known is not None and known.host_id in gone[HOST.name]
+        gone_ids = self._session.gone_ids
+        return agent_id in gone_ids[AGENT.type_name] or (
+            known is not None and known.host_id in gone_ids[HOST.type_name]
         )
 
     async def plugins(self, agent_id: str) -> Listing:
@@ -88,7 +88,7 @@ class KnownAgents:
         return listing
 
 
-def warn_of_unlisted_ids(
+def unlisted_id_warnings(
     session: ConsoleSession, config: Values, prior: Values | None = None
 ) -> list[Diagnostic]:
     """Warn of ids that an agent is about to take on and that no list of the run shows."""
@@ -96,38 +96,38 @@ def warn_of_unlisted_ids(
     plugin_ids = config.get("plugin_ids")
     declared = plugin_ids if isinstance(plugin_ids, list) else []
     kept = known.get("plugin_ids") or ()
-    diagnostics = warn_of_unlisted_plugins(
+    diagnostics = unlisted_plugin_warnings(
         session, (i for i in declared if i not in kept), "plugin_ids"
     )
     specialty_id = config.get("specialty_id")
     # One in state that was never seen is sent nowhere.
     seen = prior is None or known.get("specialty_id") is not None
     if isinstance(specialty_id, str) and seen and specialty_id != known.get("specialty_id"):
-        diagnostics += _warn_of_unlisted_specialty(session, specialty_id)
+        diagnostics += _unlisted_specialty_warnings(session, specialty_id)
     return diagnostics
 
 
-def warn_of_unlisted_plugins(
+def unlisted_plugin_warnings(
     session: ConsoleSession, plugin_ids: Iterable[Any], attribute: str
 ) -> list[Diagnostic]:
     """Warn of ids that no list of the run shows."""
     shown = session.singleton(KnownAgents).shown_plugins
-    unseen = [item for item in plugin_ids if isinstance(item, str) and item not in shown]
-    if not unseen or not shown:
+    unlisted = [item for item in plugin_ids if isinstance(item, str) and item not in shown]
+    if not unlisted or not shown:
         return []
     names = frozenset((key, (name,)) for key, name in shown.items())
-    whole = all(listing.complete for listing in session.lists_read("plugin_list").values())
+    complete = all(listing.complete for listing in session.lists_read("plugin_list").values())
     diagnostics = []
-    for plugin_id in unseen:
+    for plugin_id in unlisted:
         near = near_ids(plugin_id, names)
         # When Terraform plans, further lists may still be read, and an incomplete list proves
         # nothing. In these cases only an id that is similar to a listed one is doubted.
-        if not near and not (whole and session.sees_whole_plan):
+        if not near and not (complete and session.sees_whole_plan):
             continue
         advice = f"Did you mean {near}?" if near else f"They have {first_items(sorted(shown))}."
         summary = (
             f"No agent that was read has the plugin {plugin_id}"
-            if whole
+            if complete
             else f"No list that was read shows the plugin {plugin_id}"
         )
         detail = (
@@ -137,7 +137,7 @@ def warn_of_unlisted_plugins(
     return diagnostics
 
 
-def _warn_of_unlisted_specialty(session: ConsoleSession, specialty_id: str) -> list[Diagnostic]:
+def _unlisted_specialty_warnings(session: ConsoleSession, specialty_id: str) -> list[Diagnostic]:
     """Warn of an id that a complete search of this run does not show."""
     listing = session.lists_read("specialty_search").get("")
     if listing is None or not listing.complete:

@@ -30,7 +30,7 @@ from opsconsole.lifecycle.interface import (
     UnsettledCreate,
     UpdateRequest,
 )
-from opsconsole.lifecycle.missing import BY_404, keep_if_missing, warn_refused
+from opsconsole.lifecycle.missing import BY_404, keep_if_missing, not_checked_warning
 from opsconsole.lifecycle.planning import (
     Proposal,
     creation_fields,
@@ -47,15 +47,15 @@ from opsconsole.resources.agent.known import (
     PLUGINS_NOT_PERMITTED,
     KnownAgents,
     outcome_of_forbidden,
-    warn_of_unlisted_ids,
+    unlisted_id_warnings,
 )
 from opsconsole.resources.agent.rules import (
+    archived_error,
+    created_archived_warning,
     judge_creation,
     judge_move,
     judge_removal,
     judge_replacement,
-    refuse_archived,
-    warn_created_archived,
 )
 from opsconsole.resources.agent_plugin.lifecycle import (
     attach_or_detach,
@@ -86,14 +86,18 @@ class AgentLifecycle(BaseLifecycle):
         # Terraform plans a replacement as a creation that still carries the prior private bytes.
         replacing = bool(request.private)
         diagnostics = judge_creation(self.describe(config, request.address), config, replacing)
-        diagnostics += warn_of_unlisted_ids(self.session, config)
+        diagnostics += unlisted_id_warnings(self.session, config)
         planned = propose_creation(self.definition, config)
         return PlanOutcome(planned, diagnostics=tuple(diagnostics))
 
     async def _plan_change(self, request: PlanChange) -> PlanOutcome:
         outcome = await super()._plan_change(request)
         # A host that no state holds was not read: a run on another machine may have deleted it.
-        if outcome.failed and "host_id" in outcome.replace and await self._is_host_gone(request):
+        if (
+            outcome.failed
+            and "host_id" in outcome.requires_replace
+            and await self._is_host_gone(request)
+        ):
             return await super()._plan_change(request._replace(removal=RemovalReason.WITH_OWNER))
         return outcome
 
@@ -104,13 +108,13 @@ class AgentLifecycle(BaseLifecycle):
             return False
         is_gone = await self.session.singleton(HostReader).is_gone(host_id)
         if is_gone:
-            self.session.gone[HOST.name].add(host_id)
+            self.session.gone_ids[HOST.type_name].add(host_id)
         return is_gone
 
     def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         self._note_plugin_set(request.prior["id"], proposal.planned)
         name = self.describe(request.prior, request.address)
-        diagnostics = warn_of_unlisted_ids(self.session, request.config, request.prior)
+        diagnostics = unlisted_id_warnings(self.session, request.config, request.prior)
         if proposal.replaced:
             diagnostics += judge_replacement(
                 name, request, proposal, deletable=self.has_operation("delete")
@@ -160,8 +164,8 @@ class AgentLifecycle(BaseLifecycle):
         except NotFound:
             if not _was_created_archived(request):
                 raise
-            archived = warn_created_archived(self.describe(prior, request.address))
-            return ReadOutcome(prior, request.private, (archived,), unobserved=self._unread)
+            archived = created_archived_warning(self.describe(prior, request.address))
+            return ReadOutcome(prior, request.private, (archived,), unobserved=self._unobserved)
         except Forbidden as problem:
             outcome = outcome_of_forbidden(self, request, problem, self._why_not_permitted())
         if outcome.state is not None:
@@ -180,11 +184,11 @@ class AgentLifecycle(BaseLifecycle):
             listing = await self._known.plugins(prior["id"])
             # The document shows no way back from archived, so the answer to a write remains valid.
             status = prior.get("status")
-            outcome = ReadOutcome(prior, private, unobserved=self._unread)
+            outcome = ReadOutcome(prior, private, unobserved=self._unobserved)
         if status == "archived":
             if not _was_created_archived(request):
                 return ReadOutcome(None, status=ReadStatus.ARCHIVED)
-            archived = warn_created_archived(self.describe(prior, request.address))
+            archived = created_archived_warning(self.describe(prior, request.address))
             outcome = outcome._replace(diagnostics=(archived,))
         if prior.get("plugin_ids") is None or outcome.state is None:
             return outcome
@@ -197,18 +201,20 @@ class AgentLifecycle(BaseLifecycle):
         former = prior["plugin_ids"]
         # No answer of an agent holds the set: a set that was shown before would be taken for null.
         state = {**(outcome.state or {}), "plugin_ids": former}
-        unseen = [name for name in outcome.unobserved if name != "plugin_ids"]
+        unobserved = [name for name in outcome.unobserved if name != "plugin_ids"]
         try:
             listing = listing or await self._known.plugins(prior["id"])
         except (Forbidden, NotFound) as problem:
             # The agent was shown: a 404 says that its list is not visible to this key.
             forbidden = isinstance(problem, Forbidden)
             reason = PLUGINS_NOT_PERMITTED if forbidden else _PLUGINS_NOT_SHOWN
-            refused = warn_refused(f"The plugin_ids of the {self.describe(state)}", reason, problem)
+            refused = not_checked_warning(
+                f"The plugin_ids of the {self.describe(state)}", reason, problem
+            )
             return outcome._replace(
                 state=state,
                 diagnostics=(*outcome.diagnostics, refused),
-                unobserved=(*unseen, "plugin_ids"),
+                unobserved=(*unobserved, "plugin_ids"),
                 reason=reason,
                 cause=problem.cause,
             )
@@ -216,13 +222,13 @@ class AgentLifecycle(BaseLifecycle):
         if not listing.complete:
             # It proves presence, never absence.
             attached |= set(former)
-            unseen.append("plugin_ids")
+            unobserved.append("plugin_ids")
         if attached != set(former):
             state["plugin_ids"] = sorted(attached)
-        return outcome._replace(state=state, unobserved=tuple(unseen))
+        return outcome._replace(state=state, unobserved=tuple(unobserved))
 
     @property
-    def _unread(self) -> tuple[str, ...]:
+    def _unobserved(self) -> tuple[str, ...]:
         return tuple(a.name for a in self.answer_fields if a.name not in ("id", "plugin_ids"))
 
     def _why_not_permitted(self) -> str:
@@ -240,7 +246,7 @@ class AgentLifecycle(BaseLifecycle):
             return Outcome(None, diagnostics=tuple(lacking))
         org_id = self.session.settings.org_id
         body = _without_unset(creation_fields(AGENT, request.config, org_id))
-        outcome = await create_once(self, request, body, self._refuse_older_agent)
+        outcome = await create_once(self, request, body, self._older_agent_error)
         if outcome.state is not None and not outcome.unsettled:
             self._known.note_agent(outcome.state, request.address)
             self._note_plugin_set(outcome.state["id"], outcome.state)
@@ -277,7 +283,7 @@ class AgentLifecycle(BaseLifecycle):
             settled.append(NEVER_CREATED if never else STILL_UNSETTLED)
         return settled
 
-    def _refuse_older_agent(self, answer: Mapping[str, Any]) -> UnexpectedAnswer | None:
+    def _older_agent_error(self, answer: Mapping[str, Any]) -> UnexpectedAnswer | None:
         known = self._known.by_id.get(answer["id"])
         if known is None:
             return None
@@ -299,8 +305,8 @@ class AgentLifecycle(BaseLifecycle):
             marked = {**private_state.extra, _CREATED_ARCHIVED: True}
             outcome = outcome._replace(private=private_state._replace(extra=marked).encode())
         elif not _was_created_archived(request):
-            return outcome.with_diagnostics(refuse_archived(name))
-        return outcome.with_diagnostics(warn_created_archived(name))
+            return outcome.with_diagnostics(archived_error(name))
+        return outcome.with_diagnostics(created_archived_warning(name))
 
     async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned
@@ -373,13 +379,13 @@ class AgentLifecycle(BaseLifecycle):
         attached = set(attached_ids(listing))
         if listing.gap is None:
             return attached, []
-        not_whole = warning(
+        incomplete = warning(
             f"Not every plugin of the {self.describe(prior)} could be seen",
             "A plugin that is attached and not declared may stay attached. "
             + listing.gap.explain("the agent's plugins"),
             ("plugin_ids",),
         )
-        return attached, [not_whole]
+        return attached, [incomplete]
 
     async def _diagnose_plugin(
         self, prior: Values, verb: str, plugin_id: str, problem: OpsconsoleError
@@ -401,7 +407,7 @@ class AgentLifecycle(BaseLifecycle):
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, private_state = request.prior, PrivateState.decode(request.private)
         why = RemovalReason.ALONE if private_state.owner_stays else RemovalReason.UNEXPLAINED
-        if prior.get("host_id") in self.session.gone[HOST.name]:
+        if prior.get("host_id") in self.session.gone_ids[HOST.type_name]:
             why = RemovalReason.WITH_OWNER
         name = self.describe(prior, request.address)
         diagnostics = judge_removal(name, prior, why, deletable=self.has_operation("delete"))
@@ -414,7 +420,7 @@ class AgentLifecycle(BaseLifecycle):
                 # The deletion of its host, which archives it, is not begun any more.
                 return Outcome(prior, request.private, begun=False)
             known = self._known.note_agent(prior, request.address)
-            self.session.singleton(HostDeletions).released[known.id] = known
+            self.session.singleton(HostDeletions).unmanaged_agents[known.id] = known
         return Outcome(None, diagnostics=self.unplanned_warnings(request, diagnostics))
 
     async def is_there(self, object_id: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.lifecycle.interface import PlanChange, RemovalReason
-from opsconsole.lifecycle.missing import warn_abandoned
+from opsconsole.lifecycle.missing import abandoned_warning
 from opsconsole.lifecycle.planning import Proposal
 from opsconsole.resources import AGENT
 from opsconsole.values import UNKNOWN, Values
@@ -20,7 +20,7 @@ def judge_creation(name: str, config: Values, replacing: bool) -> list[Diagnosti
     """Judge a creation; `replacing` if it is the second half of a replacement."""
     # An explicit replacement (`-replace`) shows nowhere else, and only an error of it is shown.
     if replacing and config.get("deletion_policy") == "prevent":
-        return [_refuse_removal(name, RemovalReason.UNEXPLAINED)]
+        return [_removal_error(name, RemovalReason.UNEXPLAINED)]
     return AGENT.find_undeclared(config)
 
 
@@ -30,9 +30,9 @@ def judge_removal(
     """Report the consequence of an agent's removal, or refuse it (`deletion_policy`)."""
     policy = prior.get("deletion_policy")
     if policy == "prevent" and why is not RemovalReason.WITH_OWNER:
-        return (_refuse_removal(name, why),)
+        return (_removal_error(name, why),)
     if AGENT.is_abandoned(prior):
-        return (warn_abandoned(name, _GOES_ON),) if why is not RemovalReason.WITH_OWNER else ()
+        return (abandoned_warning(name, _GOES_ON),) if why is not RemovalReason.WITH_OWNER else ()
     if deletable or why is RemovalReason.WITH_OWNER:
         return ()
     host = f"the host {prior.get('host_id') or '(not known)'}"
@@ -59,7 +59,7 @@ def judge_replacement(
     path = (proposal.replaced[0],)
     with_owner = request.removal is RemovalReason.WITH_OWNER
     if "prevent" in policies and not with_owner:
-        return [_refuse_removal(name, request.removal, path)]
+        return [_removal_error(name, request.removal, path)]
     if with_owner or deletable:
         return []
     if proposal.planned["host_id"] is UNKNOWN:
@@ -70,7 +70,7 @@ def judge_replacement(
         )
         return [warning(summary, detail, path)]
     if AGENT.is_abandoned(config):
-        return [warn_abandoned(name, _GOES_ON)]
+        return [abandoned_warning(name, _GOES_ON)]
     moves = "host_id" in proposal.replaced
     happens = "It would move to another host" if moves else f"{changed} would change"
     return [
@@ -107,7 +107,7 @@ def judge_move(name: str, request: PlanChange, proposal: Proposal) -> list[Diagn
     ]
 
 
-def refuse_archived(name: str) -> Diagnostic:
+def archived_error(name: str) -> Diagnostic:
     """Refuse an update whose answer shows the agent archived."""
     return error(
         f"The {name} is archived",
@@ -116,7 +116,7 @@ def refuse_archived(name: str) -> Diagnostic:
     )
 
 
-def warn_created_archived(name: str) -> Diagnostic:
+def created_archived_warning(name: str) -> Diagnostic:
     """Warn of an agent that does not run; an error would make each apply create it again."""
     return warning(
         f"The {name} was created archived: it does not run",
@@ -125,7 +125,7 @@ def warn_created_archived(name: str) -> Diagnostic:
     )
 
 
-def _refuse_removal(name: str, why: RemovalReason, path: tuple[str, ...] = ()) -> Diagnostic:
+def _removal_error(name: str, why: RemovalReason, path: tuple[str, ...] = ()) -> Diagnostic:
     unknowing = (
         " Terraform cannot tell whether its host is deleted too: to delete both, change the "
         "policy first."

@@ -9,7 +9,7 @@ from opsconsole.definition import (
     Attribute,
     ChangeRule,
     Kind,
-    Look,
+    NodeStyle,
     ResourceDefinition,
     Way,
     read_only,
@@ -44,7 +44,7 @@ AGENT_PLUGIN = ResourceDefinition(
     ),
     owner="agent_id",
     owner_deletion="archive",
-    look=Look(("[/", "/]"), "parallelogram", "#f3e8ff"),
+    node_style=NodeStyle(("[/", "/]"), "parallelogram", "#f3e8ff"),
     attributes=(
         read_only("id", "`AGENT_ID/PLUGIN_ID`.", local=True),
         Attribute(

@@ -43,7 +43,7 @@ from opsconsole.resources.agent.known import (
     PLUGINS_NOT_PERMITTED,
     KnownAgents,
     outcome_of_forbidden,
-    warn_of_unlisted_plugins,
+    unlisted_plugin_warnings,
 )
 from opsconsole.resources.agent_plugin.definition import PLUGIN_FIELDS
 from opsconsole.resources.host.known import HostReader
@@ -128,7 +128,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         if UNKNOWN not in (planned["agent_id"], planned["plugin_id"]):
             planned["id"] = f"{planned['agent_id']}/{planned['plugin_id']}"
         diagnostics = self._check_plugin_set(request.config)
-        diagnostics += warn_of_unlisted_plugins(self.session, [planned["plugin_id"]], "plugin_id")
+        diagnostics += unlisted_plugin_warnings(self.session, [planned["plugin_id"]], "plugin_id")
         return PlanOutcome(planned, diagnostics=tuple(diagnostics))
 
     def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
@@ -170,13 +170,13 @@ class AgentPluginLifecycle(BaseLifecycle):
         agent_id, plugin_id = _ids_of(request.prior)
         if plugin_id not in self._known.plugin_sets.get(agent_id, ()):
             return ()
-        return (_warn_stays_attached(agent_id, plugin_id),)
+        return (_stays_attached_warning(agent_id, plugin_id),)
 
     async def _read(self, request: ReadRequest) -> ReadOutcome:
         prior = request.prior
         agent_id, plugin_id = _ids_of(prior)
-        if self._host_of(request) in self.session.gone[HOST.name]:
-            self.session.gone[AGENT.name].add(agent_id)
+        if self._host_of(request) in self.session.gone_ids[HOST.type_name]:
+            self.session.gone_ids[AGENT.type_name].add(agent_id)
         if self._known.is_gone(agent_id):
             return ReadOutcome(None, status=ReadStatus.ARCHIVED)
         try:
@@ -184,7 +184,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         except NotFound as problem:
             outcome = outcome_of_missing(self, request, _NO_AGENT, problem)
             if outcome.state is None:
-                self.session.gone[AGENT.name].add(agent_id)
+                self.session.gone_ids[AGENT.type_name].add(agent_id)
             return outcome
         except Forbidden as problem:
             return outcome_of_forbidden(self, request, problem, PLUGINS_NOT_PERMITTED)
@@ -258,7 +258,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         private_state = PrivateState(
             declared={}, host_id=host_id if isinstance(host_id, str) else self._known_host(planned)
         )
-        return Outcome(planned, private_state.encode(), (*diagnostics, *_warn_archived(answer)))
+        return Outcome(planned, private_state.encode(), (*diagnostics, *_archived_warnings(answer)))
 
     async def _read_back(self, request: CreateRequest, outcome: Outcome) -> Outcome:
         """Fill the attachment from the agent's list, which decides whether it exists."""
@@ -278,10 +278,10 @@ class AgentPluginLifecycle(BaseLifecycle):
             return bare
         except Exception as problem:
             doing = f"read back the {self.describe(planned, request.address)}"
-            unread = diagnose(problem, doing)
+            diagnostics = diagnose(problem, doing)
             return bare.with_diagnostics(
                 # The attach was accepted: an error would taint what exists.
-                *(replace(item, severity=Severity.WARNING, path=()) for item in unread)
+                *(replace(item, severity=Severity.WARNING, path=()) for item in diagnostics)
             )
         if not listing.complete:
             return bare
@@ -301,7 +301,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         if self._known.is_gone(agent_id):
             return Outcome(None)
         if PrivateState.decode(request.private).extra.get(_STAYS):
-            return Outcome(None, diagnostics=(_warn_stays_attached(agent_id, plugin_id),))
+            return Outcome(None, diagnostics=(_stays_attached_warning(agent_id, plugin_id),))
         attachment = f"{agent_id}/{plugin_id}"
         async with self._turns[attachment]:
             # Another declaration has attached it in this run, or this one before its replacement.
@@ -325,7 +325,7 @@ class AgentPluginLifecycle(BaseLifecycle):
             if await is_still_listed(self.session, agent_id, plugin_id, problem):
                 raise
             return leave_unreadable(self, request, problem)
-        return Outcome(None, diagnostics=_warn_archived(answer or {}))
+        return Outcome(None, diagnostics=_archived_warnings(answer or {}))
 
     def _host_of(self, request: ReadRequest | PlanRemoval | DeleteRequest) -> str | None:
         """Return the id of the agent's host, from an answer or from the agent in state."""
@@ -384,14 +384,14 @@ Terraform plans a removal before the agent, which waits for its host. The agent'
 known then."""
 
 
-def _warn_stays_attached(agent_id: str, plugin_id: str) -> Diagnostic:
+def _stays_attached_warning(agent_id: str, plugin_id: str) -> Diagnostic:
     return warning(
         f"The plugin {plugin_id} stays attached to the agent {agent_id}",
         "The agent's plugin_ids name it. This resource leaves management, nothing is detached.",
     )
 
 
-def _warn_archived(answer: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
+def _archived_warnings(answer: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
     if answer.get("status") != "archived":
         return ()
     return (

@@ -12,7 +12,7 @@ from opsconsole.bounds import Bounds
 from opsconsole.definition import (
     ChangeRule,
     Kind,
-    Look,
+    NodeStyle,
     ResourceDefinition,
     Way,
     kept_locally,
@@ -63,7 +63,7 @@ BLACKLISTED_COMMAND = ResourceDefinition(
     },
     gone_reason="deleted, or not visible to this key (404)",
     rules=_rules,
-    look=Look((">", "]"), "cds", "#fee2e2"),
+    node_style=NodeStyle((">", "]"), "cds", "#fee2e2"),
     attributes=(
         optional_computed(
             "id",

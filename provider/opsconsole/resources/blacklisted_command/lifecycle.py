@@ -60,7 +60,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
             mark_unknown(self.definition, planned, changed)
         return changed, diagnostics
 
-    def warn_staying(self, prior: Values) -> tuple[Diagnostic, ...]:
+    def staying_warnings(self, prior: Values) -> tuple[Diagnostic, ...]:
         """Warn of a row that stays on the console when it leaves management."""
         if self.has_operation("delete"):
             return ()
@@ -100,7 +100,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         has = self.session.console.has
         planned = propose_adoption(self.definition, config, row, has).planned
         changed, diagnostics = self._plan_row(planned, config, row)
-        diagnostics.append(_warn_adoption(row, planned, changed))
+        diagnostics.append(_adoption_warning(row, planned, changed))
         return PlanOutcome(planned, diagnostics=tuple(diagnostics))
 
     async def _fetch_row(self, row_id: str) -> Values:
@@ -129,7 +129,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         except Forbidden as problem:
             if problem.answer.code not in _OF_ACCESS:
                 raise
-            refusal = _refuse_scope(problem, self.describe(current), current, request.planned)
+            refusal = _scope_error(problem, self.describe(current), current, request.planned)
             return Outcome(request.prior, request.private, (refusal,))
 
     def with_derived(self, shown: Mapping[str, Any]) -> Values:
@@ -205,7 +205,7 @@ def _describe_scope(row: Values) -> str:
     return "tenant-wide" if org_id is None else f"org {org_id}"
 
 
-def _warn_adoption(row: Values, planned: Values, changed: Sequence[str]) -> Diagnostic:
+def _adoption_warning(row: Values, planned: Values, changed: Sequence[str]) -> Diagnostic:
     lines = [
         _old_and_new("pattern", repr(row.get("pattern")), repr(planned["pattern"])),
         _old_and_new("scope", _describe_scope(row), _describe_scope(planned)),
@@ -229,7 +229,7 @@ def _old_and_new(name: str, old: str, new: str) -> str:
     return f"{name}: {old} → {new}" if old != new else f"{name}: {old}, unchanged"
 
 
-def _refuse_scope(problem: ApiError, name: str, row: Values, planned: Values) -> Diagnostic:
+def _scope_error(problem: ApiError, name: str, row: Values, planned: Values) -> Diagnostic:
     tenant = row.get("org_id") is None or planned.get("org_id") is None
     needs = " Writing a tenant-wide row takes tenant-level access." if tenant else ""
     field = problem.answer.field

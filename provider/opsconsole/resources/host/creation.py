@@ -277,7 +277,7 @@ class BulkCreate:
             twin=next((item.request.address or "Another host" for item in twins), ""),
             replaces=f"{row.request.address} in state" in holders.values(),
         )
-        if self._session.sees_whole_plan or not self._session.deletes_begun:
+        if self._session.sees_whole_plan or not self._session.removals_begun:
             return diagnostic
         again = "If it is a host that this run deletes, apply again: it is gone by then."
         return replace(diagnostic, detail=f"{diagnostic.detail} {again}")

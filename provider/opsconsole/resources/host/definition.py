@@ -7,7 +7,7 @@ from opsconsole.definition import (
     Attribute,
     ChangeRule,
     Kind,
-    Look,
+    NodeStyle,
     Notation,
     ResourceDefinition,
     Way,
@@ -46,7 +46,7 @@ HOST = ResourceDefinition(
     },
     gone_reason="deleted, or not visible to this key (404)",
     recognised_by="name",
-    look=Look(("[", "]"), "box", "#dbeafe"),
+    node_style=NodeStyle(("[", "]"), "box", "#dbeafe"),
     attributes=(
         read_only("id", "The console's id of the host."),
         Attribute("name", "The host's name.", required=True),

@@ -92,7 +92,7 @@ class HostReader:
             _log.warning("cannot read the host %s: %s", host_id, problem)
         return False
 
-    def warn_of_refusals(self) -> tuple[Diagnostic, ...]:
+    def refusal_warnings(self) -> tuple[Diagnostic, ...]:
         """Warn, once in a run, that no host can be read because of the console's refusals."""
         if self._warned or not self._is_refused:
             return ()
@@ -152,14 +152,14 @@ class HostDeletions:
     Attributes:
         under_way: Ids of hosts whose deletion was sent and has not ended.
         ended: Ids of hosts whose deletion was tried, successful or not.
-        released: Agents that left management in this run, by id. The deletion of their host, which
-            may still come, archives them.
+        unmanaged_agents: Agents that left management in this run, by id. The deletion of their
+            host, which may still come, archives them.
     """
 
     def __init__(self, session: ConsoleSession) -> None:
         self.under_way: set[str] = set()
         self.ended: set[str] = set()
-        self.released: dict[str, KnownAgent] = {}
+        self.unmanaged_agents: dict[str, KnownAgent] = {}
         self._session = session
         # By the number of deletions that had begun: the next deletion starts a new count.
         self._quiet_seconds: Counter[int] = Counter()
@@ -204,11 +204,11 @@ class HostDeletions:
             again = await self.wait_for_another(set(self.ended), clock() + 1.0)
             if not again and not self.under_way and self._activity() == before:
                 # While as many creations wait as Terraform makes at a time, it begins nothing else.
-                self._quiet_seconds[self._session.deletes_begun] += 1
+                self._quiet_seconds[self._session.removals_begun] += 1
                 return False
         return False
 
     def _activity(self) -> tuple[int, int, int]:
         """Return the requests sent, the deletions begun, and the quiet seconds since the last."""
-        begun = self._session.deletes_begun
+        begun = self._session.removals_begun
         return sum(self._session.console.calls.values()), begun, self._quiet_seconds[begun]

@@ -27,9 +27,9 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
 from opsconsole.lifecycle.missing import (
+    abandoned_warning,
     outcome_of_missing,
     outcome_of_refused_read,
-    warn_abandoned,
 )
 from opsconsole.lifecycle.planning import Proposal
 from opsconsole.lifecycle.private_state import PrivateState
@@ -121,7 +121,7 @@ class HostLifecycle(BaseLifecycle):
             return plan
         self._coming[name] += 1
         if name in self._leaving:
-            return plan._replace(diagnostics=(_warn_moved(name, self._leaving[name]),))
+            return plan._replace(diagnostics=(_moved_warning(name, self._leaving[name]),))
         if self._coming[name] == 1:
             return plan
         declared_twice = warning(
@@ -133,7 +133,7 @@ class HostLifecycle(BaseLifecycle):
 
     def _diagnose_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         name = self.describe(request.prior)
-        diagnostics = [_warn_drift(name, item, request) for item in proposal.drifted]
+        diagnostics = [_drift_warning(name, item, request) for item in proposal.drifted]
         if proposal.replaced:
             archives = warning(
                 f"Replacing the {name} archives every agent of it, unmanaged ones too",
@@ -143,7 +143,7 @@ class HostLifecycle(BaseLifecycle):
                 (proposal.replaced[0],),
             )
             diagnostics.append(
-                warn_abandoned(name) if HOST.is_abandoned(request.prior) else archives
+                abandoned_warning(name) if HOST.is_abandoned(request.prior) else archives
             )
         return diagnostics
 
@@ -153,7 +153,7 @@ class HostLifecycle(BaseLifecycle):
         if staying or self.session.sees_whole_plan or not isinstance(name, str):
             return staying
         self._leaving[name] = host_id
-        return (_warn_moved(name, host_id),) if self._coming[name] else ()
+        return (_moved_warning(name, host_id),) if self._coming[name] else ()
 
     async def _read(self, request: ReadRequest) -> ReadOutcome:
         prior, host_id = request.prior, request.prior["id"]
@@ -169,7 +169,7 @@ class HostLifecycle(BaseLifecycle):
                 return outcome_of_missing(self, request, _UPDATE_NOT_FOUND)
             if isinstance(problem, EmptyUpdateRefused):
                 return outcome_of_refused_read(self, request, EMPTY_UPDATE_REFUSED, problem)
-            return request.leave_unchecked(problem.message, *self._reader.warn_of_refusals())
+            return request.leave_unchecked(problem.message, *self._reader.refusal_warnings())
         self.session.claim(HOST.type_name, host_id, request.address or self.describe(prior))
         private = request.private
         if is_missing:
@@ -237,7 +237,7 @@ class HostLifecycle(BaseLifecycle):
             # Also after an error, or if the host stays: others wait for the end of this step.
             deletions.end(host_id)
         return outcome.with_diagnostics(
-            *_list_released(self.session, host_id, may_be_gone=outcome.may_be_gone)
+            *_unmanaged_agent_errors(self.session, host_id, may_be_gone=outcome.may_be_gone)
         )
 
 
@@ -251,7 +251,7 @@ _BY_WRITING = (
 )
 
 
-def _warn_drift(name: str, attribute: str, request: PlanChange) -> Diagnostic:
+def _drift_warning(name: str, attribute: str, request: PlanChange) -> Diagnostic:
     if request.prior.get(attribute) is None:
         return warning(
             f"The console has no {attribute} for the {name}",
@@ -269,12 +269,12 @@ def _warn_drift(name: str, attribute: str, request: PlanChange) -> Diagnostic:
     )
 
 
-def _list_released(
+def _unmanaged_agent_errors(
     session: ConsoleSession, host_id: str, *, may_be_gone: bool
 ) -> tuple[Diagnostic, ...]:
     """Name the agents that left management in this run and whose host was not deleted."""
-    released = session.singleton(HostDeletions).released.values()
-    agents = [agent for agent in released if agent.host_id == host_id]
+    unmanaged = session.singleton(HostDeletions).unmanaged_agents.values()
+    agents = [agent for agent in unmanaged if agent.host_id == host_id]
     if not agents:
         return ()
     lines = [
@@ -295,7 +295,7 @@ def _list_released(
     return (error(summary, "\n".join([detail, *lines])),)
 
 
-def _warn_moved(name: str, host_id: str) -> Diagnostic:
+def _moved_warning(name: str, host_id: str) -> Diagnostic:
     return warning(
         f'The host "{name}" ({host_id}) and a new one of this name look like one host that moved',
         "The old one is deleted, with all its agents, before the new one is created. If they are "

@@ -34,7 +34,7 @@ from opsconsole.lifecycle.planning import fill_unknown
 from opsconsole.lifecycle.private_state import PrivateState, is_sentinel
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.lifecycle.writes import update_once, warn_unread
+from opsconsole.lifecycle.writes import unread_warning, update_once
 from opsconsole.resources import HOST
 from opsconsole.resources.host.known import EmptyUpdateRefused, HostReader, HostsUnreadable
 from opsconsole.values import Values, changed_fields
@@ -296,14 +296,14 @@ async def read_back(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome | None:
             return _outcome_of_answer(lifecycle, row, answer)
     except (Stopped, HostsUnreadable):
         reader = lifecycle.session.singleton(HostReader)
-        return unread_outcome(row).with_diagnostics(*reader.warn_of_refusals())
+        return unread_outcome(row).with_diagnostics(*reader.refusal_warnings())
     except Exception as problem:
         # The host exists: an error would taint it, and the next apply would destroy it with its
         # agents.
         unread = unread_outcome(row)
         why = diagnose(problem, "read it", HOST)[0]
         name = lifecycle.describe(unread.state)
-        return unread.with_diagnostics(warn_unread(name, "could not be read back", why))
+        return unread.with_diagnostics(unread_warning(name, "could not be read back", why))
     name = lifecycle.describe(row.request.config, row.request.address)
     lifecycle.log(other, f"take {row.host_id} for {name}")
     return None
@@ -327,13 +327,13 @@ def _outcome_of_answer(
     if not_kept:
         private = PrivateState.decode(private).with_not_kept(not_kept).encode()
     outcome = Outcome(state, private, (*diagnostics, *outcome.diagnostics))
-    unshown = [name for name in fixed if name not in shown]
-    if unshown:
+    unobserved = [name for name in fixed if name not in shown]
+    if unobserved:
         not_verified = warning(
-            f"Not verified: {', '.join(unshown)} of the {lifecycle.describe(state)}",
+            f"Not verified: {', '.join(unobserved)} of the {lifecycle.describe(state)}",
             "The console does not show these values, and no update changes them: state holds what "
             "is declared.",
-            (unshown[0],),
+            (unobserved[0],),
         )
         outcome = outcome.with_diagnostics(not_verified)
     return outcome
@@ -356,13 +356,13 @@ async def adopt(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
         fixed = [name for name in changed_fields(current, planned, declared) if name in current]
         # Adopting replaces nothing, and no update changes these.
         if fixed:
-            return Outcome(None, diagnostics=(_refuse_adoption(title, fixed, planned, current),))
+            return Outcome(None, diagnostics=(_adoption_error(title, fixed, planned, current),))
         changes = lifecycle.changes_to(current, row.request, lifecycle.updated_names)
         if changes:
             answer = await update_once(lifecycle, row.request, host_id, changes)
         diagnostics = (
-            *lifecycle.session.singleton(HostReader).warn_of_refusals(),
-            _warn_adopted(title, list(changes), known=bool(current)),
+            *lifecycle.session.singleton(HostReader).refusal_warnings(),
+            _adoption_warning(title, list(changes), known=bool(current)),
         )
         # The deletion of a former declaration of this host must not delete it any more.
         lifecycle.session.adopted.add((HOST.type_name, host_id))
@@ -373,7 +373,7 @@ async def adopt(lifecycle: BaseLifecycle, row: ImportRow) -> Outcome:
         return Outcome(None, diagnostics=diagnose(problem, f"adopt the {title}", HOST))
 
 
-def _warn_adopted(title: str, changed: list[str], *, known: bool) -> Diagnostic:
+def _adoption_warning(title: str, changed: list[str], *, known: bool) -> Diagnostic:
     listed = ", ".join(changed)
     if not known:
         detail = f"Hosts cannot be read, so everything declared was sent: {listed}."
@@ -384,7 +384,7 @@ def _warn_adopted(title: str, changed: list[str], *, known: bool) -> Diagnostic:
     return warning(f"The {title} existed already and is adopted", detail)
 
 
-def _refuse_adoption(title: str, fixed: list[str], planned: Values, current: Values) -> Diagnostic:
+def _adoption_error(title: str, fixed: list[str], planned: Values, current: Values) -> Diagnostic:
     contrast = "; ".join(
         f"{name} is {current[name]!r} on the console and {planned[name]!r} in the program"
         for name in fixed

@@ -10,7 +10,7 @@ from opsconsole.definition import (
     Attribute,
     ChangeRule,
     Kind,
-    Look,
+    NodeStyle,
     ResourceDefinition,
     Way,
     kept_locally,
@@ -59,7 +59,7 @@ SPECIALTY = ResourceDefinition(
     },
     gone_reason="deleted, or not visible to this key",
     rules=_rules,
-    look=Look(("{{", "}}"), "hexagon", "#fef9c3"),
+    node_style=NodeStyle(("{{", "}}"), "hexagon", "#fef9c3"),
     attributes=(
         optional_computed(
             "id",

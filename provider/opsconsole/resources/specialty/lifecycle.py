@@ -29,10 +29,10 @@ from opsconsole.lifecycle.missing import (
     plan_gone,
 )
 from opsconsole.lifecycle.planning import (
+    change_errors,
+    difference_diagnostics,
     propose_adoption,
     propose_creation,
-    refuse_changes,
-    report_differences,
 )
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import SPECIALTY
@@ -71,7 +71,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         has = self.session.console.has
         proposal = propose_adoption(self.definition, config, specialty, has)
         name = self.describe(values, request.address)
-        diagnostics = refuse_changes(self.definition, proposal, values, name)
+        diagnostics = change_errors(self.definition, proposal, values, name)
         if not diagnostics and not self.session.sees_whole_plan:
             # Terraform's plan can only say "will be created".
             diagnostics.append(
@@ -154,7 +154,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         if changes and not self.has_operation("update"):
             kept = self.definition.empty() | current
             name, asked = self.describe(request.planned), request.planned
-            refusals = report_differences(name, list(changes), asked, kept, creating=False)
+            refusals = difference_diagnostics(name, list(changes), asked, kept, creating=False)
             return Outcome(request.prior, request.private, refusals)
         outcome = await super().write(request, current)
         if changes:
@@ -172,7 +172,7 @@ class SpecialtyLifecycle(BaseLifecycle):
             # still come. After each of these the console may accept this one.
             awaited = any(
                 agent.specialty_id == prior["id"] and agent.host_id not in ended
-                for agent in hosts.released.values()
+                for agent in hosts.unmanaged_agents.values()
             )
             try:
                 answer = await super().send_delete(prior)
@@ -191,7 +191,8 @@ class SpecialtyLifecycle(BaseLifecycle):
     def failed_outcome(self, verb: str, request: WriteRequest, problem: Exception) -> Outcome:
         outcome = super().failed_outcome(verb, request, problem)
         if isinstance(problem, Conflict) and isinstance(request, DeleteRequest):
-            return outcome._replace(diagnostics=(self._refuse_carried(request.prior, problem),))
+            refusal = self._still_carried_error(request.prior, problem)
+            return outcome._replace(diagnostics=(refusal,))
         return outcome
 
     async def is_there(self, object_id: str) -> bool:
@@ -205,7 +206,7 @@ class SpecialtyLifecycle(BaseLifecycle):
             raise ConsoleError(listing.gap.reason("specialties"))
         return False
 
-    def _refuse_carried(self, prior: Values, problem: Conflict) -> Diagnostic:
+    def _still_carried_error(self, prior: Values, problem: Conflict) -> Diagnostic:
         summary = f"An agent still carries the {self.describe(prior)}"
         known = self.session.singleton(KnownAgents)
         others = problem.answer.texts - {prior["id"]}

@@ -33,7 +33,6 @@ from botocore.credentials import (
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, SSOError
 
 from opsconsole.errors import UserError
-from opsconsole.named_files import file_errors
 from opsconsole.state.backend import DEFAULT_WORKSPACE, RunOptions
 from opsconsole.state.backends.base import (
     BackendSettings,
@@ -44,6 +43,7 @@ from opsconsole.state.backends.base import (
 )
 from opsconsole.state.lock import LockInfo
 from opsconsole.text import parse_duration
+from opsconsole.user_files import file_errors
 
 _DIGEST_TRIES = 20
 _JSON = "application/json"

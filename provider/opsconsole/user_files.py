@@ -104,11 +104,11 @@ def read_table(text: str) -> Iterator[tuple[int, list[str]]]:
                     f"{plural(columns, 'column')}"
                 )
             yield line, cells
-    except csv.Error as failure:
-        raise NotATable(f"{reader.line_num}: this is not CSV: {failure}") from None
+    except csv.Error as problem:
+        raise NotATable(f"{reader.line_num}: this is not CSV: {problem}") from None
 
 
-def write_whole(path: Path, text: str, mode: int | None = None) -> None:
+def replace_file(path: Path, text: str, mode: int | None = None) -> None:
     """Replace a file by one rename, because it may be read at any moment.
 
     A device, a pipe or a link (`/dev/stdout`) is written to, never replaced.
@@ -198,7 +198,7 @@ def _name_program_or_state(path: Path) -> str:
 def write_named(path: Path, text: str) -> None:
     """Write a file that the command line names; UserError if it cannot be written."""
     with file_errors("write", path, ""):
-        write_whole(path, text)
+        replace_file(path, text)
 
 
 @contextmanager
