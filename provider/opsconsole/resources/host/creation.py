@@ -64,8 +64,8 @@ _FieldNames = frozenset[str]
 class BulkCreate:
     """The guarded imports of one creation.
 
-    Each row is reported once its outcome is known. With `dry_run_only`, it ends where the real import would
-    begin, and reports only rows that would not be created.
+    Each row is reported once its outcome is known. With `dry_run_only`, it ends where the real
+    import would begin, and reports only rows that would not be created.
     """
 
     def __init__(
