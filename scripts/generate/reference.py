@@ -13,7 +13,7 @@ from scripts.generate.attributes import camel
 from scripts.generate.layout import TEMPLATES
 
 from opsconsole.definition import (
-    STEPS,
+    LIFECYCLE_STEPS,
     Attribute,
     ChangeRule,
     DataSourceDefinition,
@@ -89,7 +89,7 @@ def _page(
         lifted=[
             (step, resource.type_name, NAMEABLE[way.operation])
             for resource in RESOURCES.values()
-            for step in STEPS
+            for step in LIFECYCLE_STEPS
             for way in resource.ways[step]
             if way.operation in NAMEABLE and not NAMEABLE[way.operation].documented
         ],
@@ -97,7 +97,7 @@ def _page(
         missing_operation=missing_operation,
         rests_on=_rests_on,
         TYPES=_TYPES,
-        STEPS=STEPS,
+        LIFECYCLE_STEPS=LIFECYCLE_STEPS,
         ENVIRONMENT=ENVIRONMENT,
     )
 

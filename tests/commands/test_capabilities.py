@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from opsconsole.definition import STEPS
+from opsconsole.definition import LIFECYCLE_STEPS
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.capabilities import Reach, capabilities
 from opsconsole.v1.operations import missing_operation
@@ -54,7 +54,7 @@ def test_a_provider_that_is_not_declared_is_refused(native, command, options, is
 def test_capabilities_follow_the_definitions():
     plain = {"base_url": "https://c.example", "api_key": "svc_ak_x"}
     items = capabilities(Settings.from_values(plain, {}))
-    assert [item.documented for item in items] == [True] * len(RESOURCES) * len(STEPS)
+    assert [item.documented for item in items] == [True] * len(RESOURCES) * len(LIFECYCLE_STEPS)
     for item in items:
         lift = missing_operation(RESOURCES[item.type_name], item.step)
         if not lift:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from consoles import CONSOLES
 from opsconsole.emulator import Emulator, profiles
-from opsconsole.emulator.application import RULES
+from opsconsole.emulator.application import HANDLERS
 from opsconsole.emulator.document import DOCUMENTED, EXTRA, FIELDS
 
 HOST_FIELDS = FIELDS["host"]
@@ -68,7 +68,7 @@ def test_a_defect_is_a_500_in_the_error_shape(make, monkeypatch, caplog):
     def broken(console: Any, call: Any) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setitem(RULES, "blacklist_get", broken)
+    monkeypatch.setitem(HANDLERS, "blacklist_get", broken)
     status, body = make()("GET", "/api/v1/blacklists/blk_wipe")
     assert (status, body["code"]) == (500, "INTERNAL_ERROR")
     assert "ZeroDivisionError" in caplog.text

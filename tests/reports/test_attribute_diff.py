@@ -8,7 +8,7 @@ import pytest
 
 from opsconsole.definition import Kind
 from opsconsole.reports import value_diff
-from opsconsole.reports.value_diff import diff_lines, fold_unknown
+from opsconsole.reports.value_diff import count_unknown, diff_lines
 from opsconsole.values import UNKNOWN
 from text_groups import read_groups
 
@@ -104,7 +104,7 @@ def test_what_is_too_long_is_compared_from_both_ends(monkeypatch, left, right, e
 
 def test_what_is_known_after_apply_is_counted_and_takes_no_room():
     values = {"a": "x", "created_at": UNKNOWN, "port": 22, "tags": ["k:v"], "updated_at": UNKNOWN}
-    lines = fold_unknown(diff_lines(None, values, kinds=KINDS))
+    lines = count_unknown(diff_lines(None, values, kinds=KINDS))
     assert [line.plain.removeprefix("    ") for line in lines] == [
         '  + a    = "x"',
         "  + port = 22",
@@ -113,7 +113,7 @@ def test_what_is_known_after_apply_is_counted_and_takes_no_room():
         "    ]",
         "    # (2 attributes known after apply)",
     ]
-    lines = fold_unknown(diff_lines({"a": "x", "id": None}, {"a": "y", "id": UNKNOWN}))
+    lines = count_unknown(diff_lines({"a": "x", "id": None}, {"a": "y", "id": UNKNOWN}))
     assert [line.plain.strip() for line in lines] == [
         '~ a  = "x" -> "y"',
         "# (1 attribute known after apply)",

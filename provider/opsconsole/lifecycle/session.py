@@ -68,7 +68,7 @@ class ConsoleSession:
     Attributes:
         owned_by: Returns the resources that the deletion of an object of one resource takes along.
         gone_ids: Type to the ids that were deleted or found gone.
-        names: Id to the words by which messages name an object that no address holds.
+        names_by_id: Id to the words by which messages name an object that no address holds.
         holders: Type to the ids of objects in state, or of this run, each with the address or name
             that holds it; empty if the engine tells none.
         stopped: Whether the run was told to stop: nothing new is begun.
@@ -93,7 +93,7 @@ class ConsoleSession:
     gone_ids: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     answers_about_others: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     adopted: set[tuple[str, str]] = field(default_factory=set)
-    names: dict[str, str] = field(default_factory=dict)
+    names_by_id: dict[str, str] = field(default_factory=dict)
     holders: defaultdict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     stopped: bool = False
     dry_runs: DryRuns = field(default_factory=DryRuns)
@@ -175,7 +175,8 @@ class ConsoleSession:
 
     def named_in(self, ids: Collection[str]) -> list[str]:
         """Return this run's names for the objects among `ids`, which an error may mention."""
-        named = [self.names[object_id] for object_id in ids if object_id in self.names]
+        names = self.names_by_id
+        named = [names[object_id] for object_id in ids if object_id in names]
         addressed = [
             f"{address}: {object_id}"
             for of_type in self.holders.values()

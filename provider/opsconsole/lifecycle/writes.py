@@ -292,7 +292,7 @@ async def _settle_deletion(
     if not isinstance(problem, NotFound):
         return failed._replace(may_be_gone=True)
     if not exists:
-        return leave_unreadable(lifecycle, request, problem)
+        return outcome_of_404(lifecycle, request, problem)
     diagnostic = error(
         f"The {name} is still there, though its deletion was answered with 404",
         "A read right after the deletion shows it: this key may read it, but not delete it. "
@@ -302,9 +302,7 @@ async def _settle_deletion(
     return Outcome(prior, request.private, (diagnostic,))
 
 
-def leave_unreadable(
-    lifecycle: BaseLifecycle, request: DeleteRequest, problem: NotFound
-) -> Outcome:
+def outcome_of_404(lifecycle: BaseLifecycle, request: DeleteRequest, problem: NotFound) -> Outcome:
     """Return the outcome of a deletion answered 404 that no read settles: `on_missing` decides."""
     name = lifecycle.describe(request.prior, request.address)
     summary = f"The {name} was deleted already, or is not visible to this key"

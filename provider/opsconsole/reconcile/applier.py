@@ -81,10 +81,10 @@ def _catch_up(stack: OpenedStack, plan: Plan, providers: Providers) -> None:
     for item in plan.refreshed:
         address, deposed = split_deposed(item.address)
         stored = state.get(address, deposed)
-        if item.value is None:
+        if item.values is None:
             state.remove(address, deposed)
         elif stored is not None:
-            refreshed = stored._replace(attributes=item.value, private=item.private)
+            refreshed = stored._replace(attributes=item.values, private=item.private)
             state.put(address, refreshed, deposed)
     if plan.mode == "refresh-only":
         _add_dependencies(stack)
@@ -96,7 +96,7 @@ def _catch_up(stack: OpenedStack, plan: Plan, providers: Providers) -> None:
     for data in plan.data:
         provider = provider_in_state(stack.program, data.provider_key)
         paths = paths_to_state(data.sensitive_paths)
-        state.put(data.address, InstanceObject(provider, data.value, sensitive_attributes=paths))
+        state.put(data.address, InstanceObject(provider, data.values, sensitive_attributes=paths))
     for address in plan.dropped:
         state.remove(address)
     stack.state_session.record()

@@ -142,10 +142,10 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """An instance whose read differs from state; `value` is None if it is gone."""
+    """An instance whose read differs from state; `values` is None if it is gone."""
 
     address: str
-    value: Values | None
+    values: Values | None
     private: bytes
 
 
@@ -156,7 +156,7 @@ class DataRead:
     address: str
     type_name: str
     provider_key: str
-    value: Values
+    values: Values
     sensitive_paths: frozenset[AttributePath]
 
 

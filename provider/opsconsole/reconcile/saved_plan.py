@@ -189,7 +189,7 @@ def _check(saved: SavedPlan) -> None:
     """Raise ValueError if a value has a wrong type."""
     plan = saved.plan
     for read in plan.data:
-        _check_shape(read.value, DATA_SOURCES[read.type_name])
+        _check_shape(read.values, DATA_SOURCES[read.type_name])
     for change in plan.changes:
         values = (change.before, change.after, change.config)
         kinds = DATA_SOURCES if change.address.startswith("data.") else RESOURCES

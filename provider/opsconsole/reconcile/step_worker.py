@@ -63,7 +63,7 @@ class StepWorker:
         self._only_refreshes = plan.mode == "refresh-only"
         self._stays = {change.address: change.after is not None for change in plan.changes}
         self._planned = {
-            **{item.address: item.value for item in plan.data},
+            **{item.address: item.values for item in plan.data},
             **{change.address: change.after for change in plan.changes},
         }
         self._provider_in_state = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from opsconsole.reports.terminal import body_of
-from opsconsole.reports.value_diff import Line, fold_unknown
+from opsconsole.reports.value_diff import Line, count_unknown
 from opsconsole.reports.view import ResourceRow, View
 from opsconsole.text import capitalise_first, plural, printable
 
@@ -111,7 +111,7 @@ def diff_texts(lines: Iterable[Line]) -> list[str]:
     return texts
 
 
-def fold(summary: str, body: str) -> str:
+def disclosure(summary: str, body: str) -> str:
     """Return `body` behind a disclosure whose line is `summary` (Markdown of one line)."""
     return f"<details><summary>{summary}</summary>\n\n{body}\n</details>\n"
 
@@ -178,9 +178,9 @@ def _render_row(row: ResourceRow, reason: str) -> str:
         return f"- {' · '.join([headline, *remarks])}\n"
     parts = [" · ".join(remarks)]
     if row.diff:
-        parts.append(fence(diff_texts(fold_unknown(row.diff))))
+        parts.append(fence(diff_texts(count_unknown(row.diff))))
     if row.children:
         count = plural(len(row.children), "resource")
         parts.append(f"{row.children_effect.capitalize()} with it, without a call: {count}")
         parts.append("".join(f"- {code(address)}\n" for address, _ in row.children))
-    return fold(headline, "\n\n".join(filter(None, parts)))
+    return disclosure(headline, "\n\n".join(filter(None, parts)))

@@ -211,7 +211,7 @@ def _prior_state(
     provider: str,
 ) -> dict[str, Any]:
     resources = [
-        _resource_json(item, item.value, provider, leading_names(item.sensitive_paths))
+        _resource_json(item, item.values, provider, leading_names(item.sensitive_paths))
         for item in data
     ]
     for change in changes:

@@ -27,7 +27,7 @@ from opsconsole.reports.plan_parts import (
     symbol,
     visible_changes,
 )
-from opsconsole.reports.value_diff import Line, fold_unknown, lines_of_value
+from opsconsole.reports.value_diff import Line, count_unknown, lines_of_value
 from opsconsole.state import StateOutput, format_key
 from opsconsole.text import (
     PLAIN,
@@ -121,10 +121,10 @@ def _changes_text(plan: Plan, pen: Pen, detail: Detail) -> str:
         _change_text(change, blocks.get(change.address, ()), pen, detail) for change in in_blocks
     ]
     bodies += _brief_lines(named, blocks, pen)
-    folds = detail is Detail.KNOWN and any(
+    counts_unknown = detail is Detail.KNOWN and any(
         change.action in _NAMED and holds_unknown(change.after) for change in shown
     )
-    if named or folds:
+    if named or counts_unknown:
         bodies += [pen.paint("Run with --full to see every attribute.", "dim"), ""]
     intro = "Actions are marked with these symbols:\n" + "\n".join(legend) if legend else ""
     opening = "These actions will be performed:"
@@ -204,7 +204,7 @@ def _change_text(change: Change, cascaded: Sequence[Change], pen: Pen, detail: D
     lines += [f"  # ({remark})" for remark in remarks_on(change)]
     diff: Iterable[Line] = diff_of(change)
     if detail is Detail.KNOWN and change.action in _NAMED:
-        diff = fold_unknown(diff)
+        diff = count_unknown(diff)
     lines += _body_lines(change, symbol(change), diff, pen)
     if cascaded:
         lines += _cascade_text(change, cascaded, pen)

@@ -175,7 +175,7 @@ def _drift_row(drift: Drift, number: int) -> ResourceRow:
 
 
 def items_of(plan: Plan, anchors: Mapping[int, str]) -> Iterator[GraphItem]:
-    folded = {id(item): owner for owner, group in cascades(plan).items() for item in group}
+    owners = {id(item): owner for owner, group in cascades(plan).items() for item in group}
     own_anchors = {change.address: anchors[id(change)] for change in plan.changes}
     for change in plan.changes:
         if parse_address(change.address, change.type_name).mode == "data":
@@ -193,7 +193,7 @@ def items_of(plan: Plan, anchors: Mapping[int, str]) -> Iterator[GraphItem]:
             label=label_of(change),
             style=_style_of(change),
             # A resource that is deleted with its owner has no row, so there is no link target.
-            anchor=own_anchors[folded[id(change)]] if id(change) in folded else anchors[id(change)],
+            anchor=own_anchors[owners[id(change)]] if id(change) in owners else anchors[id(change)],
             values={name: value for name, value in values.items() if name not in hidden},
             dependencies=change.dependencies,
         )

@@ -74,7 +74,7 @@ def lines_of_value(
     return lines
 
 
-def fold_unknown(lines: Iterable[Line]) -> list[Line]:
+def count_unknown(lines: Iterable[Line]) -> list[Line]:
     """Return the lines of a diff; added attributes that are known after apply are only counted."""
     all_lines = list(lines)
     known = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from opsconsole.definition import STEPS, ResourceDefinition
+from opsconsole.definition import LIFECYCLE_STEPS, ResourceDefinition
 from opsconsole.resources import RESOURCES
 from opsconsole.v1.operations import OPERATIONS
 from opsconsole.v1.settings import Settings
@@ -44,7 +44,7 @@ def capabilities(settings: Settings) -> list[Capability]:
     return [
         _capability(definition, step, settings)
         for definition in RESOURCES.values()
-        for step in STEPS
+        for step in LIFECYCLE_STEPS
     ]
 
 

@@ -69,7 +69,7 @@ class KnownAgents:
             state["id"], state.get("name"), state.get("host_id"), state.get("specialty_id"), address
         )
         self.by_id[agent.id] = agent
-        self._session.names[agent.id] = str(agent)
+        self._session.names_by_id[agent.id] = str(agent)
         return agent
 
     def is_gone(self, agent_id: str) -> bool:

@@ -37,7 +37,7 @@ from opsconsole.lifecycle.planning import Proposal, fill_unknown, propose_creati
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.lifecycle.writes import leave_unreadable
+from opsconsole.lifecycle.writes import outcome_of_404
 from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST
 from opsconsole.resources.agent.known import (
     PLUGINS_NOT_PERMITTED,
@@ -324,7 +324,7 @@ class AgentPluginLifecycle(BaseLifecycle):
             # The error does not say whether the list showed the plugin, or showed only a part.
             if await is_still_listed(self.session, agent_id, plugin_id, problem):
                 raise
-            return leave_unreadable(self, request, problem)
+            return outcome_of_404(self, request, problem)
         return Outcome(None, diagnostics=_archived_warnings(answer or {}))
 
     def _host_of(self, request: ReadRequest | PlanRemoval | DeleteRequest) -> str | None:

@@ -64,16 +64,16 @@ _FieldNames = frozenset[str]
 class BulkCreate:
     """The guarded imports of one creation.
 
-    Each row is reported once its outcome is known. A rehearsal ends where the real import would
-    begin, and reports only rows that would not be created.
+    Each row is reported once its outcome is known. With `dry_run_only`, it ends where the real
+    import would begin, and reports only rows that would not be created.
     """
 
     def __init__(
-        self, lifecycle: BaseLifecycle, report: ReportOutcomes, *, rehearsal: bool = False
+        self, lifecycle: BaseLifecycle, report: ReportOutcomes, *, dry_run_only: bool = False
     ) -> None:
         self._lifecycle = lifecycle
         self._report = report
-        self._rehearsal = rehearsal
+        self._dry_run_only = dry_run_only
         self._session = lifecycle.session
         self._deletions = lifecycle.session.singleton(HostDeletions)
         self._imports = lifecycle.session.singleton(GuardedImports)
@@ -105,7 +105,7 @@ class BulkCreate:
         _take_verdicts(rows, result)
         if not result.dry_run:
             # A warning, not an error: an error would taint a created host.
-            rows[0].notes = () if self._rehearsal else (_CREATED_BY_DRY_RUN,)
+            rows[0].notes = () if self._dry_run_only else (_CREATED_BY_DRY_RUN,)
             await self._report_imported(rows)
             return
         await map_limited(rows, self._judge, self._session.settings.max_concurrency)
@@ -114,7 +114,7 @@ class BulkCreate:
         refused = [row for row in rows if not row.verdict.created]
         if self._session.dry_runs.ignored:
             await self._report_reason(passing, _NOTHING_MORE_SENT)
-        elif passing and not self._rehearsal:
+        elif passing and not self._dry_run_only:
             await self._send_import(passing)
         if not self._session.sees_whole_plan:
             await map_limited(
@@ -182,7 +182,7 @@ class BulkCreate:
             await self._report_reason([row], self._not_created(row))
         elif refusal := self._claim(row):
             await self._report_reason([row], refusal)
-        elif not self._rehearsal:
+        elif not self._dry_run_only:
             await self._report_row(row, await adopt(self._lifecycle, row))
         else:
             would_adopt = warning(
@@ -308,7 +308,7 @@ class BulkCreate:
 
     async def _report_row(self, row: ImportRow, outcome: Outcome) -> None:
         outcome = outcome.with_diagnostics(*row.notes) if row.notes else outcome
-        if self._rehearsal:
+        if self._dry_run_only:
             outcome = refuse_dry_run_creation(self._name(row), outcome)
         await self._report([(row.request, outcome)])
 

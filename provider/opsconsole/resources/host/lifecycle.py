@@ -89,11 +89,11 @@ class HostLifecycle(BaseLifecycle):
 
         from opsconsole.resources.host.creation import BulkCreate
 
-        rehearsal = BulkCreate(self, keep, rehearsal=True)
+        creation = BulkCreate(self, keep, dry_run_only=True)
         # The first row goes alone: a console that ignores the dry run creates this one host, not a
         # whole chunk, and an error names it.
-        await rehearsal.run(requests[:1])
-        await rehearsal.run(requests[1:])
+        await creation.run(requests[:1])
+        await creation.run(requests[1:])
         return [outcomes.get(id(request), Outcome(None)) for request in requests]
 
     async def settle_creates(
