@@ -1,5 +1,7 @@
 """The tree of errors. Every lower library's exception is translated into one of these, once.
 
+A subclass that only one part of the program raises stands with that part.
+
 OpsconsoleError
 ├── ConfigurationError            a setting is missing or wrong
 ├── ConsoleError                  talking to the console failed

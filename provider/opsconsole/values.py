@@ -1,7 +1,8 @@
 """Wire values, in which engines and lifecycles exchange attributes, and their comparison. Pure.
 
-A value is None (null), UNKNOWN, a str, int, bool, a list of values or a dict of values. Sets are
-lists, sorted and without duplicates. A resource's value is a dict with every attribute present.
+A value is None (null), UNKNOWN, a str, int, float, bool, a list of values or a dict of values.
+Sets are lists, sorted and without duplicates. A resource's value is a dict with every attribute
+present.
 """
 
 from __future__ import annotations

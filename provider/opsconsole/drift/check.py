@@ -205,7 +205,7 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
 
 
 async def _read_objects(states: Iterable[StackState], pool: ProviderPool) -> list[StateObject]:
-    """Read all objects concurrently, starting with the hosts of all stacks."""
+    """Read the objects of all stacks: first all without an owner, then the objects of owners."""
     objects: list[StateObject] = []
     for state in states:
         opened = pool.open_stack(state)

@@ -1,8 +1,8 @@
 """Objects that the console shows and no state manages.
 
 A refresh reads the plugins of managed agents and, by one search, the specialties. The other kinds
-need a list of the whole console, which the document does not show and an operator may have named.
-It is read only if its kind counts as drift: otherwise a check sends only the requests of a refresh.
+need a list of the whole console: where the document shows none, an operator may have named one. It
+is read only if its kind counts as drift: otherwise a check sends only the requests of a refresh.
 """
 
 from __future__ import annotations

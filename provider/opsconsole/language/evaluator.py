@@ -81,7 +81,7 @@ class Evaluated:
 class ImportTarget:
     """The target of one `import` block, or of one entry of the block's `for_each`.
 
-    `provider` is the key of the provider block to use; empty for the resource's own provider.
+    `provider_key` is the key of the provider block to use; empty for the resource's own provider.
     """
 
     address: Address

@@ -80,8 +80,9 @@ _log = logging.getLogger(__name__)
 class BaseLifecycle:
     """The steps of one resource, one by one.
 
-    No public method raises for a problem of one resource. Each outcome carries its diagnostics, and
-    a failed request never fails its neighbours.
+    A step that returns outcomes raises for no problem of one resource. Each outcome carries its
+    diagnostics, and a failed request never fails its neighbours. Methods that take part in a step,
+    such as `fetch` and `write`, raise: the step turns their exceptions into diagnostics.
 
     Attributes:
         remembered_attributes: Those whose last applied declaration is kept beside the state.
@@ -426,7 +427,7 @@ class BaseLifecycle:
         return Outcome(source.empty() | values_shown(source, self.with_derived(answer)))
 
     async def _create(self, request: CreateRequest) -> Outcome:
-        """Create or adopt one resource; not called if `create` is overridden."""
+        """Create or adopt one resource: a step of `try_create`."""
         return await create_once(self, request, creation_fields(self.definition, request.planned))
 
     async def _update(self, request: UpdateRequest) -> Outcome:
@@ -464,7 +465,7 @@ class BaseLifecycle:
             return Outcome(None, diagnostics=self.unplanned_warnings(request, staying))
         outcome = await delete_once(self, request)
         if outcome.state is None:
-            self.session.gone_ids[self.definition.type_name].add(object_id)
+            self.session.gone_ids[type_name].add(object_id)
             self.session.release(type_name, object_id)
         return outcome
 

@@ -240,7 +240,7 @@ def too_many_deletions_error(names: Collection[str], most: int | None) -> Diagno
 
 
 class DeletionCount:
-    """The deletions of hosts and specialties in one run, each judged as it comes.
+    """The deletions of one run that `max_deletions` limits, each judged as it comes.
 
     Terraform plans one resource a call, in no order, so its provider counts the deletions planned
     since it was configured. Terraform replaces a tainted object without a plan, so deletions are

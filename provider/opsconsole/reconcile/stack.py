@@ -1,4 +1,4 @@
-"""A program with its opened state: the common input of the plans and applies of one run."""
+"""A program with its state, as the plans and applies of one run share it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class OpenedStack:
     """A program with its opened state: the common inputs of the plans and applies of one run.
 
     Attributes:
-        state_session: The session on the state, which planning leaves unchanged.
+        state_session: The session on the state. A plan changes it only to settle earlier writes.
         environ: The environment that provider settings fall back on.
         parallelism: As in `Providers`.
 

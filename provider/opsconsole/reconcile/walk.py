@@ -185,7 +185,6 @@ class Walk:
 
     def cascade(self, also: Iterable[PriorInstance] = ()) -> Cascade:
         """Return the cascade of the owners planned for deletion so far, and of `also`."""
-
         going = [self.prior[c.address] for c in self.changes.values() if c.deletes_top_owner]
         owners = (item for item in also if item.type_name in top_owner_types())
         moving = {change.address for change in self.changes.values() if change.moves_to_other_owner}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pkgutil import resolve_name
 from typing import Final
 
+from opsconsole.address import LOCAL_NAME
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import ConsoleSession
@@ -48,7 +49,7 @@ class ConfiguredProvider:
     async def read_data(self, type_name: str, config: Values) -> Outcome:
         """Read one data source; `config` is all known."""
         source = DATA_SOURCES[type_name]
-        return await self.lifecycles[f"opsconsole_{source.resource}"].read_data(source, config)
+        return await self.lifecycles[f"{LOCAL_NAME}_{source.resource}"].read_data(source, config)
 
     def stop(self) -> None:
         """Send no further request; those in flight are finished."""

@@ -60,7 +60,8 @@ class Intent(msgspec.Struct, frozen=True, array_like=True, tag="intent"):
     """A call that is about to be made and cannot safely be repeated; open until it is settled.
 
     Attributes:
-        operation: The request, in the API's words, such as `POST /api/v1/agents`.
+        operation: The request, such as `POST /api/v1/agents`; only the verb, such as `delete`, if
+            the document shows no operation for it.
         details: Information that helps to determine the outcome later; nothing secret.
     """
 

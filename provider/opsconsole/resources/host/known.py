@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -170,7 +170,7 @@ class HostDeletions:
         self.under_way.discard(host_id)
         self._session.wake()
 
-    async def wait_for_another(self, known: Collection[str], deadline: float) -> bool:
+    async def wait_for_another(self, known: Set[str], deadline: float) -> bool:
         """Wait until the deletion of a host that is not among `known` has ended.
 
         Returns:
