@@ -301,7 +301,7 @@ class DataBlacklistedCommand(DataSource, DataBlacklistedCommandAttributes):
     """One blacklisted command.
 
     Args:
-        id: The console's id of the row.
+        id: The console's id of the blacklisted command.
     """
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_blacklisted_command"

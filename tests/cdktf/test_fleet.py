@@ -9,9 +9,9 @@ from opsconsole_cdktf import BadRows, Fleet
 from opsconsole_cdktf.rows import HostRow
 from text_groups import read_rows
 
-TABLES = read_rows(__file__)
+ROWS = read_rows(__file__)
 
-ROWS = [
+HOST_ROWS = [
     {"name": "jump", "is_jump_host": True, "groups": ["linux"]},
     {"name": "web", "groups": ["linux"], "jump_hosts": ["jump"], "tags": ["a:1", "b:2"]},
 ]
@@ -36,16 +36,16 @@ def _refused(stack, path, text, read=Fleet.from_csv, **options):
 
 def test_the_same_fleet_from_every_kind_of_file(stack, synth, tmp_path):
     table = "name,is_jump_host,groups,jump_hosts,tags\njump,true,linux,,\nweb,,linux,jump,a:1;b:2\n"
-    keyed = {row["name"]: row for row in ROWS}
+    keyed = {row["name"]: row for row in HOST_ROWS}
     files = {
         "csv": (Fleet.from_csv, table),
-        "json": (Fleet.from_json, json.dumps(ROWS)),
+        "json": (Fleet.from_json, json.dumps(HOST_ROWS)),
         "object": (Fleet.from_json, json.dumps(keyed)),
-        "yaml": (Fleet.from_yaml, "".join(f"- {json.dumps(row)}\n" for row in ROWS)),
+        "yaml": (Fleet.from_yaml, "".join(f"- {json.dumps(row)}\n" for row in HOST_ROWS)),
         "mapping": (Fleet.from_yaml, "web: {jump_hosts: [jump], tags: ['a:1', 'b:2'], "
                     "groups: &g [linux]}\njump: {<<: {groups: *g}, is_jump_host: true}\n"),
     }  # fmt: skip
-    fleets = {"rows": Fleet(stack, "rows", [HostRow(**row) for row in ROWS], groups=GROUPS)}
+    fleets = {"rows": Fleet(stack, "rows", [HostRow(**row) for row in HOST_ROWS], groups=GROUPS)}
     for kind, (read, text) in files.items():
         fleets[kind] = read(stack, kind, _write(tmp_path / kind, text), groups=GROUPS)
     for fleet in fleets.values():
@@ -74,7 +74,7 @@ def test_a_reordered_file_changes_nothing(new_stack, synth, tmp_path):
     assert json.dumps(found[0]) == json.dumps(found[1])
 
 
-@pytest.mark.parametrize(*TABLES["test_what_is_wrong_with_a_row"])
+@pytest.mark.parametrize(*ROWS["test_what_is_wrong_with_a_row"])
 def test_what_is_wrong_with_a_row(stack, rows, problems):
     with pytest.raises(BadRows) as failure:
         Fleet(stack, "fleet", rows)

@@ -13,7 +13,7 @@ from opsconsole.cli.table import HELP, PROFILES
 from opsconsole.emulator import profiles
 from text_groups import read_rows
 
-TABLES = read_rows(__file__)
+ROWS = read_rows(__file__)
 
 GUIDES = ROOT / "docs" / "guides"
 
@@ -102,7 +102,7 @@ def test_the_environment_switches_on_only_what_it_does_not_switch_off(value, mon
     assert build_parser("plan").parse_args(["plan", "--force=false"]).force is False
 
 
-@pytest.mark.parametrize(*TABLES["usage errors"])
+@pytest.mark.parametrize(*ROWS["usage errors"])
 def test_a_usage_error_names_what_is_near_and_exits_with_1(command, rest, text, capsys):
     with pytest.raises(SystemExit) as ended:
         main([*command.split()[1:], *rest])

@@ -8,9 +8,9 @@ import pytest
 from engines import Run
 from text_groups import read_rows
 
-TABLES = read_rows(__file__)
+ROWS = read_rows(__file__)
 
-ROWS = [{"name": "one", "tags": ["a:b"]}, {"name": "two", "target_port": 0}, {"name": "three"}]
+HOST_ROWS = [{"name": "one", "tags": ["a:b"]}, {"name": "two", "target_port": 0}, {"name": "three"}]
 
 
 def import_hosts(native: Any, rows: Any, *words: str, expect: int = 0) -> Run:
@@ -20,7 +20,7 @@ def import_hosts(native: Any, rows: Any, *words: str, expect: int = 0) -> Run:
 
 
 def test_rows_of_a_json_file_get_a_verdict_each(native):
-    lines = import_hosts(native, ROWS, expect=1).out.splitlines()
+    lines = import_hosts(native, HOST_ROWS, expect=1).out.splitlines()
     assert lines[0].split() == ["row", "name", "verdict", "id", "error"]
     verdicts = ["1 one created", "2 two failed", "3 three created"]
     assert [" ".join(line.split()[:3]) for line in lines[1:4]] == verdicts
@@ -32,7 +32,7 @@ def test_rows_of_a_json_file_get_a_verdict_each(native):
 def test_hosts_import_on_error_stop(native, chunk):
     native.settings["import_chunk_size"] = chunk
     native.write()
-    result = import_hosts(native, {"rows": ROWS}, "--on-error", "stop", expect=1)
+    result = import_hosts(native, {"rows": HOST_ROWS}, "--on-error", "stop", expect=1)
     assert "The console stopped" in result.out
     assert [row["name"] for row in native.console.rows("hosts")] == ["one"]
 
@@ -140,7 +140,7 @@ def test_a_failed_row_of_which_no_error_is_told_ends_an_import_that_stops(native
 
 
 def test_envelope_is_honoured_and_options_override_it(native):
-    envelope = {"rows": ROWS, "on_error": "stop", "dry_run": True}
+    envelope = {"rows": HOST_ROWS, "on_error": "stop", "dry_run": True}
     (native.folder / "hosts.json").write_text(json.dumps(envelope))
     result = native.run("hosts", "import", "hosts.json", expect=1)
     assert "Dry run, nothing was imported" in result.out
@@ -154,7 +154,7 @@ def test_envelope_is_honoured_and_options_override_it(native):
     assert [row["name"] for row in native.console.rows("hosts")] == ["one", "three"]
 
 
-@pytest.mark.parametrize(*TABLES["hosts without an org"])
+@pytest.mark.parametrize(*ROWS["hosts without an org"])
 def test_rows_without_an_org_get_that_of_the_settings(native, name, text):
     native.settings["org_id"] = "org_other"
     native.write()
@@ -180,7 +180,7 @@ def test_csv_has_a_verdict_for_each_row(native):
     assert [row["tags"] for row in native.console.rows("hosts")] == [["a:b", "c:d"]]
 
 
-@pytest.mark.parametrize(*TABLES["test_hosts_import_refuses_a_wrong_file"])
+@pytest.mark.parametrize(*ROWS["test_hosts_import_refuses_a_wrong_file"])
 def test_hosts_import_refuses_a_wrong_file(native, name, text, said):
     if text is not None:
         (native.folder / name).write_text(text)
@@ -194,19 +194,19 @@ def test_rows_that_nothing_settles_are_named_and_not_sent_again(native, kind):
     native.settings["max_retries"] = 0
     native.write()
     native.console.fault(kind=kind, operation="host_import", skip=1, times=2)
-    result = import_hosts(native, ROWS[:1], expect=1)
+    result = import_hosts(native, HOST_ROWS[:1], expect=1)
     assert "It is not known whether 1 row marked unknown were imported" in result.out
     assert native.console.request_counts() == {"host_import": 3}
     native.console.reset()
     native.console.fault(kind=kind, operation="host_import", skip=1)
-    assert "Import: 1 created." in import_hosts(native, ROWS[:1]).out
+    assert "Import: 1 created." in import_hosts(native, HOST_ROWS[:1]).out
 
 
 def test_rows_of_a_lost_answer_that_a_dry_run_settles_are_counted(native):
     native.settings["max_retries"] = 0
     native.write()
     native.console.fault(kind="reset_after", operation="host_import", skip=1)
-    row, end = map(json.loads, import_hosts(native, ROWS[:1], "--json").out.splitlines())
+    row, end = map(json.loads, import_hosts(native, HOST_ROWS[:1], "--json").out.splitlines())
     [made] = native.console.rows("hosts")
     rest = {"object": "row", "number": 1, "name": "one", "error": None}
     assert row == rest | {"status": "created", "id": made["id"], "created": True, "failed": False}

@@ -150,7 +150,7 @@ def test_a_truncated_list_proves_nothing(native_on, world):
     native.console.create("attachments", agent_id=agent_id, plugin_id="plg_disk")
     found = native.drift(expect=1)
     assert found.bucket(DISK) == "unchecked"
-    assert "may not be whole" in found.of(DISK)["reason"]
+    assert "may not be complete" in found.of(DISK)["reason"]
     partial = "warning: An agent may have more plugins than the list shows: some may be unmanaged\n"
     assert partial in found.told and "cursor_parameter" in found.told
     assert "may be unmanaged" not in native.drift("--count-unmanaged", "none").told

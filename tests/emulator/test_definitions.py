@@ -4,8 +4,9 @@ import pytest
 
 from declarations import kind_of, value
 from opsconsole.definition import Attribute, ChangeRule, Kind
-from opsconsole.emulator.document import FIELDS, HOST_SETS, KINDS, ONLY_AT_CREATION
+from opsconsole.emulator.document import DOCUMENTED, FIELDS, HOST_SETS, KINDS, ONLY_AT_CREATION
 from opsconsole.resources import AGENT_PLUGIN, HOST, RESOURCES
+from opsconsole.v1 import operations
 
 RESOURCES_BY_KIND = {kind_of(item): item for item in RESOURCES.values() if item is not AGENT_PLUGIN}
 WRITE_ONLY = {"plugin_ids"}
@@ -15,6 +16,10 @@ def on_the_wire(kind: str) -> list[Attribute]:
     return [
         item for item in RESOURCES_BY_KIND[kind] if not item.local and item.name not in WRITE_ONLY
     ]
+
+
+def test_emulator_and_provider_have_the_same_documented_operations():
+    assert {item.name: str(item) for item in operations.DOCUMENTED} == DOCUMENTED
 
 
 @pytest.mark.parametrize("kind", RESOURCES_BY_KIND)

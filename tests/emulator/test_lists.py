@@ -9,7 +9,7 @@ from opsconsole.emulator import profiles
 from opsconsole.emulator.document import FIELDS, LISTS
 from text_groups import read_rows
 
-TABLES = read_rows(__file__)
+ROWS = read_rows(__file__)
 
 SEARCH = "/api/v1/specialties/search"
 
@@ -37,7 +37,7 @@ def test_pages_lead_to_the_end(make, name, parameter, field):
 WHOLE = {"object": "list", "has_more": False, "total_count": 6}
 
 
-@pytest.mark.parametrize(*TABLES["test_list_envelope_follows_the_switches"])
+@pytest.mark.parametrize(*ROWS["test_list_envelope_follows_the_switches"])
 def test_list_envelope_follows_the_switches(make, switches, query, shown, count):
     ask = make(**switches)
     status, body = ask("GET", SEARCH + query)

@@ -42,6 +42,11 @@ def test_every_link_leads_somewhere(page):
     assert lost == []
 
 
+def test_the_readme_links_each_guide():
+    guides = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/guides/*.md")}
+    assert guides - {*re.findall(r"\]\(([^)#]+)", prose(ROOT / "README.md"))} == set()
+
+
 @functools.cache
 def said(source: Path) -> tuple[str, ...]:
     """The strings of a module that are not documentation."""

@@ -41,7 +41,7 @@ Deprecation policy, compatibility guarantees and any other version-selection mec
 """.strip().splitlines()
 """How each sentence of the document begins that says what is not shown, in its order."""
 
-OF_THE_PATH = {
+NOT_ABOUT_GAPS = {
     *("api_key", "request_timeout", "max_retries", "ca_file", "insecure_skip_verify", "allow_http"),
     "max_deletions",
 }
@@ -74,4 +74,4 @@ def test_the_clauses_are_those_of_the_document():
 def test_each_switch_and_each_setting_that_stands_for_a_gap_is_in_a_row():
     assert {name for row in ROWS for name in row.get("switches", ())} == set(SWITCHES)
     named = {name for row in ROWS for name in row.get("settings", ())}
-    assert named == {setting.name for setting in PROVIDER.attributes} - OF_THE_PATH
+    assert named == {setting.name for setting in PROVIDER.attributes} - NOT_ABOUT_GAPS

@@ -293,7 +293,7 @@ def test_metrics(report):
     for bucket, count in report.counts.items():
         assert found["opsconsole_drift_resources", bucket.value, "fleet"] == count
     assert found["opsconsole_drift_drifted_resources", "fleet"] == 8
-    assert found["opsconsole_drift_calls", "host_read"] == 60
+    assert found["opsconsole_drift_calls", "host_update"] == 60
     assert found["opsconsole_drift_coverage_ratio", "opsconsole_agent"] == 1
     assert 0.98 < found["opsconsole_drift_coverage_ratio", "opsconsole_host"] < 1
     assert found["opsconsole_drift_outcome", "drift"] == 1

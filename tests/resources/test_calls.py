@@ -11,7 +11,7 @@ from engines import ON_TERRAFORM, check_drift
 HOSTS, AGENTS, SPECIALTIES, ENTRIES = 3, 4, 3, 2
 PLUGINS = ("plg_disk", "plg_logs")
 PAGES = {"default": 1, "paged": 3}
-"""Six specialties on the console."""
+"""The pages of a search, by profile: the console has six specialties."""
 
 KEYS = ("linux-server", "database", "network")
 ENTRY_IDS = ("blk_format", "blk_wipe")

@@ -151,7 +151,7 @@ async def test_a_match_in_the_shown_part_counts_where_it_is_the_only_one(one_run
 
     whole = await one_run().read_data("opsconsole_specialties", {})
     assert (whole.state["complete"], whole.failed) == (False, False)
-    assert whole.diagnostics[0].detail.startswith("The list of specialties may not be whole: ")
+    assert whole.diagnostics[0].detail.startswith("The list of specialties may not be complete: ")
 
 
 @pytest.mark.parametrize("profile", ["blind"], indirect=True)

@@ -1,4 +1,4 @@
-"""A list that may not be whole proves no absence."""
+"""A list that may not be complete proves no absence."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_a_list_that_may_not_be_whole_lets_nothing_leave_state(
     found = check_drift(engine.folder, console)
     assert (found.code, found.bucket(told["address"])) == (1, "unchecked")
     assert found.bucket("opsconsole_specialty.linux") == "in_sync"
-    assert "may not be whole" in found.of(told["address"])["reason"]
+    assert "may not be complete" in found.of(told["address"])["reason"]
 
 
 @pytest.mark.parametrize("profile", ["truncated"], indirect=True)

@@ -254,7 +254,7 @@ def make_plan(hosts: int = 60, **facts: Any) -> Plan:
         ),
         "lineage": "3f0c5e0a-0000-4000-8000-000000000001",
         "serial": 7,
-        "calls": {"host_read": hosts, "specialties_search": 1},
+        "calls": {"host_update": hosts, "specialty_search": 1},
     }
     return Plan(changes=tuple(changes.values()), **(defaults | facts))
 
@@ -320,7 +320,7 @@ def make_report(hosts: int = 60, **facts: Any) -> DriftReport:
         "method": "Hosts were read by an update that changes nothing.",
         "diagnostics": (warning("One host may not be read", "Status 403.\nAsk for access."),),
         "baseline": (BaselineProblem("opsconsole_host.old: tags", "expired on 2026-02-01"),),
-        "calls": {"host_read": hosts, "agent_plugins_list": hosts},
+        "calls": {"host_update": hosts, "plugin_list": hosts},
         "seconds": 1.25,
         "required": ("opsconsole_host", "opsconsole_agent_plugin"),
         "min_coverage": 0.0,

@@ -242,7 +242,7 @@ async def _check_agent(console: Console, agent_id: str) -> CheckResult:
         return CheckResult("agent", WRONG, text, problem.remedy)
     text = f"{agent_id} shows {plural(len(listing.entries), 'plugin')}"
     if listing.gap is None:
-        return CheckResult("agent", OK, f"{text}, the whole list")
+        return CheckResult("agent", OK, f"{text}, the complete list")
     return CheckResult(
         "agent", NOTE, f"{text}, and there may be more: {listing.gap.value}", listing.gap.remedy
     )

@@ -391,7 +391,7 @@ HELP: Final = {
             "opsconsole doctor --host hst_1 --agent agt_1",
             "--host ID  read this host as a plan does (by host_get, else by an update without a "
             "field), and name the fields that its answer leaves out",
-            "--agent ID  list this agent's plugins, and tell if the list is whole",
+            "--agent ID  list this agent's plugins, and tell if the list is complete",
             JSON,
             NO_COLOR,
             *SETTINGS,

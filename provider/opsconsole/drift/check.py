@@ -132,7 +132,7 @@ async def check(
 ) -> DriftReport:
     """Check states against their consoles; Stopped if not everything was read.
 
-    Anything that cannot be read appears in the report and never raises another exception.
+    Anything that cannot be read is reported, not raised.
 
     Args:
         environ: The environment that provider settings fall back on.
@@ -273,7 +273,7 @@ def _make_shard_result(
 
 
 def _describe_reads(objects: Iterable[StateObject]) -> str:
-    """Describe how objects were read, or why they were not, one sentence a method."""
+    """Describe how hosts were read, or why they were not, in one sentence for each method."""
     methods = dict.fromkeys(
         item.provider.lifecycles[item.instance.type_name].describe_read(item.outcome)
         for item in objects

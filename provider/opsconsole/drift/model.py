@@ -244,7 +244,7 @@ class DriftReport:
             objects and pending resources.
         checked_at: When the check ended, in ISO 8601 and UTC.
         read_only: Whether nothing but GET was sent.
-        method: How hosts were read, in one sentence for each method.
+        method: How hosts were read, or why they were not, in one sentence for each method.
         diagnostics: Everything that could not be checked, with the reasons.
         baseline: Entries of the baseline that are expired or unused.
         calls: Requests sent, by operation.
@@ -252,6 +252,7 @@ class DriftReport:
         required: Type names whose coverage `min_coverage` demands.
         min_coverage: Per cent of required resources that must have been checked.
         shard: The facts for the merge, in the report of one shard.
+        scope: The stacks and lists that it read, for a comparison with a later report.
         comparison: The changes since an earlier report, if compared with one.
     """
 

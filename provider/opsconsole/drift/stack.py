@@ -96,7 +96,7 @@ class StateObject:
 
     @property
     def id(self) -> str:
-        """The console's id, in the form of unmanaged objects."""
+        """The console's id; for an attachment, `AGENT/PLUGIN`."""
         return str(self.instance.stored_values["id"])
 
     @property

@@ -59,7 +59,7 @@ async def read_inventory(session: ConsoleSession, types: Collection[str]) -> lis
         try:
             await session.list_once(endpoint)
         except ConsoleError as problem:
-            unread = f"{endpoint} was not read, so unmanaged {definition.plural} are not reported"
+            unread = f"{endpoint} was not read, so unmanaged {definition.plural} are not known"
             diagnostics.append(error(unread, cause=problem.cause))
     return diagnostics
 

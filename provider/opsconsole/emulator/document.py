@@ -1,7 +1,7 @@
 """The API document as data: operations, resources, and the types of their fields.
 
 The provider's definitions are not used here: a test double with shared definitions would share
-their mistakes. A test compares the two.
+their mistakes. `tests/emulator/test_definitions.py` compares the two.
 """
 
 from __future__ import annotations

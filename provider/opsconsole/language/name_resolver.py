@@ -447,12 +447,12 @@ def _instance_at(
     instance = instances.get(key) if fitting else None
     if instance is not None:
         return instance
-    if not instances:
-        raise EvaluationError(f"{block.address} has no instances")
-    example = next(iter(instances.values())).address
-    meta = "count" if block.counted else "for_each"
+    example = next((item.address for item in instances.values()), f'{block.address}["KEY"]')
     if is_attribute:
         raise EvaluationError(f"{block.address} has for_each: name an instance, such as {example}")
+    if not instances:
+        raise EvaluationError(f"{block.address} has no instances")
+    meta = "count" if block.counted else "for_each"
     raise EvaluationError(
         f"{block.address} has {meta}, and no instance {key!r}: name one, such as {example}"
     )

@@ -202,7 +202,7 @@ class View:
         mark: The sign before the headline in formats without styles.
         facts: Names and values.
         extra: Titled diffs beside the sections, such as outputs.
-        method: How hosts were read.
+        method: How hosts were read, or why they were not, in one sentence for each method.
         notes: Entries of the baseline, each with its problem.
         items: The resources for the graph; read once, by the page.
     """

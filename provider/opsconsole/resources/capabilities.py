@@ -26,7 +26,7 @@ class Capability:
     Attributes:
         step: `create`, `read`, `update`, `delete` or `list`.
         operation: Its `METHOD /path`, or empty.
-        documented: Whether the document shows this operation.
+        documented: False if the operator named the operation, which the document does not show.
         note: Its effect, or the substitute.
         lifted_by: The settings that would lift its limit, if any.
     """

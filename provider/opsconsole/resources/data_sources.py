@@ -100,7 +100,7 @@ def _define_list(
 _AGENT_FIELDS = tuple(item for item in AGENT.answer_fields if item.name != "plugin_ids")
 """What an answer shows of an agent: its plugins are another list."""
 
-_ROW_FIELDS = tuple(
+_COMMAND_FIELDS = tuple(
     item for item in BLACKLISTED_COMMAND.attributes if item.name != "no_description"
 )
 _PLUGIN_ID = Attribute("id", "The console's id of the plugin.", computed=True)
@@ -168,9 +168,9 @@ DATA_SOURCES: Final[Mapping[str, DataSourceDefinition]] = {
             description="One blacklisted command.",
             resource=BLACKLISTED_COMMAND.name,
             operations=("blacklist_get",),
-            attributes=_by_id("row", _ROW_FIELDS),
+            attributes=_by_id(BLACKLISTED_COMMAND.title, _COMMAND_FIELDS),
         ),
-        _define_list(BLACKLISTED_COMMAND, "blacklist_list", _ROW_FIELDS),
+        _define_list(BLACKLISTED_COMMAND, "blacklist_list", _COMMAND_FIELDS),
     )
 }
 """The data sources by Terraform type name."""

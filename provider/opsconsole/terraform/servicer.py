@@ -399,7 +399,7 @@ class Servicer:
         """Refuse to turn one resource type into another."""
         raise NotServedError(
             error(
-                f"A {request.source_type_name} cannot become a {request.target_type_name}",
+                f"{request.source_type_name} cannot become {request.target_type_name}",
                 f"Remove the `moved` block, and `{cli_of().command} import` the object under "
                 "its new address.",
             )

@@ -219,11 +219,11 @@ class Gap(Enum):
         return _REMEDIES[self]
 
     def reason(self, listed: str) -> str:
-        """Return why a list (such as "the agent's plugins") may not be whole, without a stop."""
-        return f"the list of {listed} may not be whole: {self.value}"
+        """Return why a list (such as "the agent's plugins") may not be complete, without a stop."""
+        return f"the list of {listed} may not be complete: {self.value}"
 
     def explain(self, listed: str) -> str:
-        """Return why a list may not be whole, and the remedy."""
+        """Return why a list may not be complete, and the remedy."""
         return f"{capitalise_first(self.reason(listed))}. {self.remedy}"
 
 

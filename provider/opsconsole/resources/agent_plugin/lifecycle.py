@@ -51,7 +51,7 @@ from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Values
 
 _NO_AGENT = "The console answers 404 for the list of its agent's plugins."
-_NOT_LISTED = "The list of its agent's plugins is whole and does not show it."
+_NOT_LISTED = "The list of its agent's plugins is complete and does not show it."
 
 
 def attached_ids(listing: Listing) -> frozenset[str]:
@@ -231,7 +231,7 @@ class AgentPluginLifecycle(BaseLifecycle):
             )
             for item in creates
         ]
-        # Also by a list that may not be whole: attaching a plugin twice does no harm.
+        # Also by a list that may not be complete: attaching a plugin twice does no harm.
         return [
             Outcome(read.state, read.private, read.diagnostics)
             if read.status is ReadStatus.PRESENT
