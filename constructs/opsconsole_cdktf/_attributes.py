@@ -152,6 +152,7 @@ _string = _getter("getStringAttribute")
 _number = _getter("getNumberAttribute")
 _boolean = _getter("getBooleanAttribute")
 _list = _getter("getListAttribute")
+_map = _getter("getStringMapAttribute")
 
 
 def _set(construct: Any, name: str) -> Any:
@@ -173,9 +174,11 @@ ChosenSetting: TypeAlias = Setting[Chosen | cdktf.IResolvable]
 # Attributes that the console supplies, by type.
 text_output = partial(Output[str], token=_string)
 whole_output = partial(Output[int], token=_number)
+number_output = partial(Output[float], token=_number)
 flag_output = partial(Output[cdktf.IResolvable], token=_boolean)
 texts_output = partial(Output[list[str]], token=_list)
 text_set_output = partial(Output[list[str]], token=_set)
+text_map_output = partial(Output[dict[str, str]], token=_map)
 
 # Attributes that may be declared, by type.
 text = partial(Argument[str, str], token=_string)
@@ -184,6 +187,7 @@ number = partial(Argument[float, int | float], token=_number)
 flag = partial(Argument[cdktf.IResolvable, bool | cdktf.IResolvable], token=_boolean)
 texts = partial(Argument[list[str], Sequence[str]], token=_list)
 text_set = partial(Argument[list[str], Sequence[str]], token=_set)
+text_map = partial(Argument[dict[str, str], Mapping[str, str]], token=_map)
 
 # The provider's settings, by type.
 text_setting = Setting[str]

@@ -8,12 +8,14 @@ import constructs
 import pytest
 from scripts.cdktn_twin import SOURCE, TWIN, rename, write_twin
 from scripts.generate.__main__ import stale_files, write_files
-from scripts.generate.attributes import camel
+from scripts.generate.attributes import MEMBERS, camel
 
 import opsconsole_cdktf
 from engines import ROOT
 from opsconsole import __version__
+from opsconsole.definition import Kind
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
+from opsconsole_cdktf import _attributes
 from opsconsole_cdktf._elements import PROVIDER_VERSION, pack
 
 
@@ -35,6 +37,13 @@ def test_a_changed_file_is_found_and_mended(tmp_path, capsys):
     ]
     assert host.read_text("utf-8") == generated
     assert stale_files(tmp_path) == {}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if not kind.is_nested])
+def test_constructs_can_hold_attributes_of_every_kind(kind):
+    member = MEMBERS[kind]
+    assert isinstance(getattr(_attributes, f"{member}_output")(), _attributes.Output)
+    assert isinstance(getattr(_attributes, member)(), _attributes.Argument)
 
 
 def test_the_twin_is_that_of_these_constructs():
