@@ -106,6 +106,7 @@ class StateSession:
         self._unsent: set[str] = set()
         self._refused: dict[str, UserError] = {}
         self._embedded: frozenset[str] = frozenset()
+        self._must_embed = False
         self._calls, self._called_first = 0, 0.0
         self._since_write = 0
         self._wrote_at = time.monotonic()
@@ -162,8 +163,8 @@ class StateSession:
         assert self._journal is not None
         if self._backend.embeds_journal:
             # Another run embedded its journal, or Terraform dropped it: embed the journal of this
-            # run. No intent has an empty id, so this set equals none that a write embeds.
-            self._embedded = frozenset([""])
+            # run, even if it is empty.
+            self._must_embed = True
         snapshot = self._take_snapshot()
         self._write(snapshot)
         self._backend.finish_write()
@@ -378,7 +379,7 @@ class StateSession:
         kept = (*self.open_intents, *self._intents.values()) if self._backend.embeds_journal else ()
         embedded = frozenset(intent.id for intent in kept)
         # The document embeds the open intents, so it is written if they changed.
-        self.state.changed |= embedded != self._embedded
+        self.state.changed |= self._must_embed or embedded != self._embedded
         # A state would show that it was applied: a first run that made nothing stores none.
         was_stored = self.state.serial or not self._base.empty
         shows_nothing = self.state.empty and not kept
@@ -417,6 +418,7 @@ class StateSession:
                 stored = self._backend.write(data, embedded) or (state.lineage, state.serial)
                 self.state.lineage, self.state.serial = stored
                 self._embedded = frozenset(intent.id for intent in snapshot.intents)
+                self._must_embed = False
                 self._state_size = max(_SMALL, len(data))
             except Exception:
                 # Nothing was stored under the raised serial, so the next write uses it again.
