@@ -184,8 +184,8 @@ def test_unshown_attribute_is_in_sync_unless_state_holds_it(native_on):
     with edited(native) as [host]:
         [instance] = host["instances"]
         instance["attributes"]["mac"] = "02:00:00:00:00:01"
-        memory = PrivateState.decode(base64.b64decode(private))
-        less = memory._replace(observed=memory.observed - {"mac", "knowledge"})
+        private_state = PrivateState.decode(base64.b64decode(private))
+        less = private_state._replace(observed=private_state.observed - {"mac", "knowledge"})
         instance["private"] = base64.b64encode(less.encode()).decode()
     found = native.drift("terraform.tfstate", expect=1)
     assert found.bucket(address) == "unchecked"

@@ -345,10 +345,10 @@ def test_an_answer_may_show_a_value_of_any_kind(kind):
 
 @given(st.frozensets(st.sampled_from(NAMES)), st.booleans(), st.none() | st.just({"mac": "02:00"}))
 def test_private_state_survives_its_encoding(observed, kept, declared):
-    memory = PrivateState(observed, declared, owner_stays=kept)  # type: ignore[arg-type]  # one of PrivateState's own
-    assert PrivateState.decode(memory.encode()) == memory
+    private_state = PrivateState(observed, declared, owner_stays=kept)  # type: ignore[arg-type]  # one of PrivateState's own
+    assert PrivateState.decode(private_state.encode()) == private_state
     # A deletion that failed leaves a plan behind, which ends with the next update.
-    left = memory._replace(removal_planned=True, overtaken={"mac": "02:01"})
+    left = private_state._replace(removal_planned=True, overtaken={"mac": "02:01"})
     assert left.with_declaration({"mac": "02:02", "name": "web"}, ["mac"]) == PrivateState(
         observed, {"mac": "02:02"}
     )
@@ -357,9 +357,9 @@ def test_private_state_survives_its_encoding(observed, kept, declared):
 def test_every_name_has_a_bit_and_any_other_is_written_in_full_beside_them():
     spelled = json.loads(PrivateState(frozenset(NAMES)).encode())["observed"].split()[1:]
     assert spelled == [], "append these names to _NAMES_BY_BIT in lifecycle/private_state.py"
-    memory = PrivateState(frozenset({"id", "a_name_of_tomorrow"}))
-    assert json.loads(memory.encode()) == {"observed": "1 a_name_of_tomorrow"}
-    assert PrivateState.decode(memory.encode()) == memory
+    private_state = PrivateState(frozenset({"id", "a_name_of_tomorrow"}))
+    assert json.loads(private_state.encode()) == {"observed": "1 a_name_of_tomorrow"}
+    assert PrivateState.decode(private_state.encode()) == private_state
 
 
 @pytest.mark.parametrize(

@@ -54,10 +54,10 @@ def python_program(
     variables = _name_variables(items)
     body: list[str] = []
     if rows:
-        place = f"Path(__file__).with_name({_quote(rows)})"
+        place = f"Path(__file__).with_name({_python_string(rows)})"
         body += [_statement("hosts = Fleet.from_json", ["stack", '"hosts"', place], ".hosts"), ""]
     for lookup in lookups_of(items):
-        call = ["stack", _quote(lookup.name), f"key={_quote(lookup.key)}"]
+        call = ["stack", _python_string(lookup.name), f"key={_python_string(lookup.key)}"]
         body.append(_statement(f"{lookup.variable} = DataSpecialty", call))
     group = ""
     for item in items:
@@ -132,7 +132,7 @@ def _exact_jumps(item: AdoptedObject) -> Sequence[AdoptedObject]:
 def _declaration(item: AdoptedObject, variables: Mapping[str, str]) -> list[str]:
     lines = [f"# {_one_line(text)}" for text in item.comments]
     construct = _constructor_call(item)
-    import_id = _quote(item.import_id)
+    import_id = _python_string(item.import_id)
     variable = variables.get(item.import_id)
     if variable is None:
         return [*lines, _statement(construct[0], construct[1], f".import_from({import_id})")]
@@ -147,7 +147,7 @@ def _declaration(item: AdoptedObject, variables: Mapping[str, str]) -> list[str]
 
 def _constructor_call(item: AdoptedObject) -> tuple[str, list[str]]:
     values = dict(item.values)
-    arguments = ["stack", _quote(item.name)]
+    arguments = ["stack", _python_string(item.name)]
     if item.type_name == HOST.type_name:
         if _exact_jumps(item):
             del values["jump_host_ids"]
@@ -158,7 +158,7 @@ def _constructor_call(item: AdoptedObject) -> tuple[str, list[str]]:
         assert isinstance(host, ObjectReference)
         del values["host_id"], values["specialty_id"]
         carried = specialty.variable if isinstance(specialty, Lookup) else None
-        own = [_quote(item.name), f"specialty={carried or _python_value(specialty)}"]
+        own = [_python_string(item.name), f"specialty={carried or _python_value(specialty)}"]
         credentials = values.pop("credential_config", None)
         if credentials is not None:
             own.append(f"credentials={_python_value(credentials)}")
@@ -180,12 +180,12 @@ def _python_value(value: Any) -> str:
     if isinstance(value, Lookup):
         return f"{value.variable}.id"
     if isinstance(value, str):
-        return _quote(value)
+        return _python_string(value)
     if isinstance(value, list):
         return f"[{', '.join(map(_python_value, value))}]"
     if isinstance(value, dict):
         given = [
-            f"{_quote(name)}: {_python_value(item)}"
+            f"{_python_string(name)}: {_python_value(item)}"
             for name, item in value.items()
             if item is not None
         ]
@@ -193,7 +193,7 @@ def _python_value(value: Any) -> str:
     return repr(literal(value))
 
 
-def _quote(text: str) -> str:
+def _python_string(text: str) -> str:
     """Return text as a literal, in the quotes that a formatter chooses."""
     double = in_quotes(literal(text))
     if '\\"' in double and "'" not in double:

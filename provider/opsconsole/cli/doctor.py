@@ -190,7 +190,7 @@ async def _check_console(
     # Without host_get, an empty update reads a host, and the client treats it as a write.
     async with aclosing(Client(settings, get_only=host_id is None)) as client:
         try:
-            reply = await client.ask(OPERATIONS["specialty_search"])
+            reply = await client.send_unchecked(OPERATIONS["specialty_search"])
         except ConsoleError as problem:
             return [CheckResult("console", WRONG, problem.message, problem.remedy)]
         from opsconsole.v1.bodies import ListEnvelope  # with the first answer

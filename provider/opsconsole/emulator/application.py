@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 MOST_BODY = 64 * 1024 * 1024
 TRANSPORT = "opsconsole.transport"
-UNKNOWN = "unknown"
+NO_OPERATION = "unknown"
 """The operation name of a request that matches no operation."""
 
 HANDLERS: dict[str, Handler] = {
@@ -253,8 +253,8 @@ def find_operation(
                 has_path = True
     if has_path:
         text = f"{method} is not an operation of {path}"
-        return UNKNOWN, (), Refusal(405, "METHOD_NOT_ALLOWED", text)
-    return UNKNOWN, (), Refusal(404, "NOT_FOUND", f"there is nothing at {path}")
+        return NO_OPERATION, (), Refusal(405, "METHOD_NOT_ALLOWED", text)
+    return NO_OPERATION, (), Refusal(404, "NOT_FOUND", f"there is nothing at {path}")
 
 
 @cache

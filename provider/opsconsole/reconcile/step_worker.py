@@ -156,14 +156,14 @@ class StepWorker:
             outcome = Outcome(None)
         else:
             return None
-        self._keep_outcome(step, outcome)
+        self._put_in_state(step, outcome)
         return outcome
 
     async def carry_out(self, steps: Sequence[Step], ended: OnEnd) -> None:
         """Do steps of one type, provider and kind; several only as creations in one request.
 
         Outcomes are durable before another request takes the place of this one. Only values that
-        reading back adds may become durable later (`_keep_outcomes`).
+        reading back adds may become durable later (`_record_outcomes`).
 
         Raises:
             UserError: An outcome cannot be made durable.
@@ -183,21 +183,21 @@ class StepWorker:
                 case Outcome() as outcome:
                     outcomes.append((step, outcome))
         if outcomes:
-            await self._keep_outcomes(outcomes, ended)
+            await self._record_outcomes(outcomes, ended)
 
         async def report(
             results: Sequence[tuple[CreateRequest, Outcome]], *, final: bool = True
         ) -> None:
             created = [(self._sending[request.address], outcome) for request, outcome in results]
-            await self._keep_outcomes(created, ended if final else None)
+            await self._record_outcomes(created, ended if final else None)
 
         if creations:
             await self._lifecycle_of(steps[0].change).create(creations, report)
 
-    async def _keep_outcomes(
+    async def _record_outcomes(
         self, outcomes: Sequence[tuple[Step, Outcome]], ended: OnEnd | None
     ) -> None:
-        """Keep outcomes, and make them durable; without `ended`, a later outcome follows each.
+        """Record outcomes, and make them durable; without `ended`, a later outcome follows each.
 
         A created object is durable with its id before it is read back.
         """
@@ -207,7 +207,7 @@ class StepWorker:
             only_adds = only_adds and self._has_only_additions(step, outcome)
             if ended is not None and (late := self._late_diagnostics.pop(step.change.address, ())):
                 outcome = outcome.with_diagnostics(*late)
-            self._keep_outcome(step, outcome)
+            self._put_in_state(step, outcome)
             if ended is None:
                 self._reported.add(step.change.address)
             intent = self._intents.pop(step.change.address, "")
@@ -317,7 +317,7 @@ class StepWorker:
             return _fail(step, *plan.diagnostics)
         return _to_request(step, config, plan.planned, plan.private)
 
-    def _keep_outcome(self, step: Step, outcome: Outcome) -> None:
+    def _put_in_state(self, step: Step, outcome: Outcome) -> None:
         change, state = step.change, self.state_session.state
         address, deposed = split_deposed(change.address)
         if step.kind is StepKind.DELETE:

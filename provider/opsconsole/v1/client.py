@@ -187,7 +187,7 @@ class Client:
             elif failed.already_reported or not self._is_worth_waiting(failed):
                 raise failed
 
-    async def ask(self, operation: Operation) -> Reply:
+    async def send_unchecked(self, operation: Operation) -> Reply:
         """Send a request once; return the answer, also of an error, without known secrets."""
         slot = LargeAnswerSlot(self._shared_limiter().large_answers)
         try:
