@@ -13,8 +13,7 @@ from consoles import call_api
 from declarations import agent_on, host_with_agent, hosts, write_stacks
 from native_project import intents_left
 from opsconsole import resources
-from opsconsole.language import Evaluator
-from opsconsole.language.reading import load_directory
+from opsconsole.language import Evaluator, load_directory
 from opsconsole.reconcile.providers import Providers
 from opsconsole.resources.agent.lifecycle import AgentLifecycle
 from text_groups import read_rows

@@ -9,11 +9,9 @@ import pytest
 from declarations import host_with_agent, hosts
 from engines import Terraform
 from opsconsole.lifecycle.writes import unsettled_private
-from opsconsole.state import split_deposed
-from opsconsole.state.backend import LocalBackend
-from opsconsole.state.journal import Intent, StartingState, StateChanges, encode_records
+from opsconsole.state import Intent, LocalBackend, open_state, split_deposed
+from opsconsole.state.journal import StartingState, StateChanges, encode_records
 from opsconsole.state.objects import StateChange
-from opsconsole.state.opening import open_state
 from text_groups import read_rows
 
 ROWS = read_rows(__file__)

@@ -9,9 +9,7 @@ import pytest
 
 from opsconsole.errors import TRY_LATER
 from opsconsole.standin.main import main as standin
-from opsconsole.state import lock
-from opsconsole.state.backend import LocalBackend
-from opsconsole.state.opening import open_state
+from opsconsole.state import LocalBackend, lock, open_state
 from text_groups import read_rows
 from virtual_time import Clock
 

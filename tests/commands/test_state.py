@@ -9,12 +9,10 @@ from declarations import hosts
 from native_project import intents_left
 from opsconsole.errors import UserError
 from opsconsole.local_terraform import journal_of
-from opsconsole.state import Intent, State
-from opsconsole.state.backend import LocalBackend
+from opsconsole.state import Intent, LocalBackend, State, open_state
 from opsconsole.state.folding import base_of
 from opsconsole.state.journal import StateChanges, encode_records
 from opsconsole.state.objects import StateChange
-from opsconsole.state.opening import open_state
 from text_groups import read_rows
 
 ROWS = read_rows(__file__)

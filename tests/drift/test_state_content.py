@@ -18,8 +18,7 @@ from opsconsole.errors import Stopped
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.reconcile.providers import OpenedProviders
 from opsconsole.reports.formats import FORMATS
-from opsconsole.state.backend import LocalBackend
-from opsconsole.state.opening import open_state
+from opsconsole.state import LocalBackend, open_state
 
 LINUX = "opsconsole_specialty.linux"
 ONE = {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}

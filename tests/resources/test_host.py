@@ -398,9 +398,7 @@ async def test_a_delete_of_what_is_gone_is_confirmed_by_one_read(console, steps_
     assert console.request_counts() == {"host_delete": 1, "host_update": 1}
 
 
-async def test_a_host_that_moves_within_a_run_of_terraform_is_told_and_not_deleted(
-    console, one_run, steps_of
-):
+async def test_a_host_that_seems_to_move_is_a_warning(one_run, steps_of):
     hosts = steps_of("host")
     web = await hosts.create(name="web")
     host_id, config = web.state["id"], hosts.config(name="web")
@@ -410,12 +408,23 @@ async def test_a_host_that_moves_within_a_run_of_terraform_is_told_and_not_delet
         first, second = [await hosts.plan(it, None if it else config) for it in order]
         assert (warnings(first), warnings(second)) == ([], [seems])
         assert "declare a moved block" in second.diagnostics[0].detail
+
+
+async def test_two_new_hosts_of_one_name_are_a_warning(one_run, steps_of):
+    hosts = steps_of("host")
+    hosts.provider = one_run()
     twins = [hosts.config(name=name) for name in (UNKNOWN, UNKNOWN, "twin", "twin")]
     told = [item for twin in twins for item in (await hosts.plan(None, twin)).diagnostics]
     assert [item.summary for item in told] == ['Two new hosts are named "twin"']
+
+
+async def test_a_host_that_was_adopted_by_a_new_address_is_not_deleted(console, one_run, steps_of):
+    hosts = steps_of("host")
+    web = await hosts.create(name="web")
+    host_id, config = web.state["id"], hosts.config(name="web")
+    hosts.provider = one_run(on_existing_host="adopt")
     hosts.provider.session.sees_whole_plan = True
     assert warnings(await hosts.plan(None, config)) == warnings(await hosts.plan(web, None)) == []
-
     assert (await hosts.create(name="web")).state["id"] == host_id
     beside = one_run()
     beside.session.share(hosts.provider.session)

@@ -1,4 +1,4 @@
-"""What a session says and stores where the state machine cannot tell, as stories."""
+"""Messages of a session, and the order of its writes: what `test_session_machine.py` leaves out."""
 
 import asyncio
 import os
@@ -175,6 +175,7 @@ def test_when_a_write_is_due(changes, since, cost, due):
     assert Cadence().is_due(changes, since, cost) is due
 
 
+# `|` separates the phases of the test below.
 IN_ONE_DOCUMENT = "write | | write | write write | write | write"
 BESIDE = "store | store | store write | store store write store store write | store | store store"
 

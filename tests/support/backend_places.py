@@ -22,10 +22,17 @@ import pytest
 
 from engines import ROOT
 from loopback import connect_proxy, kept_port, serve_state, write_certificate
-from opsconsole.state import DEFAULT_WORKSPACE, ConfiguredBackend, Locking, RunOptions
+from opsconsole.state import (
+    DEFAULT_WORKSPACE,
+    ConfiguredBackend,
+    Locking,
+    RunOptions,
+    StateSession,
+    backend_for,
+    open_state,
+)
 from opsconsole.state.backends.base import SharedBackend
-from opsconsole.state.opening import backend_for, native_backend, open_state
-from opsconsole.state.session import StateSession
+from opsconsole.state.opening import native_backend
 from patience import PATIENCE, until
 from real_programs import do_without
 from sampling import EVERYTHING

@@ -23,20 +23,17 @@ from opsconsole import resources
 from opsconsole.cli import host_rows
 from opsconsole.drift.baseline import apply_baseline, read_baseline
 from opsconsole.errors import OpsconsoleError
-from opsconsole.language.evaluator import Evaluator
+from opsconsole.language import Evaluator, Program, check_support, load_directory
 from opsconsole.language.functions import FUNCTIONS
-from opsconsole.language.graph import check_support
-from opsconsole.language.model import Program
 from opsconsole.language.name_resolver import evaluate_argument
-from opsconsole.language.reading import load_directory
 from opsconsole.reconcile.plan import Action, Change, Drift, OutputChange, Plan
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.saved_plan import SavedPlan, read_plan, write_plan
 from opsconsole.reports import plan_json, plan_text
 from opsconsole.resources import DATA_SOURCES, HOST, PROVIDER, RESOURCES
+from opsconsole.state import InstanceObject, Intent, State, StateOutput, encode
 from opsconsole.state.folding import fold_journals
 from opsconsole.state.journal import (
-    Intent,
     StartingState,
     StateChanges,
     StateWrite,
@@ -44,8 +41,7 @@ from opsconsole.state.journal import (
     encode_line,
     open_intents,
 )
-from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, StateChange, StateOutput, encode
+from opsconsole.state.objects import StateChange
 from opsconsole.terraform.codec import CodecError, ObjectCodec
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.v1.answers import Reply, WrongShape, decode_object

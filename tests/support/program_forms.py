@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.graph import build_graph
-from opsconsole.language.model import Program as Loaded
-from opsconsole.language.variables import resolve_variables
+from opsconsole.language import Evaluator, build_graph, resolve_variables
+from opsconsole.language import Program as Loaded
 from text_groups import read_groups
 
 Program = Mapping[str, str]

@@ -3,10 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from opsconsole.state.backend import RunOptions
+from opsconsole.state import LockInfo, RunOptions, State
 from opsconsole.state.backends.base import BackendSettings, LockLost, SharedBackend
-from opsconsole.state.lock import LockInfo
-from opsconsole.state.model import State
 
 
 def ids_of(state: State) -> dict[str, str]:

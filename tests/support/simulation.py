@@ -43,7 +43,7 @@ from opsconsole.emulator.profiles import SWITCHES, Profile
 from opsconsole.emulator.seed import seed_store
 from opsconsole.emulator.store import Row, Store, Table
 from opsconsole.lifecycle.private_state import is_sentinel
-from opsconsole.state.backend import RunOptions
+from opsconsole.state import RunOptions
 from shared_place import InMemory, Place
 from simulated_disk import FOLDERS, Disk, DiskTrouble, Killed, Process
 from simulated_machine import WorldLoop, machine_of
