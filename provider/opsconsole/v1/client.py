@@ -184,7 +184,10 @@ class Client:
             if not isinstance(failed, TooManyRequests):
                 tried += 1
                 await self._wait_to_repeat(operation, failed, tried, idempotent=idempotent)
-            elif failed.already_reported or not self._is_worth_waiting(failed):
+            elif failed.already_reported:
+                raise failed
+            elif reason := self._reason_not_to_wait(failed):
+                self._refuse_further_calls(failed, reason)
                 raise failed
 
     async def send_unchecked(self, operation: Operation) -> Reply:
@@ -217,23 +220,24 @@ class Client:
         _log.debug("%s: try %d failed, next in %.2f s", operation, tried, delay)
         await self._pause(delay)
 
-    def _is_worth_waiting(self, problem: TooManyRequests) -> bool:
-        """Return whether a call waits again after a 429; if not, refuse further calls."""
+    def _reason_not_to_wait(self, problem: TooManyRequests) -> str:
+        """Return why a call does not wait again after a 429; empty if it waits."""
         asked, patience = problem.retry_after or 0.0, self._settings.rate_limit_patience
         refused_for = self._shared_limiter().refused_for
         if asked > patience:
-            problem.remedy = f"The console asks to wait {asked:.0f} seconds"
-        elif refused_for >= patience:
-            problem.remedy = f"The console has answered nothing else for {refused_for:.0f} seconds"
-        else:
-            return True
-        problem.remedy += (
-            f", and rate_limit_patience is {patience:g}. Run it again later, or raise "
+            return f"The console asks to wait {asked:.0f} seconds"
+        if refused_for >= patience:
+            return f"The console has answered nothing else for {refused_for:.0f} seconds"
+        return ""
+
+    def _refuse_further_calls(self, problem: TooManyRequests, reason: str) -> None:
+        patience = self._settings.rate_limit_patience
+        problem.remedy = (
+            f"{reason}, and rate_limit_patience is {patience:g}. Run it again later, or raise "
             "rate_limit_patience."
         )
-        self._breaker.note_refused(problem, max(asked, COOL_DOWN))
+        self._breaker.note_refused(problem, max(problem.retry_after or 0.0, COOL_DOWN))
         self._wake()
-        return False
 
     def check_shape(
         self, operation: Operation, reply: Reply, shape: Callable[[dict[str, Any]], Shaped]
