@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.unmanaged import (
-    inventory_of,
+    console_lists,
     is_listed_by_owner,
     list_operation,
-    read_inventory,
+    read_console_lists,
 )
 from opsconsole.errors import ConsoleError, UserError
 from opsconsole.lifecycle.interface import ReadOutcome, ReadRequest, ReadStatus
@@ -111,8 +111,8 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
             f"list them ({', '.join(filter(None, endpoints.values()))}), name these: export "
             """OPSCONSOLE_EXTRA_ENDPOINTS='{"host_list": "GET /path"}'.""",
         )
-    diagnostics = await read_inventory(provider.session, named)
-    lists = inventory_of(provider.session)
+    diagnostics = await read_console_lists(provider.session, named)
+    lists = console_lists(provider.session)
     if diagnostics and not lists:
         raise UserError(
             f"None of the lists could be read: {'; '.join(map(_on_one_line, diagnostics))}",

@@ -37,7 +37,7 @@ def is_listed_by_owner(definition: ResourceDefinition) -> bool:
     return bool(endpoint) and OPERATIONS[endpoint].takes_id
 
 
-async def read_inventory(session: ConsoleSession, types: Collection[str]) -> list[Diagnostic]:
+async def read_console_lists(session: ConsoleSession, types: Collection[str]) -> list[Diagnostic]:
     """Read a console's lists of `types`; return an error for each list that could not be read.
 
     Types that the console lists for one owner at a time are skipped.
@@ -64,7 +64,7 @@ async def read_inventory(session: ConsoleSession, types: Collection[str]) -> lis
     return diagnostics
 
 
-def inventory_of(session: ConsoleSession) -> Mapping[str, Listing]:
+def console_lists(session: ConsoleSession) -> Mapping[str, Listing]:
     """Return the lists of a whole console that this run has read, by their Terraform type."""
     lists = {name: session.lists_read(list_operation(item)) for name, item in RESOURCES.items()}
     return {name: read[""] for name, read in lists.items() if "" in read}
@@ -86,7 +86,7 @@ async def find_unmanaged(
     incomplete: list[Diagnostic] = []
     for provider in filter(None, dict.fromkeys(item.provider for item in objects)):
         session, base_url = provider.session, provider.session.settings.base_url
-        unlisted += await read_inventory(session, counted_types)
+        unlisted += await read_console_lists(session, counted_types)
         # An object whose console is not known may belong to this one.
         managed = [item for item in objects if item.base_url in (base_url, "")]
         on_console = [item for item in objects if item.provider is provider]
@@ -163,7 +163,7 @@ def _find_on_console(
     }
     counted = AGENT_PLUGIN.type_name in counted_types
     yield from _unmanaged_plugins(objects, attached, session, counted)
-    for name, listing in inventory_of(session).items():
+    for name, listing in console_lists(session).items():
         counted = name in counted_types
         yield from _unmanaged_entries(objects, managed, name, listing.unarchived_entries, counted)
 
@@ -172,7 +172,7 @@ def _explain_incomplete_lists(
     session: ConsoleSession, counted_types: Collection[str]
 ) -> Iterator[Diagnostic]:
     """Report counted lists that were not read to their end: plugins warn, others are errors."""
-    for type_name, listing in inventory_of(session).items():
+    for type_name, listing in console_lists(session).items():
         if listing.gap is None or type_name not in counted_types:
             continue
         shown = f"The list shows {len(listing.entries)}."

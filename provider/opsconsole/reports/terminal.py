@@ -148,7 +148,7 @@ def _end_lines(view: View, pen: Pen) -> Iterator[str]:
     yield pen.paint(headline, "bold", view.style.colour) + first.removeprefix(headline)
     yield from rest
     # The verdict has the number of accepted resources, and of all resources that are in sync.
-    sections = [section for section in view.sections if section.style.name != "accepted"]
+    sections = [section for section in view.sections if section.style.css_class != "accepted"]
     if any(not section.style.is_quiet for section in sections):
         counts = (f"{len(section.rows):,} {section.title.lower()}" for section in sections)
         yield from pen.wrap(f"{', '.join(counts)}.")

@@ -23,14 +23,14 @@ class Style:
     """The look and the words of one kind of rows.
 
     Attributes:
-        name: Its name in style sheets and scripts.
+        css_class: Its class in style sheets, without `t-`; scripts and section anchors use it too.
         word: The word for a resource in this style.
         rank: The order of attention: the lowest first.
         colour: Its colour on a terminal, if shown there.
         meaning: The meaning for a resource, as one sentence.
     """
 
-    name: str
+    css_class: str
     sign: str
     word: str
     rank: int
@@ -40,7 +40,7 @@ class Style:
     @property
     def is_quiet(self) -> bool:
         """Whether a resource of this style needs no attention."""
-        return self.name in ("same", "elsewhere")
+        return self.css_class in ("same", "elsewhere")
 
     @property
     def title(self) -> str:
@@ -167,7 +167,7 @@ def group_rows(rows: Iterable[ResourceRow]) -> list[Section]:
     for row in rows:
         by_style.setdefault(row.style, []).append(row)
     return [
-        Section(f"s-{style.name}", style.title, style.meaning, style, tuple(by_style[style]))
+        Section(f"s-{style.css_class}", style.title, style.meaning, style, tuple(by_style[style]))
         for style in sorted(by_style, key=lambda style: style.rank)
     ]
 

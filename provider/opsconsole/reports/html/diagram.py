@@ -226,7 +226,7 @@ def merge_alike(diagram: Diagram) -> Diagram:
             or (not style.is_quiet and loud[column] <= _APART)
         )
         title, subtitle = f"{len(boxes):,} {_title(column)}", f"{style.word}: {boxes[0].title} …"
-        anchor = f"s-{style.name}" if boxes[0].anchor else ""
+        anchor = f"s-{style.css_class}" if boxes[0].anchor else ""
         one = Box(column, title, subtitle, style, anchor, len(boxes))
         merged |= {id(box): box if stay else one for box in boxes}
     ties: dict[tuple[int, int], Tie] = {}
