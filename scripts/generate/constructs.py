@@ -20,7 +20,7 @@ _COMPOSITIONS = {
 }
 """The modules of compositions, written by hand, and what the package shows of them."""
 
-_COMPOSED = ("Agent", "Host")
+_COMPOSED = ("Host", "Agent")
 """The constructs whose arguments compositions pass on, and that rows of data declare."""
 
 _NOT_IN_ROWS = ("jump_host_ids", "host_id", "specialty_id", "plugin_ids")
@@ -40,7 +40,7 @@ def construct_files() -> dict[str, str]:
         )
         for name, held in modules.items()
     }
-    models = {name: _row_attributes(modules[name.lower()][0]) for name in ("Host", "Agent")}
+    models = {name: _row_attributes(modules[name.lower()][0]) for name in _COMPOSED}
     made["row_values.py"] = _render("row_values", models=models)
     made["__init__.py"] = _render("package", exported=_exported(modules))
     return {f"{SOURCE}/{name}": text for name, text in format_modules(made).items()}
