@@ -28,7 +28,7 @@ from opsconsole.language.json_body import (
     read_json,
 )
 from opsconsole.language.model import (
-    NOTHING,
+    NO_DEFINITION,
     REMOTE_STATE,
     REMOTE_STATE_ARGUMENTS,
     Block,
@@ -95,8 +95,8 @@ _VERSION: Final = re.compile(
 T = TypeVar("T", Block, Output, Variable)
 
 
-class UnreadProgram(Mistakes):
-    """A program with mistakes; `program` is its readable part."""
+class ProgramMistakes(Mistakes):
+    """The mistakes of a program; `program` is its readable part."""
 
     def __init__(self, mistakes: Sequence[UserError], program: Program) -> None:
         super().__init__(item for mistake in mistakes for item in diagnostics_of(mistake))
@@ -164,7 +164,7 @@ def read_program(files: list[Path], root: Path, schemas: Schemas, stack: str) ->
     Raises:
         UserError: A file cannot be read.
         OnlyTerraform: The program has something that only Terraform can run or may know.
-        UnreadProgram: The program has a mistake.
+        ProgramMistakes: The program has a mistake.
     """
     program = Program(root, stack=stack, settings=schemas.PROVIDER, cli=cli_of(root))
     reader = _Reader(schemas, program)
@@ -179,7 +179,7 @@ def read_program(files: list[Path], root: Path, schemas: Schemas, stack: str) ->
             problem.program = program
             raise problem
     if reader.problems:
-        raise UnreadProgram(reader.problems, program)
+        raise ProgramMistakes(reader.problems, program)
     return program
 
 
@@ -349,7 +349,7 @@ class _Reader:
 def _make_block(mode: str, type_name: str, name: str, body: Body, schemas: Schemas) -> Block:
     _check_name(name, body.where)
     if (mode, type_name) == ("data", REMOTE_STATE):
-        definition: BlockDefinition = NOTHING
+        definition: BlockDefinition = NO_DEFINITION
         if "lifecycle" in body:
             raise only_terraform_error(body.where, "lifecycle of terraform_remote_state")
         body.check_names(REMOTE_STATE_ARGUMENTS, _META)
