@@ -12,6 +12,7 @@ import pytest
 
 from fault_cells import ALL_KINDS, CellResult, PreparedScenes, play, play_drift, play_import
 from fault_scenes import DRIFT_TARGETS, IMPORT_TARGETS, TARGETS, Target
+from opsconsole.emulator.document import DOCUMENTED, EXTRA
 from sampling import sample
 from text_groups import read_groups
 
@@ -55,6 +56,11 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PreparedScenes]
     """The scenes, each made when it is first asked for."""
     with ExitStack() as stack:
         yield PreparedScenes(tmp_path_factory.mktemp("faults"), stack)
+
+
+def test_every_operation_has_a_target():
+    targets = (TARGETS | DRIFT_TARGETS | IMPORT_TARGETS).values()
+    assert {target.operation for target in targets} == (DOCUMENTED | EXTRA).keys()
 
 
 def played(scenes: PreparedScenes, column: str, name: str, kind: str) -> CellResult:

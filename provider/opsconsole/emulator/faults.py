@@ -240,7 +240,7 @@ def spoil_answer(console: EmulatedConsole, operation: str, fault: Fault, body: A
 
 def _answer_of_other(console: EmulatedConsole, operation: str, body: Any) -> Any:
     """Return the answer about another object of the same kind."""
-    kind, _, verb = operation.partition("_")
+    kind, _, verb = operation.rpartition("_")
     kind = "agent" if kind == "plugin" else kind
     if kind in KINDS and verb in _OF_ONE:
         for row in console.store.tables[KINDS[kind].collection]:
