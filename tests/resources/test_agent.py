@@ -241,9 +241,10 @@ async def test_prevent_refuses_a_replacement_that_no_plan_showed(agent_values, s
 
 
 @pytest.mark.parametrize("shown", ["host_id", "specialty_id", "org_id", "name"])
-async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_created_one(
+async def test_an_answer_that_shows_another_agent_is_unsettled(
     console, steps_of, agent_values, shown
 ):
+    """An agent with another host, specialty, org or name is another agent."""
     sent = {"host_id": agent_values["host_id"], "specialty_id": "spc_linux"}
     sent |= {"name": "a", "org_id": "org_main"}
     answer = {"id": "agt_x", **sent, shown: "another"}
@@ -263,9 +264,10 @@ async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_creat
     assert json.loads(read.private) == {"declared": {}}
 
 
-async def test_an_agent_whose_name_is_stored_otherwise_is_the_created_one_and_an_older_one_not(
+async def test_a_created_agent_is_known_despite_another_spelling(
     console, one_run, steps_of, agent_values
 ):
+    """An answer that spells the name otherwise shows the new agent; an older twin does not."""
     # The second "e" of the answer is two characters, a letter and its accent.
     agents = steps_of("agent")
     agents.provider = one_run()

@@ -213,7 +213,7 @@ async def test_host_that_the_declaration_followed_is_not_replaced(steps_of, cons
     assert any(item.startswith(replacing) for item in warnings(changed))
 
 
-def test_what_was_ignored_is_no_declaration_yet_and_what_was_declared_stays_one(applied, console):
+def test_ignored_changes_are_no_declarations_yet(applied, console):
     """An apply has the declarations that its plan ignored."""
     declared = {"name": "web", "external_id": "one"}
 
