@@ -469,8 +469,8 @@ def _read_address(body: Body, name: str) -> Address:
     text = body.expression(name)
     try:
         address = Address.parse(text)
-    except UserError as error:
-        raise body.mistake(f"{name}: {error.message}", error.remedy) from error
+    except UserError as problem:
+        raise body.mistake(f"{name}: {problem.message}", problem.remedy) from problem
     if address.module:
         raise only_terraform_error(body.where, f"the module in {address}")
     return address
@@ -484,8 +484,8 @@ def _make_variable(name: str, body: Body) -> Variable:
     body.check_names(_VARIABLE)
     try:
         constraint = parse_constraint(body.expression("type", "any"))
-    except ExpressionFailure as error:
-        raise body.mistake(f"type: {error}.", "Write a type constraint.") from error
+    except ExpressionFailure as problem:
+        raise body.mistake(f"type: {problem}.", "Write a type constraint.") from problem
     return Variable(
         name=name,
         constraint=constraint,
