@@ -73,7 +73,8 @@ def test_prevent_refuses_every_removal_and_replacement(applied, console):
 
 
 @ON_TERRAFORM
-def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through(applied, console):
+def test_a_move_to_another_host_is_refused(applied, console):
+    """A replacement that is asked for, or whose new host is not known yet, is let through."""
     engine = applied(declared(), console)
     first = held(engine)[ADDRESS]["id"]
 
@@ -197,9 +198,7 @@ async def test_an_agent_that_is_created_archived_stays_in_state_and_is_told(
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
-async def test_an_agent_that_is_shown_stays_though_the_list_of_its_plugins_is_not(
-    steps_of, console
-):
+async def test_an_agent_stays_if_its_list_of_plugins_answers_404(steps_of, console):
     host, plugins = console.create("hosts", name="web")["id"], ["plg_disk"]
     agents = steps_of("agent")
     made = await agents.create(host_id=host, specialty_id="spc_linux", plugin_ids=plugins)

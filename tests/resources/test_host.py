@@ -246,9 +246,7 @@ SPARSE = Profile(name="silent", summary="Leaves out what is unset.", unset="abse
     [(UNREADABLE, {}), (UNREADABLE, {"host_read": "none"}), ("default", {"host_read": "none"})],
     indirect=["profile"],
 )
-async def test_a_host_that_cannot_be_read_is_adopted_by_sending_all_that_is_declared(
-    steps_of, console, settings
-):
+async def test_adopting_an_unreadable_host_sends_all_that_is_declared(steps_of, console, settings):
     there = console.create("hosts", name="old", knowledge="before", mac="00:00:5e:00:53:01")
     hosts = steps_of("host", on_existing_host="adopt", **settings)
 
