@@ -206,8 +206,8 @@ def file_errors(action: str, path: Path | str, outcome: str) -> Iterator[None]:
     """Turn an error of the system into a UserError, as `file_error` words it."""
     try:
         yield
-    except OSError as error:
-        raise file_error(action, path, error, outcome) from error
+    except OSError as problem:
+        raise file_error(action, path, problem, outcome) from problem
 
 
 def file_error(

@@ -61,7 +61,8 @@ def test_what_cannot_be_read_is_a_comment(adopt, native):
     assert "1 could not be read." in ran.err
 
 
-def test_an_attachment_that_is_named_is_looked_up_and_an_object_is_imported_once(adopt, native):
+def test_named_attachments_are_looked_up(adopt, native):
+    """An object that is named twice is imported once."""
     agent = native.console.create("agents", name="ops", specialty_id="spc_linux")["id"]
     native.console.create("attachments", agent_id=agent, plugin_id="plg_disk")
     ran = adopt(f"{agent}/plg_logs", f"{agent}/plg_disk", agent, "key=linux-server", "spc_linux")

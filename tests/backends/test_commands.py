@@ -209,7 +209,7 @@ def test_a_state_beside_an_empty_place_goes_there_by_the_remedy(place, app):
 
 
 @on("http", "pg")
-def test_a_run_whose_machine_is_gone_loses_nothing_that_is_five_seconds_old(kind, app, make_place):
+def test_a_lost_machine_loses_five_seconds_at_most(kind, app, make_place):
     place = make_place(kind)
     app.write("only", place, resource=hosts(200))
     app.console.fault(operation="agent_create", skip=24, hold="before", times=None)

@@ -33,7 +33,8 @@ LEAVES = [words for words, parser in ALL.items() if parser.get_default("run") is
 
 
 @pytest.mark.parametrize("words", LEAVES, ids=" ".join)
-def test_help_shows_options_with_two_dashes_exit_codes_and_an_example_that_the_parser_takes(words):
+def test_help_shows_options_exit_codes_and_a_valid_example(words):
+    """Options have two dashes, except `-h`, and the parser takes the example."""
     shown = ALL[words].format_help()
     assert shown.startswith(f"usage: opsconsole {' '.join(words)} [options]")
     options = re.findall(r"^  (-[^ ,\n]*)", shown, re.MULTILINE)

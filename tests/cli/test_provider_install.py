@@ -189,9 +189,8 @@ def test_every_implied_mirror_is_known(home, monkeypatch):
 
 
 @pytest.mark.terraform
-def test_init_finds_the_version_in_the_mirror_and_its_lock_serves_another_machine(
-    installed_terraform, tmp_path
-):
+def test_init_installs_from_the_mirror(installed_terraform, tmp_path):
+    """The lock file serves another machine too."""
     engine = installed_terraform({"resource": {"opsconsole_host": {"web": {"name": "web"}}}})
     schemas = json.loads(engine.run("providers", "schema", "-json").out)["provider_schemas"]
     schema = schemas[FULL_ADDRESS]

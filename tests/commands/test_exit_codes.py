@@ -36,7 +36,8 @@ def test_a_state_that_another_run_holds(deployed, words):
     assert told.count("Error: ") == 1
 
 
-def test_a_holder_is_waited_for_or_passed_over_and_terraforms_exit_codes_are_kept(deployed):
+def test_a_held_lock_is_waited_for_or_passed_over(deployed):
+    """The exit codes are those of Terraform."""
     deployed.monkeypatch.setattr(lock, "time", Clock())
     with open_state(LocalBackend(deployed.state_file)):
         deployed.run("plan", "-lock=false")

@@ -75,7 +75,8 @@ def test_values_for_undeclared_variables_give_warnings_as_in_terraform(native, m
     assert "undeclared" not in native.run("validate").text
 
 
-def test_instances_are_targeted_alone_although_another_target_needs_their_resource(native):
+def test_a_targeted_instance_is_targeted_alone(native):
+    """Also if another target needs its resource."""
     count = {"count": 3, "name": "a${count.index}"}
     native.apply(hosts(a=count))
     native.write(

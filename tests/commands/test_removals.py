@@ -46,7 +46,8 @@ def test_a_requested_replacement_of_an_agent_is_reported_at_plan_time(native, po
 
 
 @pytest.mark.parametrize("first", ["destroyed", "created"])
-def test_an_agent_that_can_move_outlives_its_host_only_where_that_is_possible(native_on, first):
+def test_an_agent_moves_away_from_its_replaced_host(native_on, first):
+    """It can only if the new host is created first."""
     native = native_on("extended")
     resources = host_with_agent()
     web = resources["opsconsole_host"]["web"]
@@ -117,7 +118,8 @@ def test_host_stays_while_its_dependent_could_not_be_deleted(native):
     assert native.addresses() == ["opsconsole_host.a", "opsconsole_host.b"]
 
 
-def test_a_destruction_goes_along_dependencies_that_state_notes_step_by_step(native):
+def test_a_destruction_follows_the_dependencies_in_state(native):
+    """Step by step: here state notes b for c, and a for b."""
     a, b = ({"knowledge": f"${{opsconsole_host.{name}.id}}"} for name in "ab")
     native.apply(hosts(a={}, b={}, c=b), "-target=opsconsole_host.c")
     assert native.addresses() == ["opsconsole_host.b", "opsconsole_host.c"]
@@ -149,7 +151,7 @@ def test_forgotten_host_archives_nothing(native, policy):
     assert "archived by" not in result.text
 
 
-def test_an_agent_that_is_created_first_survives_the_deletion_of_its_old_host(native):
+def test_a_new_agent_survives_the_deletion_of_its_old_host(native):
     resources = host_with_agent(lifecycle={"create_before_destroy": True})
     native.apply(resources)
     [old] = [row["id"] for row in native.console.rows("agents")]

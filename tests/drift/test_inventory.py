@@ -10,7 +10,8 @@ from declarations import host_with_agent
 ALL = ("--count-unmanaged", "hosts,agents,blacklisted_commands")
 
 
-def test_lists_are_read_for_the_kinds_that_count_and_a_refused_one_is_an_error(native_on, world):
+def test_lists_are_read_for_the_kinds_that_count(native_on, world):
+    """A refused list is an error."""
     native = native_on("extended")
     native.apply(**world())
     before = native.drift(*ALL).addresses("unmanaged")

@@ -136,7 +136,8 @@ def stacks(native: Any) -> Any:
     return native
 
 
-def test_every_stack_of_an_app_is_checked_or_one_and_the_app_runs_only_where_asked(stacks):
+def test_all_stacks_of_an_app_or_one_are_checked(stacks):
+    """The app runs only if it is asked for."""
     found = stacks.drift(expect=0)
     assert {item["stack"] for item in found.findings} == {"north", "south"}
     assert {item["construct_path"] for item in found.findings} == {"north/web", "south/web"}

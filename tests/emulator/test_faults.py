@@ -256,7 +256,8 @@ def connects(console: Emulator) -> bool:
     return True
 
 
-def test_connections_are_refused_and_accepted_again_or_refused_after_an_answer(call):
+def test_connections_are_refused_and_accepted_again(call):
+    """From a moment on, or after an answer."""
     with serve() as console:
         for _ in range(3):
             console.refuse()

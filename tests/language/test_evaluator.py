@@ -58,7 +58,8 @@ def test_every_attribute_is_there_and_converted(start):
     assert values == HOST.empty() | lists | converted
 
 
-def test_nested_objects_are_completed_and_what_they_have_too_much_is_dropped(start):
+def test_nested_objects_are_completed(start):
+    """Members that the definition does not have are dropped."""
     ids = {"host_id": "h", "specialty_id": "s"}
     one = '${opsconsole_agent.a.id == "x" ? {order = 1} : {order = 2}}'
     some = '${opsconsole_agent.a.id == "x" ? [{order = 1}] : [{order = 2}, {order = 3}]}'

@@ -73,7 +73,8 @@ def test_prevent_refuses_every_removal_and_replacement(applied, console):
 
 
 @ON_TERRAFORM
-def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through(applied, console):
+def test_a_move_to_another_host_is_refused(applied, console):
+    """A replacement that is asked for, or whose new host is not known yet, is let through."""
     engine = applied(declared(), console)
     first = held(engine)[ADDRESS]["id"]
 
@@ -197,9 +198,7 @@ async def test_an_agent_that_is_created_archived_stays_in_state_and_is_told(
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
-async def test_an_agent_that_is_shown_stays_though_the_list_of_its_plugins_is_not(
-    steps_of, console
-):
+async def test_an_agent_stays_if_its_list_of_plugins_answers_404(steps_of, console):
     host, plugins = console.create("hosts", name="web")["id"], ["plg_disk"]
     agents = steps_of("agent")
     made = await agents.create(host_id=host, specialty_id="spc_linux", plugin_ids=plugins)
@@ -241,9 +240,10 @@ async def test_prevent_refuses_a_replacement_that_no_plan_showed(agent_values, s
 
 
 @pytest.mark.parametrize("shown", ["host_id", "specialty_id", "org_id", "name"])
-async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_created_one(
+async def test_an_answer_that_shows_another_agent_is_unsettled(
     console, steps_of, agent_values, shown
 ):
+    """An agent with another host, specialty, org or name is another agent."""
     sent = {"host_id": agent_values["host_id"], "specialty_id": "spc_linux"}
     sent |= {"name": "a", "org_id": "org_main"}
     answer = {"id": "agt_x", **sent, shown: "another"}
@@ -263,9 +263,10 @@ async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_creat
     assert json.loads(read.private) == {"declared": {}}
 
 
-async def test_an_agent_whose_name_is_stored_otherwise_is_the_created_one_and_an_older_one_not(
+async def test_a_created_agent_is_known_despite_another_spelling(
     console, one_run, steps_of, agent_values
 ):
+    """An answer that spells the name otherwise shows the new agent; an older twin does not."""
     # The second "e" of the answer is two characters, a letter and its accent.
     agents = steps_of("agent")
     agents.provider = one_run()

@@ -142,9 +142,8 @@ async def test_an_agent_that_a_write_showed_archived_is_gone(steps_of, console, 
     assert read == ReadOutcome(None, status=ReadStatus.ARCHIVED)
 
 
-async def test_an_attach_that_leaves_nothing_in_the_list_is_an_error_with_nothing_in_state(
-    steps_of, console, agent_values
-):
+async def test_an_attachment_that_the_list_lacks_is_an_error(steps_of, console, agent_values):
+    """State holds nothing then."""
     agent = await steps_of("agent").create(**agent_values)
     text = json.dumps({"id": agent.state["id"], "status": "idle"})
     console.fault(method="POST", path="/plugins$", status=200, text=text)
@@ -167,9 +166,10 @@ async def test_an_attach_that_leaves_nothing_in_the_list_is_an_error_with_nothin
 
 
 @pytest.mark.parametrize("profile", ["truncated"], indirect=True)
-async def test_on_missing_decides_on_a_detach_answered_404_where_the_list_shows_only_a_part(
+async def test_on_missing_decides_on_a_404_beside_an_incomplete_list(
     steps_of, console, agent_values
 ):
+    """A detach answered 404 follows `on_missing` if the list may lack the attachment."""
     agent = await steps_of("agent").create(**agent_values)
     for name in ("disk", "logs", "metrics", "packages", "backup"):
         console.create("attachments", agent_id=agent.state["id"], plugin_id=f"plg_{name}")

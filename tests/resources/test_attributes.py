@@ -190,9 +190,8 @@ async def test_attribute_that_is_no_longer_shown_is_null(steps_of, console, fiel
     assert plan.requires_replace == ()
 
 
-async def test_a_new_value_that_is_shown_as_unset_is_told_and_ends_with_the_declaration(
-    steps_of, console
-):
+async def test_a_new_value_that_is_shown_as_unset_is_told(steps_of, console):
+    """Without the declaration, nothing is planned any more."""
     hosts = steps_of("host")
     created = await hosts.create(name="web", skip_tls_verify=True, knowledge="a")
     answering(console, created)

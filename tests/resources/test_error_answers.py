@@ -303,9 +303,10 @@ def test_an_error_that_names_an_object_in_state_says_its_address(native):
     ],
     indirect=["profile"],
 )
-async def test_refused_reads_are_those_of_these_hosts_unless_no_empty_update_was_accepted(
+async def test_refused_empty_updates_count_for_one_host_or_all(
     steps_of, one_run, console, profile, accepted, last
 ):
+    """Two refusals count for every host, unless an empty update was accepted before."""
     hosts = steps_of("host")
     hosts.provider = one_run()
     made = await hosts.create_all(*(hosts.config(name=name) for name in "abc"))

@@ -213,7 +213,7 @@ async def test_host_that_the_declaration_followed_is_not_replaced(steps_of, cons
     assert any(item.startswith(replacing) for item in warnings(changed))
 
 
-def test_what_was_ignored_is_no_declaration_yet_and_what_was_declared_stays_one(applied, console):
+def test_ignored_changes_are_no_declarations_yet(applied, console):
     """An apply has the declarations that its plan ignored."""
     declared = {"name": "web", "external_id": "one"}
 
@@ -246,9 +246,7 @@ SPARSE = Profile(name="silent", summary="Leaves out what is unset.", unset="abse
     [(UNREADABLE, {}), (UNREADABLE, {"host_read": "none"}), ("default", {"host_read": "none"})],
     indirect=["profile"],
 )
-async def test_a_host_that_cannot_be_read_is_adopted_by_sending_all_that_is_declared(
-    steps_of, console, settings
-):
+async def test_adopting_an_unreadable_host_sends_all_that_is_declared(steps_of, console, settings):
     there = console.create("hosts", name="old", knowledge="before", mac="00:00:5e:00:53:01")
     hosts = steps_of("host", on_existing_host="adopt", **settings)
 

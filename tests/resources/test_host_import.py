@@ -18,9 +18,7 @@ from text_groups import read_rows
 ROWS = read_rows(__file__)
 
 
-async def test_a_real_import_that_is_answered_as_a_dry_run_creates_nothing_that_is_known(
-    console, steps_of
-):
+async def test_an_import_answered_as_a_dry_run_is_unsettled(console, steps_of):
     text = answer(("created", "hst_made_up"), dry_run=True)
     console.fault(operation="host_import", skip=1, status=200, text=text)
 

@@ -103,7 +103,7 @@ def test_what_is_forgotten_may_be_imported_again(native):
     assert native.attributes(f"{HOST}.b")["id"] == host_id
 
 
-def test_a_specialty_whose_key_is_known_late_and_that_another_address_holds(native):
+def test_a_late_key_of_a_specialty_that_is_held_is_refused(native):
     keys = {"a": "linux-server", "b": "${data.opsconsole_specialty.late.key}"}
     specialties = {"opsconsole_specialty": {name: {"key": key} for name, key in keys.items()}}
     late = {"late": {"id": "spc_linux", "depends_on": [f"{HOST}.a"]}}

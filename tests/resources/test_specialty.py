@@ -68,7 +68,7 @@ def test_an_agent_that_stays_keeps_its_specialty(applied, console):
 
 
 @ON_TERRAFORM
-def test_adopted_specialty_stays_on_the_console_unless_its_deletion_is_declared(project, console):
+def test_an_adopted_specialty_stays_unless_deletion_is_declared(project, console):
     engine = project(program(specialty={"linux": {"key": "linux-server"}}), console)
     [adopting] = engine.plan_run(expect={2}).warnings
     assert adopting["summary"] == (

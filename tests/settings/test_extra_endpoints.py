@@ -98,9 +98,8 @@ async def test_plugins_that_are_declared_later_are_read_as_they_are(console, ste
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
-async def test_a_move_to_a_host_that_is_not_known_yet_is_doubted_where_nothing_tells_more(
-    console, steps_of
-):
+async def test_a_move_to_an_unknown_host_is_doubted(console, steps_of):
+    """Unless the engine knows that no deletion of its host takes the agent along."""
     agents = steps_of("agent")
     old = console.create("hosts", name="web")["id"]
     prior = await agents.create(host_id=old, specialty_id="spc_linux")

@@ -93,9 +93,8 @@ def test_a_replacement_counts_once(one_run, private, is_too_many):
     assert replace(again, detail=wanted.detail) == wanted
 
 
-async def test_deletions_beyond_the_setting_are_refused_when_planned_and_when_made(
-    steps_of, one_run, console
-):
+async def test_deletions_beyond_the_setting_are_refused(steps_of, one_run, console):
+    """Both at the plan and at the apply."""
     hosts = steps_of("host")
     made = [await hosts.create(name=name) for name in "ab"]
     hosts.provider = one_run(max_deletions=1)

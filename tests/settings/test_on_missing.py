@@ -116,9 +116,8 @@ def test_on_missing_of_every_kind_warns_or_refuses(applied, console):
 
 @pytest.mark.parametrize("profile", ["blind"], indirect=True)
 @pytest.mark.parametrize("choice", ["remove", "error"])
-async def test_on_missing_decides_where_a_deletion_answers_404_and_nothing_can_be_read(
-    steps_of, console, choice
-):
+async def test_on_missing_decides_on_a_deletion_answered_404(steps_of, console, choice):
+    """Where no read shows whether the object is gone."""
     hosts, specialties = steps_of("host", on_missing_host=choice), steps_of("specialty")
     specialties.settings["on_missing"] = choice
     host = await hosts.create(name="web")

@@ -147,7 +147,8 @@ def test_a_failed_update_keeps_nothing_of_the_other_console(native, other):
     assert native.addresses() == [f"{HOST}.j", f"{HOST}.web"]
 
 
-def test_two_providers_of_one_console_that_ignores_dry_runs_create_one_host(native_on):
+def test_two_providers_of_a_heedless_console_create_one_host(native_on):
+    """The console ignores dry runs."""
     native = native_on("heedless")
     apply(native, {HOST: {"a": {"name": "a"}, "b": elsewhere(name="b")}}, expect=1)
     assert len(native.addresses()) == len(native.console.rows("hosts")) == 1

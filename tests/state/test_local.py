@@ -67,9 +67,8 @@ def put_in_place(name: str) -> list[str]:
     return [f"{call} {name} draft" for call in ("pwrite", "fsync", "replace")]
 
 
-def test_a_state_is_rewritten_in_place_and_each_step_is_durable_before_the_next(
-    session, state_path, host, monkeypatch
-):
+def test_a_state_is_rewritten_in_place_in_durable_steps(session, state_path, host, monkeypatch):
+    """Each step is durable before the next."""
     calls: list[str] = []
 
     def watch(name: str) -> Callable[..., Any]:

@@ -303,7 +303,7 @@ def test_bad_state_is_one_clear_error(data, message):
 
 
 @pytest.mark.parametrize("kept", range(4))
-def test_a_write_that_was_cut_off_before_the_end_of_the_longer_text_is_no_state(kept, host):
+def test_a_cut_write_over_a_longer_state_is_no_state(kept, host):
     state = State.new()
     for number in range(4):
         state.put(f"opsconsole_host.h{number}", host(number))

@@ -64,7 +64,7 @@ def test_a_journal_is_found_beside_the_state_that_init_noted(
     assert unfolded_journals(stack) == sorted(expected)
 
 
-def test_a_journal_is_found_by_a_path_in_the_working_directory_and_by_a_link(stack, tmp_path):
+def test_a_journal_is_found_by_a_path_and_by_a_link(stack, tmp_path):
     note(stack, local(path="sub/y.tfstate", workspace_dir=None))
     (stack / "sub").mkdir()
     (stack / "terraform.tfstate").symlink_to(tmp_path / "kept.tfstate")

@@ -274,7 +274,7 @@ async def test_imports_rows(server, connect, answer, dry_run, on_error):
     assert client.calls == {"host_import": 1}
 
 
-async def test_fields_of_a_verdict_that_cannot_be_read_do_not_hide_its_neighbours(connect, answer):
+async def test_unreadable_fields_of_a_verdict_hide_no_others(connect, answer):
     counts = {"created": "1", "failed": True, "skipped": 1.5, "updated": 2.0}
     results = [{"index": "0", "status": 1, "id": "", "error": []}, {"index": 1.0}]
     body = {"dry_run": "true", "counts": counts, "results": results}

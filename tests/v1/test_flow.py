@@ -188,7 +188,9 @@ def test_a_503_that_says_when_to_come_again_tells_of_a_rate(rate):
     assert console.refused <= 0.2 * 500
 
 
-def test_callers_that_give_up_leave_their_place_in_the_queue_and_among_those_in_flight():
+def test_cancelled_callers_free_their_places():
+    """Of the queue, and of the requests in flight."""
+
     async def give_up():
         limiter = Limiter()
         first = await limiter.take(limiter, 1)

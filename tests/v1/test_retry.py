@@ -201,9 +201,7 @@ async def test_a_silent_console_gets_one_try_for_each_further_call(server, conne
     assert client.calls.total() == TRIES + 2 + 3
 
 
-async def test_a_console_that_lets_calls_run_out_of_time_is_left_alone_for_a_while(
-    server, connect, clock, answer, loop_time
-):
+async def test_timeouts_pause_the_calls_to_a_console(server, connect, clock, answer, loop_time):
     client, console = connect(request_timeout=1, max_retries=0)
     server.will(answer(held=True), answer(held=True))
 
@@ -231,7 +229,7 @@ async def test_a_console_that_lets_calls_run_out_of_time_is_left_alone_for_a_whi
 
 
 @pytest.mark.parametrize(("call", "lost"), [("read", {"cut": "unanswered"}), ("create", {})])
-async def test_a_console_is_not_left_alone_after_a_cut_connection_or_a_lost_create(
+async def test_cut_connections_and_lost_creates_pause_nothing(
     server, connect, answer, loop_time, call, lost
 ):
     client, console = connect(answer(held=not lost, **lost), request_timeout=1, max_retries=0)

@@ -97,18 +97,18 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
     console = provider.session.console
     # One that its removal abandons by default is in use by others too: it is managed only if its id
     # is given.
-    endpoints = {
+    operations = {
         name: list_operation(definition)
         for name, definition in RESOURCES.items()
         if not definition.is_abandoned({}) and not is_listed_by_owner(definition)
     }
-    named = {name for name, endpoint in endpoints.items() if console.has(endpoint)}
+    named = {name for name, operation in operations.items() if console.has(operation)}
     if not named:
         raise UserError(
             "No documented operation lists "
-            f"{join_words([RESOURCES[name].plural for name in endpoints], 'or')}.",
+            f"{join_words([RESOURCES[name].plural for name in operations], 'or')}.",
             "Give ids, or a file of hosts with --inventory. If this console has operations that "
-            f"list them ({', '.join(filter(None, endpoints.values()))}), name these: export "
+            f"list them ({', '.join(filter(None, operations.values()))}), name these: export "
             """OPSCONSOLE_EXTRA_ENDPOINTS='{"host_list": "GET /path"}'.""",
         )
     diagnostics = await read_console_lists(provider.session, named)
@@ -120,10 +120,10 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
         )
     remarks = [_on_one_line(item) for item in diagnostics]
     remarks += [
-        f"{endpoint} is not named, so no {RESOURCES[name].plural} were looked up."
-        if endpoint
+        f"{operation} is not named, so no {RESOURCES[name].plural} were looked up."
+        if operation
         else f"No operation lists {RESOURCES[name].plural}, so none were looked up. Give their ids."
-        for name, endpoint in endpoints.items()
+        for name, operation in operations.items()
         if name not in named
     ]
     remarks += [

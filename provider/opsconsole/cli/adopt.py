@@ -207,8 +207,8 @@ def _announce_reads(provider: ConfiguredProvider, wanted: Iterable[ObjectId]) ->
     console = provider.session.console
     for type_name, count in Counter(one.type_name for one in wanted).items():
         definition = RESOURCES[type_name]
-        endpoint = missing_operation(definition, "read")
-        call = endpoint if console.has(endpoint) else str(documented_for(definition, "read"))
+        operation = missing_operation(definition, "read")
+        call = operation if console.has(operation) else str(documented_for(definition, "read"))
         note = ", with an empty body, which changes nothing" if call.startswith("POST") else ""
         sys.stderr.write(f"Reading {_count_by_type([type_name] * count)} by {call}{note}.\n")
 

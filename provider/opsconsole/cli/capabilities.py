@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     pen = pen_for(args)
     sys.stdout.write(f"{pen.bold(settings.base_url)} under the settings of {origin}\n")
     legend = "   ".join(
-        f"{pen.paint(sign, tone)} {reach.value}" for reach, (sign, tone) in _SIGNS.items()
+        f"{pen.paint(sign, colour)} {reach.value}" for reach, (sign, colour) in _SIGNS.items()
     )
     sys.stdout.write(f"{legend}\n")
     previous = ""
@@ -43,10 +43,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _line(item: Capability, pen: Pen) -> str:
-    sign, tone = _SIGNS[item.reach]
+    sign, colour = _SIGNS[item.reach]
     operation = item.operation or "no operation"
     shown = operation if item.documented else f"{operation} (named by you)"
-    text = f"  {pen.paint(sign, tone)} {item.step:7} {shown:47} {item.note}".rstrip()
+    text = f"  {pen.paint(sign, colour)} {item.step:7} {shown:47} {item.note}".rstrip()
     if not item.lifted_by:
         return f"{text}\n"
     verb = "could also use" if item.reach is Reach.FULL else "lifted by"

@@ -17,7 +17,7 @@ from opsconsole.errors import UserError
 from opsconsole.language import (
     Evaluator,
     Program,
-    UnreadProgram,
+    ProgramMistakes,
     example_values,
     find_mistakes,
     find_output,
@@ -113,7 +113,7 @@ def load_checked(args: argparse.Namespace) -> Program:
     """
     try:
         return load_program(args)
-    except UnreadProgram as unread:
+    except ProgramMistakes as unread:
         further = find_mistakes(unread.program, example_values(unread.program))
         errors = (item for item in further if item.is_error)
         raise Mistakes([*unread.diagnostics, *errors]) from unread

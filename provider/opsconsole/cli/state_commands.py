@@ -137,8 +137,8 @@ def push(args: argparse.Namespace) -> int:
     """Replace the state by a file, which must be its successor unless forced."""
     try:
         data = sys.stdin.buffer.read() if args.file == "-" else read_named(Path(args.file))
-    except OSError as error:
-        raise UserError(f"{args.file}: {error.strerror}.", "Check the path.") from error
+    except OSError as problem:
+        raise UserError(f"{args.file}: {problem.strerror}.", "Check the path.") from problem
     if not data.strip():
         # It would parse as a new state, with which --force replaces the stored one.
         raise UserError(

@@ -44,7 +44,7 @@ def classify(item: StateObject, addresses: Addresses) -> Finding:
 def _classify_present(item: StateObject, outcome: ReadOutcome, state: Values) -> Finding:
     definition = RESOURCES[item.instance.type_name]
     stored = item.instance.stored_values
-    differences, first = _compare(definition, item, state)
+    differences, first_seen = _compare(definition, item, state)
     unobserved = tuple(name for name in outcome.unobserved if not definition[name].volatile)
     # Drift that was seen counts, even if a part of the resource could not be read.
     if differences:
@@ -53,7 +53,8 @@ def _classify_present(item: StateObject, outcome: ReadOutcome, state: Values) ->
     if reason:
         cause = outcome.cause
         return _make_finding(item, Bucket.UNCHECKED, reason, unobserved=unobserved, cause=cause)
-    reason = f"seen for the first time, so not compared: {', '.join(first)}" if first else ""
+    if first_seen:
+        reason = f"seen for the first time, so not compared: {', '.join(first_seen)}"
     return _make_finding(item, Bucket.IN_SYNC, reason, unobserved=unobserved)
 
 
@@ -66,7 +67,7 @@ def _compare(
         return (), []
     observed: frozenset[str] | None = None
     differences: list[Difference] = []
-    first: list[str] = []
+    first_seen: list[str] = []
     # Local attributes belong to the provider, and no answer contains them.
     for attribute in definition.answer_fields:
         name = attribute.name
@@ -82,11 +83,11 @@ def _compare(
             was_unset = stored.get(name) is None and definition.label in observed
             # The release that wrote the state may not have known the attribute yet.
             if name in item.absent_names or (name not in observed and not was_unset):
-                first.append(name)
+                first_seen.append(name)
                 continue
         hidden = attribute.sensitive or name in item.sensitive
         differences.append(Difference(name, stored.get(name), state.get(name), hidden))
-    return tuple(differences), first
+    return tuple(differences), first_seen
 
 
 def _unobserved_reason(

@@ -301,9 +301,9 @@ class DriftReport:
 
     def must_check(self, finding: Finding) -> bool:
         """Return whether a resource must be checked: by its type, or as an unsettled creation."""
-        listed = not self.required or finding.type_name in self.required
+        is_required_type = not self.required or finding.type_name in self.required
         # After an unsettled create, only a check shows whether the console has the object.
-        return listed or is_sentinel(finding.id)
+        return is_required_type or is_sentinel(finding.id)
 
     def attribute_coverage(self, *types: str) -> float:
         """Return the percentage of attributes that were seen; 100 if there are none."""
@@ -404,10 +404,8 @@ def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
     if not report.is_conclusive:
         why = "The check met errors"
         if not has_error(report.diagnostics):
-            required, minimum = (
-                format_percent(report.required_coverage),
-                format_percent(report.min_coverage),
-            )
+            required = format_percent(report.required_coverage)
+            minimum = format_percent(report.min_coverage)
             why = f"Required coverage is {required}, below the minimum of {minimum}"
         return CheckOutcome.UNDETERMINED, "Could not tell", f"{why}; {seen}."
     accepted = len(report.accepted_findings)

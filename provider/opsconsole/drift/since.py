@@ -26,30 +26,30 @@ _Key = tuple[str, str, str]
 
 def compare(report: DriftReport, earlier: DriftReport | None) -> DriftReport:
     """Compare a report with an earlier one; without one, all drift is new."""
-    now = _entries_by_key(report.findings)
-    before = _entries_by_key(earlier.findings) if earlier else {}
+    now = _units_by_key(report.findings)
+    before = _units_by_key(earlier.findings) if earlier else {}
     if earlier is not None and earlier.comparison is not None:
         # The findings of an earlier check lack everything that the check could not see.
         for entry in earlier.comparison.open:
             if not entry.seen:
-                parts = (replace(entry, what=(what,), seen=True) for what in entry.what)
-                before = {_key(part): part for part in parts} | before
+                units = (replace(entry, what=(what,), seen=True) for what in entry.what)
+                before = {_key(unit): unit for unit in units} | before
     by_address = {
         _finding_key(item.stack, item.address, item.bucket.value): item for item in report.findings
     }
     gone = [
-        (part, _is_resolved(part, report, by_address))
-        for key, part in before.items()
+        (unit, _is_resolved(unit, report, by_address))
+        for key, unit in before.items()
         if key not in now
     ]
     comparison = Comparison(
         earlier.checked_at if earlier else "",
-        new=_merge_by_resource(part for key, part in now.items() if key not in before),
-        resolved=_merge_by_resource(part for part, resolved in gone if resolved),
+        new=_merge_by_resource(unit for key, unit in now.items() if key not in before),
+        resolved=_merge_by_resource(unit for unit, resolved in gone if resolved),
         open=(
-            *_merge_by_resource(part for key, part in now.items() if key in before),
+            *_merge_by_resource(unit for key, unit in now.items() if key in before),
             *_merge_by_resource(
-                replace(part, seen=False) for part, resolved in gone if resolved is False
+                replace(unit, seen=False) for unit, resolved in gone if resolved is False
             ),
         ),
     )
@@ -62,23 +62,23 @@ def compare(report: DriftReport, earlier: DriftReport | None) -> DriftReport:
 
 
 def _is_resolved(
-    part: DriftEntry, report: DriftReport, by_address: Mapping[tuple[str, str], Finding]
+    unit: DriftEntry, report: DriftReport, by_address: Mapping[tuple[str, str], Finding]
 ) -> bool | None:
     """Return whether earlier drift is resolved.
 
     False: it is open and was not seen. None: neither. An inconclusive check resolves nothing.
     """
-    [what] = part.what
+    [what] = unit.what
     if not report.is_conclusive:
         return False
-    if part.stack not in report.scope.stacks:
+    if unit.stack not in report.scope.stacks:
         return None
-    finding = by_address.get(_finding_key(part.stack, part.address, what))
+    finding = by_address.get(_finding_key(unit.stack, unit.address, what))
     if finding is None:
         # A resource without a finding has left state. An unmanaged object may only be hidden by a
         # list that was not read to its end.
         unmanaged = what == Bucket.UNMANAGED.value
-        return not unmanaged or part.type_name in report.scope.listed
+        return not unmanaged or unit.type_name in report.scope.listed
     if finding.bucket is Bucket.UNCHECKED or what in finding.unobserved:
         return False
     # It is there still, and only its kind does not count in this check.
@@ -90,19 +90,19 @@ def _is_resolved(
     return True
 
 
-def _entries_by_key(findings: Iterable[Finding]) -> dict[_Key, DriftEntry]:
-    parts = (
+def _units_by_key(findings: Iterable[Finding]) -> dict[_Key, DriftEntry]:
+    units = (
         DriftEntry(finding.stack, finding.address, finding.type_name, finding.label, (what,))
         for finding in findings
         if finding.is_drift
         for what in finding.drifting
     )
-    return {_key(part): part for part in parts}
+    return {_key(unit): unit for unit in units}
 
 
-def _key(part: DriftEntry) -> _Key:
-    [what] = part.what
-    return (*_finding_key(part.stack, part.address, what), what)
+def _key(unit: DriftEntry) -> _Key:
+    [what] = unit.what
+    return (*_finding_key(unit.stack, unit.address, what), what)
 
 
 def _finding_key(stack: str, address: str, what: str) -> tuple[str, str]:
@@ -110,10 +110,10 @@ def _finding_key(stack: str, address: str, what: str) -> tuple[str, str]:
     return "" if what == Bucket.UNMANAGED.value else stack, address
 
 
-def _merge_by_resource(parts: Iterable[DriftEntry]) -> tuple[DriftEntry, ...]:
+def _merge_by_resource(units: Iterable[DriftEntry]) -> tuple[DriftEntry, ...]:
     entries: dict[tuple[str, str], DriftEntry] = {}
-    for part in parts:
-        earlier = entries.get((part.stack, part.address))
-        merged = replace(earlier, what=(*earlier.what, *part.what)) if earlier else part
-        entries[part.stack, part.address] = merged
+    for unit in units:
+        earlier = entries.get((unit.stack, unit.address))
+        merged = replace(earlier, what=(*earlier.what, *unit.what)) if earlier else unit
+        entries[unit.stack, unit.address] = merged
     return tuple(entries.values())

@@ -33,8 +33,8 @@ def list_operation(definition: ResourceDefinition) -> str:
 
 def is_listed_by_owner(definition: ResourceDefinition) -> bool:
     """Return whether each list shows only the objects of one owner, whose id it takes."""
-    endpoint = list_operation(definition)
-    return bool(endpoint) and OPERATIONS[endpoint].takes_id
+    operation = list_operation(definition)
+    return bool(operation) and OPERATIONS[operation].takes_id
 
 
 async def read_console_lists(session: ConsoleSession, types: Collection[str]) -> list[Diagnostic]:
@@ -46,20 +46,20 @@ async def read_console_lists(session: ConsoleSession, types: Collection[str]) ->
     for type_name, definition in RESOURCES.items():
         if type_name not in types or is_listed_by_owner(definition):
             continue
-        endpoint = list_operation(definition)
-        if not session.console.has(endpoint):
+        operation = list_operation(definition)
+        if not session.console.has(operation):
             why = (
                 "No documented operation lists them. If this console has one that does, name it "
-                f'in the provider settings: extra_endpoints = {{ {endpoint} = "GET /path" }}.'
-                if endpoint
+                f'in the provider settings: extra_endpoints = {{ {operation} = "GET /path" }}.'
+                if operation
                 else f"No operation lists {definition.plural}: leave them out of --count-unmanaged."
             )
             diagnostics.append(error(f"Unmanaged {definition.plural} cannot be counted", why))
             continue
         try:
-            await session.list_once(endpoint)
+            await session.list_once(operation)
         except ConsoleError as problem:
-            unread = f"{endpoint} was not read, so unmanaged {definition.plural} are not known"
+            unread = f"{operation} was not read, so unmanaged {definition.plural} are not known"
             diagnostics.append(error(unread, cause=problem.cause))
     return diagnostics
 

@@ -33,7 +33,7 @@ from opsconsole.language.model import (
 from opsconsole.language.name_resolver import Instance, PresentKeys
 from opsconsole.language.nodes import PathStep, Quoted, Reference
 from opsconsole.language.reading import (
-    UnreadProgram,
+    ProgramMistakes,
     load_directory,
     read_program,
     readable_part,
@@ -68,9 +68,9 @@ __all__ = [
     "PathStep",
     "PresentKeys",
     "Program",
+    "ProgramMistakes",
     "Quoted",
     "Reference",
-    "UnreadProgram",
     "Variable",
     "build_graph",
     "check_support",

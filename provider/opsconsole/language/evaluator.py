@@ -70,7 +70,7 @@ class Evaluated:
     sensitive_paths: tuple[AttributePath, ...] = ()
 
     @cached_property
-    def problems(self) -> Sequence[Diagnostic]:
+    def declaration_problems(self) -> Sequence[Diagnostic]:
         """The problems of the declaration of a resource, by its definition."""
         if not isinstance(self.definition, ResourceDefinition):
             return ()
@@ -500,7 +500,7 @@ class _Search:
         definition = block.definition
         if not isinstance(definition, ResourceDefinition):
             return
-        yield from configured.problems
+        yield from configured.declaration_problems
         lacking = definition.find_undeclared(configured.values)
         if not lacking or not self._imported.isdisjoint((block.address, instance.address)):
             return

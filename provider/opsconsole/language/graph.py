@@ -422,11 +422,11 @@ def _order(program: Program, named: Mapping[str, Iterable[str]]) -> list[str]:
     sorter = TopologicalSorter(named)
     try:
         sorter.prepare()
-    except CycleError as error:
+    except CycleError as problem:
         # The sorter puts each declaration of the cycle before one that depends on it.
         cycle = [
             program.blocks[name].title if name in program.blocks else name
-            for name in reversed(error.args[1])
+            for name in reversed(problem.args[1])
         ]
         raise UserError(
             f"These depend on each other in a cycle: {' → '.join(cycle)}.",

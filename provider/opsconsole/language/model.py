@@ -38,7 +38,9 @@ class Schemas(Protocol):
     def PROVIDER(self) -> ProviderDefinition: ...
 
 
-NOTHING: Final = DataSourceDefinition((), "", "", "", ())
+NO_DEFINITION: Final = DataSourceDefinition(
+    attributes=(), name="", description="", resource="", operations=()
+)
 """The definition of a block that no provider defines."""
 NO_SETTINGS: Final = ProviderDefinition((), "")
 REMOTE_STATE: Final = "terraform_remote_state"
@@ -126,7 +128,7 @@ class Block:
     arguments: Mapping[str, Json]
     origin: Origin
     provider_key: str
-    definition: BlockDefinition = field(default=NOTHING, repr=False)
+    definition: BlockDefinition = field(default=NO_DEFINITION, repr=False)
     depends_on: tuple[str, ...] = ()
     lifecycle_block: LifecycleBlock = LifecycleBlock()
     count: Json = None

@@ -28,7 +28,7 @@ from opsconsole.language.json_body import (
     read_json,
 )
 from opsconsole.language.model import (
-    NOTHING,
+    NO_DEFINITION,
     REMOTE_STATE,
     REMOTE_STATE_ARGUMENTS,
     Block,
@@ -95,8 +95,8 @@ _VERSION: Final = re.compile(
 T = TypeVar("T", Block, Output, Variable)
 
 
-class UnreadProgram(Mistakes):
-    """A program with mistakes; `program` is its readable part."""
+class ProgramMistakes(Mistakes):
+    """The mistakes of a program; `program` is its readable part."""
 
     def __init__(self, mistakes: Sequence[UserError], program: Program) -> None:
         super().__init__(item for mistake in mistakes for item in diagnostics_of(mistake))
@@ -164,7 +164,7 @@ def read_program(files: list[Path], root: Path, schemas: Schemas, stack: str) ->
     Raises:
         UserError: A file cannot be read.
         OnlyTerraform: The program has something that only Terraform can run or may know.
-        UnreadProgram: The program has a mistake.
+        ProgramMistakes: The program has a mistake.
     """
     program = Program(root, stack=stack, settings=schemas.PROVIDER, cli=cli_of(root))
     reader = _Reader(schemas, program)
@@ -179,7 +179,7 @@ def read_program(files: list[Path], root: Path, schemas: Schemas, stack: str) ->
             problem.program = program
             raise problem
     if reader.problems:
-        raise UnreadProgram(reader.problems, program)
+        raise ProgramMistakes(reader.problems, program)
     return program
 
 
@@ -349,7 +349,7 @@ class _Reader:
 def _make_block(mode: str, type_name: str, name: str, body: Body, schemas: Schemas) -> Block:
     _check_name(name, body.where)
     if (mode, type_name) == ("data", REMOTE_STATE):
-        definition: BlockDefinition = NOTHING
+        definition: BlockDefinition = NO_DEFINITION
         if "lifecycle" in body:
             raise only_terraform_error(body.where, "lifecycle of terraform_remote_state")
         body.check_names(REMOTE_STATE_ARGUMENTS, _META)
@@ -469,8 +469,8 @@ def _read_address(body: Body, name: str) -> Address:
     text = body.expression(name)
     try:
         address = Address.parse(text)
-    except UserError as error:
-        raise body.mistake(f"{name}: {error.message}", error.remedy) from error
+    except UserError as problem:
+        raise body.mistake(f"{name}: {problem.message}", problem.remedy) from problem
     if address.module:
         raise only_terraform_error(body.where, f"the module in {address}")
     return address
@@ -484,8 +484,8 @@ def _make_variable(name: str, body: Body) -> Variable:
     body.check_names(_VARIABLE)
     try:
         constraint = parse_constraint(body.expression("type", "any"))
-    except ExpressionFailure as error:
-        raise body.mistake(f"type: {error}.", "Write a type constraint.") from error
+    except ExpressionFailure as problem:
+        raise body.mistake(f"type: {problem}.", "Write a type constraint.") from problem
     return Variable(
         name=name,
         constraint=constraint,

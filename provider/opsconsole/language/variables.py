@@ -200,10 +200,10 @@ def _read_tfvars(path: Path) -> dict[str, Any]:
             if name in values:
                 raise UserError(f"{path}: {name} is declared twice.")
             values[name] = node.evaluate(LITERALS)
-    except ExpressionFailure as error:
+    except ExpressionFailure as problem:
         raise UserError(
-            f"{path}: {error}.", "Write one `name = value` a line; values must be written out."
-        ) from error
+            f"{path}: {problem}.", "Write one `name = value` a line; values must be written out."
+        ) from problem
     return values
 
 
@@ -225,11 +225,11 @@ def _value(variable: Variable, given: tuple[Any, str] | None) -> Any:
         if not variable.textual:
             try:
                 value = parse_expression(value).evaluate(LITERALS)
-            except ExpressionFailure as error:
+            except ExpressionFailure as problem:
                 raise UserError(
-                    f"The variable {variable.name} ({source}): {error}.",
+                    f"The variable {variable.name} ({source}): {problem}.",
                     'Write a value of its type, such as ["a", "b"] or {a = "b"}.',
-                ) from error
+                ) from problem
     return _convert_to_variable(variable, value, source)
 
 
@@ -240,10 +240,10 @@ def _convert_to_variable(variable: Variable, value: Any, source: str) -> Any:
         # As in Terraform, null stands for the default if the variable does not allow null.
         if fitted.is_null and not variable.nullable and variable.optional:
             fitted = variable.constraint.apply(from_python(variable.default))
-    except EvaluationError as error:
-        raise UserError(f"{title} does not fit its type: {error}.") from error
-    except UnsupportedExpression as error:
-        raise expression_error(title, "", "its value", error) from error
+    except EvaluationError as problem:
+        raise UserError(f"{title} does not fit its type: {problem}.") from problem
+    except UnsupportedExpression as problem:
+        raise expression_error(title, "", "its value", problem) from problem
     if fitted.is_null and not variable.nullable:
         raise UserError(f"{title} must not be null.", "Give a value.")
     marks = {SENSITIVE: variable.sensitive, EPHEMERAL: variable.ephemeral}

@@ -152,7 +152,7 @@ def name_of(console: str, type_name: str, values: Values | None) -> Name | None:
 
 def may_hold_unsettled(state: State) -> bool:
     """Return whether a state may hold an unsettled create, without decoding it."""
-    return any(map(may_hold_sentinel, state.texts()))
+    return any(map(may_hold_sentinel, state.raw_objects()))
 
 
 def unsettled_warning(address: str) -> Diagnostic:

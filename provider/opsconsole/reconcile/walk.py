@@ -153,7 +153,7 @@ class Walk:
             address,
             block,
             evaluated.values,
-            evaluated.problems,
+            evaluated.declaration_problems,
             sensitive_paths=frozenset(path for path in evaluated.sensitive_paths if path),
             prior=item if item is not None and item.values is not None else None,
             dependencies=self.graph.ancestors(block.address),

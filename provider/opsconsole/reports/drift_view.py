@@ -124,10 +124,8 @@ def _coverage_facts(report: DriftReport) -> Iterator[tuple[str, str]]:
     if not any(finding.bucket.is_in_state for finding in report.findings):
         return
     coverage = format_percent(report.coverage())
-    required, minimum = (
-        format_percent(report.required_coverage),
-        format_percent(report.min_coverage),
-    )
+    required = format_percent(report.required_coverage)
+    minimum = format_percent(report.min_coverage)
     attributes = ""
     if any(item.unobserved for item in report.findings if item.bucket is Bucket.IN_SYNC):
         attributes = f" ({format_percent(report.attribute_coverage())} of the attributes)"

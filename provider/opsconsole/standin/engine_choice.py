@@ -98,7 +98,7 @@ def _maker_of_plan(call: ProgramCall, directory: Path) -> str:
 
 def find_terraform_only(directory: Path) -> str:
     """Name the part of a directory's program that only Terraform can run, or return empty."""
-    from opsconsole.language import OnlyTerraform, UnreadProgram, check_support, load_directory
+    from opsconsole.language import OnlyTerraform, ProgramMistakes, check_support, load_directory
     from opsconsole.state import expression_in, is_native_backend, must_encrypt_states
 
     if not any(path.name.endswith(_PROGRAM) for path in directory.iterdir()):
@@ -108,7 +108,7 @@ def find_terraform_only(directory: Path) -> str:
     try:
         try:
             program = load_directory(directory, resources)
-        except UnreadProgram as unread:
+        except ProgramMistakes as unread:
             program = unread.program
         check_support(program)
     except OnlyTerraform as refusal:

@@ -162,7 +162,7 @@ class State:
             for key, deposed in sorted(resource.objects, key=_rank):
                 yield Address(type_name, name, key, module, mode), deposed
 
-    def texts(self) -> Iterator[bytes]:
+    def raw_objects(self) -> Iterator[bytes]:
         """Yield the JSON of every object, undecoded."""
         for resource in self._resources.values():
             yield from resource.objects.values()

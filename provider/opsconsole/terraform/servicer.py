@@ -61,7 +61,7 @@ SERVICE: Final = pb.DESCRIPTOR.services_by_name["Provider"]
 
 _ANY_KEY = "svc_ak_any"
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class NotServedError(Exception):
@@ -257,7 +257,7 @@ class Servicer:
         # Terraform may have requested the stop before the provider was configured.
         if self._stopped:
             self._provider.stop()
-        log.info("configured under Terraform %s", request.terraform_version)
+        _log.info("configured under Terraform %s", request.terraform_version)
         return pb.ConfigureProvider.Response()
 
     async def validate_resource_config(
@@ -297,7 +297,7 @@ class Servicer:
 
     async def stop_provider(self, request: pb.StopProvider.Request) -> pb.StopProvider.Response:
         """Send no further request; finish requests in flight, so that state records them."""
-        log.info("asked to stop; what is in flight is finished")
+        _log.info("asked to stop; what is in flight is finished")
         self._stopped = True
         if self._provider is not None:
             self._provider.stop()

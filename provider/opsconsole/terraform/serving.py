@@ -33,7 +33,7 @@ _PARTING = 1.0
 _YOUNG = 20_000
 """Objects between garbage collections. The objects of a call are freed without the collector."""
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class Service(Protocol):
@@ -75,7 +75,7 @@ def serve_process(
             try:
                 await asyncio.wait_for(service.close(), _PARTING)
             except TimeoutError:
-                log.warning("connections to the console were cut")
+                _log.warning("connections to the console were cut")
 
     asyncio.run(run())
 
@@ -144,7 +144,7 @@ async def wait_for_shutdown(
     await asyncio.gather(*pending, return_exceptions=True)
     for task in done:
         task.result()
-        log.debug("ending: %s", reasons[task])
+        _log.debug("ending: %s", reasons[task])
 
 
 async def _shut_down(shutdown: asyncio.Event, activity: Activity) -> None:
@@ -152,7 +152,7 @@ async def _shut_down(shutdown: asyncio.Event, activity: Activity) -> None:
     try:
         await asyncio.wait_for(activity.wait_until_idle(), _LAST_CALLS)
     except TimeoutError:
-        log.warning("shut down with calls in flight")
+        _log.warning("shut down with calls in flight")
 
 
 async def _obey_sigterm(

@@ -42,7 +42,7 @@ STREAMS_AT_ONCE: Final = 1 << 16
 """More than `-parallelism` will ever request. h2's own limit of 100 would starve StopProvider."""
 _WINDOW: Final = 16 << 20
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 Method = Callable[[Any], Awaitable[Message]]
 """One unary call: request in, response out."""
@@ -192,7 +192,7 @@ class _Connection(H2Protocol):
         self._server.note_opened(self)
         problem = refusal(transport.get_extra_info("ssl_object"), self._server.client_pem)
         if problem is not None:
-            log.error("connection refused: %s", problem)
+            _log.error("connection refused: %s", problem)
             corked.abort()
 
     def connection_lost(self, exc: BaseException | None) -> None:

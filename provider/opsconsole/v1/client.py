@@ -86,7 +86,7 @@ class Client:
         """
         self.calls: Counter[str] = Counter()
         self._settings = settings
-        self._read_only = get_only
+        self._get_only = get_only
         self._limiter = limiter
         self._breaker = CircuitBreaker(
             settings.max_retries, settings.request_timeout, lambda: self._shared_limiter().clock()
@@ -341,7 +341,7 @@ class Client:
 
     def may_send(self, operation: Operation) -> bool:
         """Return whether the client may send an operation; if it only reads, none but GET."""
-        return operation.method == "GET" or not self._read_only
+        return operation.method == "GET" or not self._get_only
 
     def _refuse_if_blocked(self, operation: Operation) -> None:
         """Raise if a call must not be made, or would only fail."""

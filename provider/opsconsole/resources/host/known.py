@@ -11,7 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Mapping, Set
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import BadRequest, ConsoleError, NotFound, UnexpectedAnswer
@@ -146,6 +146,14 @@ class HostReader:
         return len(self._refusals) >= _REFUSALS and not self._empty_update_accepted
 
 
+class _Activity(NamedTuple):
+    """What a run has done so far; the quiet seconds count from the latest removal."""
+
+    requests_sent: int
+    removals_begun: int
+    quiet_seconds: int
+
+
 class HostDeletions:
     """The deletions of hosts in one run.
 
@@ -196,7 +204,7 @@ class HostDeletions:
             known: The deletions that had ended before.
         """
         clock = asyncio.get_running_loop().time
-        while not self._session.stopped and self._activity()[-1] < _PATIENCE:
+        while not self._session.stopped and self._activity().quiet_seconds < _PATIENCE:
             ended = self.ended.difference(known)
             if host_id in ended or (host_id is None and ended):
                 return True
@@ -208,7 +216,7 @@ class HostDeletions:
                 return False
         return False
 
-    def _activity(self) -> tuple[int, int, int]:
-        """Return the requests sent, the deletions begun, and the quiet seconds since the last."""
+    def _activity(self) -> _Activity:
         begun = self._session.removals_begun
-        return sum(self._session.console.calls.values()), begun, self._quiet_seconds[begun]
+        sent = sum(self._session.console.calls.values())
+        return _Activity(sent, begun, self._quiet_seconds[begun])

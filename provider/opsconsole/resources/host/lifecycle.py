@@ -170,6 +170,7 @@ class HostLifecycle(BaseLifecycle):
             if isinstance(problem, EmptyUpdateRefused):
                 return outcome_of_refused_read(self, request, EMPTY_UPDATE_REFUSED, problem)
             return request.leave_unchecked(problem.message, *self._reader.refusal_warnings())
+        # No creation may adopt it now. If another address holds it already, a read goes on.
         self.session.claim(HOST.type_name, host_id, request.address or self.describe(prior))
         private = request.private
         if is_missing:

@@ -456,6 +456,6 @@ def _role_arguments(role: dict[str, Any]) -> dict[str, Any]:
     if duration := role.get("duration"):
         try:
             arguments["DurationSeconds"] = parse_duration(str(duration)) // 10**9
-        except ValueError as problem:
-            raise UserError(f"`duration` of a role of the s3 backend: {problem}.") from problem
+        except ValueError as error:
+            raise UserError(f"`duration` of a role of the s3 backend: {error}.") from error
     return arguments
