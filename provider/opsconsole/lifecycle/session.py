@@ -83,7 +83,7 @@ class ConsoleSession:
             resource, by type and id.
         adopted: Type and id of the objects that this run has attached, or taken over from another
             declaration.
-        removals_begun: The number of calls so far to delete a resource, whatever became of them.
+        removals_begun: The number of calls so far to delete a resource, failed ones included.
         woken: Set, and replaced, when callers that wait should look again.
     """
 

@@ -151,11 +151,7 @@ class Client:
                 url += "?" + urlencode(query)
             content_type, content = _encode_body(body, csv)
         except UnicodeEncodeError as problem:
-            raise UserError(
-                f"{operation} cannot be called: {problem.object[problem.start : problem.end]!a} "
-                "is an unpaired surrogate (half a character).",
-                "Write the whole character, or leave it out.",
-            ) from problem
+            raise _surrogate_error(operation, problem) from problem
         if idempotent is None:
             idempotent = operation.idempotent
         tried = 0
@@ -402,6 +398,14 @@ def _encode_body(body: Mapping[str, Any] | None, csv: str | None) -> tuple[str, 
     if body is None:
         return "", None
     return "application/json", _encode(body).encode()
+
+
+def _surrogate_error(operation: Operation, problem: UnicodeEncodeError) -> UserError:
+    found = problem.object[problem.start : problem.end]
+    return UserError(
+        f"{operation} cannot be called: {found!a} is an unpaired surrogate (half a character).",
+        "Write the whole character, or leave it out.",
+    )
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | bool:

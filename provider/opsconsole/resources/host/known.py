@@ -147,7 +147,7 @@ class HostReader:
 
 
 class _Activity(NamedTuple):
-    """What a run has done so far; the quiet seconds count from the latest removal."""
+    """The progress of a run. The quiet seconds count from the latest removal."""
 
     requests_sent: int
     removals_begun: int
