@@ -159,8 +159,8 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
             host) or `none`. Default: `empty_update`.
         on_existing_host: What to do with a declared host that the console already has: `fail` or
             `adopt`. Default: `fail`.
-        on_missing: What to do with an object in state that answers 404, or that a whole list does
-            not show: `remove` it from state with a warning, or `error`. It is deleted, or not
+        on_missing: What to do with an object in state that answers 404, or that a complete list
+            does not show: `remove` it from state with a warning, or `error`. It is deleted, or not
             visible to this key: the console does not say which. Default: `remove`.
         on_missing_host: The same for hosts alone; it overrides `on_missing`. Default: the value of
             `on_missing`. One of `remove`, `error`.

@@ -310,9 +310,9 @@ class ResourceDefinition(_Attributed):
         label: The attribute whose value names one of them to a reader.
         reported_as: Attributes for reports, which show the first one with a value; empty: `label`.
         import_forms: The forms of its import id, for messages and pages.
-        ways: Each of `LIFECYCLE_STEPS` to the ways to take it, best first. The steps of all
-            resources share the code for the first way; the lifecycle of a resource has the code
-            for the others.
+        ways: Each of `LIFECYCLE_STEPS` to the ways to take it, best first.
+            `BaseLifecycle` takes each step by the first way. The lifecycle of a resource overrides
+            a step that the console takes otherwise, and has the code for the other ways.
         gone_reason: Why a read may find an object gone.
         owner: The attribute that refers to the owner, whose deletion deletes this resource too. The
             owner is read first. Empty if there is no owner.

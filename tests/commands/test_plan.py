@@ -53,6 +53,8 @@ def test_targets_and_replacements(native):
     for target in ("opsconsole_host.elsewhere", "module.a", "module.a[0]"):
         refused = native.run("plan", f"-target={target}", expect=1).err
         assert "neither in the program nor in state.\nCheck the address: `opsconsole" in refused
+    refused = native.run("plan", "-target=module.a[", expect=1).err
+    assert "'module.a[' is not a resource address" in refused
     refused = native.run("destroy", "-auto-approve", "-replace=opsconsole_host.b", expect=1).err
     assert "--replace is for a plan of changes, not for a destroy" in refused
     assert "--replace" not in native.run("destroy", "-help").out

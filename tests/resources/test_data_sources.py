@@ -172,5 +172,5 @@ async def test_a_host_that_cannot_be_read_says_why(one_run, console):
     console.reset_log()
     for told in await read(host_read="none"):
         assert 'the setting host_read is "none", and extra_endpoints names no GET' in told
-        assert 'host_read = "empty_update" reads one by an update without a field.' in told
+        assert 'host_read = "empty_update" reads hosts by an update without a field.' in told
     assert console.request_counts() == {}

@@ -223,6 +223,23 @@ def test_all_clients_of_one_console_share_one_limiter():
     assert asyncio.run(ask())[0] is not first, "another event loop cannot wait for this one"
 
 
+def test_a_limiter_that_callers_waited_for_goes_with_its_loop():
+    async def wait_for_a_large_answer():
+        lock = shared_limiter("https://a").large_answers
+        await lock.acquire()
+        asyncio.get_running_loop().call_soon(lock.release)
+        async with lock:
+            return weakref.ref(asyncio.get_running_loop())
+
+    async def ask_again():
+        shared_limiter("https://a")
+
+    loop = asyncio.run(wait_for_a_large_answer())
+    asyncio.run(ask_again())
+    gc.collect()
+    assert loop() is None
+
+
 def test_a_limiter_does_not_keep_its_loop():
     async def ask():
         assert shared_limiter("https://a").clock() > 0

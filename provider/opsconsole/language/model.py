@@ -117,7 +117,7 @@ class Block:
     Attributes:
         mode: `managed` or `data`.
         arguments: The declared arguments, without meta-arguments.
-        provider: Key of its provider block: `opsconsole` or `opsconsole.alias`.
+        provider_key: The key of its provider block: `opsconsole` or `opsconsole.alias`.
         depends_on: Addresses of blocks, without keys.
         counted, repeated: Whether `count` is set, or `for_each`.
     """

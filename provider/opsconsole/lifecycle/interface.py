@@ -51,7 +51,8 @@ class PlanChange(NamedTuple):
         prior: The value in state after refresh.
         private: The private bytes beside the prior value.
         removal: Why its old object is removed, if the change turns out to be a replacement.
-        owner_is_deleted_first: Whether its owner is deleted, and it with it, before the change.
+        owner_is_deleted_first: Whether its owner is deleted before the change is made, which
+            deletes this resource too.
     """
 
     prior: Values

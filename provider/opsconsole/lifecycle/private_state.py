@@ -1,4 +1,4 @@
-"""Facts that the state of a resource cannot hold: its private bytes, and sentinel ids."""
+"""The private bytes of a resource, with facts that its state cannot hold; and sentinel ids."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class PrivateState(NamedTuple):
     @classmethod
     @lru_cache(maxsize=1024)
     def decode(cls, private: bytes) -> PrivateState:
-        """Read private bytes; bytes of another provider or version count as empty."""
+        """Read private bytes, as empty if they are no JSON object; `extra` has unknown names."""
         # Cached, because most resources of one type have the same bytes.
         try:
             content = json.loads(private) if private else {}

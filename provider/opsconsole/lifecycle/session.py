@@ -136,7 +136,7 @@ class ConsoleSession:
         self.holders[type_name].pop(object_id, None)
 
     async def list_once(self, operation: str, object_id: str = "") -> Listing:
-        """Return a whole list; all callers of one run share one read, and its error.
+        """Return a list of the console; all callers of one run share one read, and its error.
 
         Args:
             object_id: The id of the object that the list belongs to, if it belongs to one.

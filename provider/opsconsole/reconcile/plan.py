@@ -68,7 +68,7 @@ class Change:
         create_before_destroy: Whether any replacement would create first, as state records it.
         sensitive: Names of attributes that must not be shown, before or after.
         sensitive_paths: The sensitive paths to record in state.
-        provider_key: Of its provider configuration.
+        provider_key: The key of its provider configuration.
         notes: One-line remarks shown under it, such as the verdict of a dry run.
         dependencies: Configuration addresses of the resources that it depends on.
         former_dependencies: Dependencies in state that it no longer has.
@@ -108,7 +108,7 @@ class Change:
 
     @property
     def deletes_top_owner(self) -> bool:
-        """Whether it deletes an instance of a type that owns others."""
+        """Whether it deletes an instance of a type that owns others and has no owner itself."""
         return self.removes and self.type_name in top_owner_types()
 
     @property

@@ -450,8 +450,9 @@ def _other_console_warnings(
             yield warning(
                 f"{change.address} is declared on another console than the one that has it",
                 f"It was read from {consoles[0]}, as state says, and the program declares it on "
-                f"{consoles[1]}, where nothing is done. To manage it there and leave it here, take "
-                f"it out of state first: opsconsole state rm '{change.address}'.",
+                f"{consoles[1]}, where nothing is done. To manage an object on {consoles[1]}, take "
+                f"this one out of state: opsconsole state rm '{change.address}'. It stays on "
+                f"{consoles[0]}.",
             ).about(change.address)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import UserError
@@ -68,8 +69,8 @@ class Targets:
             elif config in graph.direct:
                 self._resources.update(graph.ancestors(config))
         if not destroy:
-            # As in Terraform, what a target names by instances is covered by them alone, although
-            # another target needs the whole resource.
+            # As in Terraform: if a target names instances of a resource, only these are covered,
+            # even if another target needs all of the resource.
             self._resources -= self._of_exact
         self._resources |= whole
 
@@ -98,10 +99,12 @@ def _read_target(text: str) -> str:
     try:
         return str(Address.parse(text))
     except UserError:
-        if not text.startswith("module."):
-            raise
-    # Terraform plans programs with modules, so that the address of a module names nothing here.
-    return str(Address.parse(f"{text}.any.resource"))
+        # Only Terraform plans programs with modules: here a module is empty. Any resource in it
+        # stands for it.
+        with suppress(UserError):
+            if text.startswith("module."):
+                return str(Address.parse(f"{text}.any.resource"))
+        raise
 
 
 def _dependents(prior: Mapping[str, PriorInstance]) -> dict[str, set[str]]:

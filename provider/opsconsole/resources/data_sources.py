@@ -39,8 +39,8 @@ def _as_shown(attribute: Attribute) -> Attribute:
 _ABOUT_THE_LIST = (
     Attribute(
         "complete",
-        "Whether the list is certainly whole: false where there are more entries and no way to the "
-        "next page is known, where the answer does not say, and where `list_query` narrows it.",
+        "Whether the list is certainly complete: false where there are more entries and no way to "
+        "the next page is known, where the answer does not say, and where `list_query` narrows it.",
         Kind.BOOLEAN,
         computed=True,
     ),

@@ -336,7 +336,7 @@ class Client:
         request.add_done_callback(end)
 
     def may_send(self, operation: Operation) -> bool:
-        """Return whether the client may send an operation; if it only reads, none but GET."""
+        """Return whether the client may send an operation; one that only reads sends only GET."""
         return operation.method == "GET" or not self._get_only
 
     def _refuse_if_blocked(self, operation: Operation) -> None:

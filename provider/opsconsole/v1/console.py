@@ -219,7 +219,7 @@ class Gap(Enum):
         return _REMEDIES[self]
 
     def reason(self, listed: str) -> str:
-        """Return why a list (such as "the agent's plugins") may not be complete, without a stop."""
+        """Return why a list, such as "the agent's plugins", may not be complete, as a clause."""
         return f"the list of {listed} may not be complete: {self.value}"
 
     def explain(self, listed: str) -> str:

@@ -300,6 +300,9 @@ _SHARED: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Limiter]] = Weak
 
 def shared_limiter(base_url: str) -> Limiter:
     """Return the limiter of all clients of `base_url` that the running event loop drives."""
+    # A lock for which a caller has waited keeps its loop, and with it the entry.
+    for closed in [loop for loop in _SHARED if loop.is_closed()]:
+        del _SHARED[closed]
     limiters = _SHARED.setdefault(asyncio.get_running_loop(), {})
     return limiters.setdefault(base_url, Limiter())
 

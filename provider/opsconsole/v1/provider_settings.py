@@ -107,7 +107,7 @@ PROVIDER = ProviderDefinition(
         ),
         _setting(
             "on_missing",
-            "What to do with an object in state that answers 404, or that a whole list does not "
+            "What to do with an object in state that answers 404, or that a complete list does not "
             "show: `remove` it from state with a warning, or `error`. It is deleted, or not "
             "visible to this key: the console does not say which. Default: `remove`.",
             bounds=Bounds(allowed=("remove", "error")),

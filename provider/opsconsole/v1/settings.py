@@ -2,7 +2,7 @@
 
 Does no I/O. No message shows a value that may be a secret.
 
-Imported before the provider's handshake: without HTTP libraries, and with `ssl` only on demand.
+Imports no HTTP library, because Terraform starts the provider several times in a run.
 """
 
 from __future__ import annotations
@@ -161,7 +161,9 @@ def _from_variable(kind: Kind, name: str, text: str) -> Any:
         switch = parse_switch(text)
         if switch is None:
             raise ConfigurationError(
-                f"{ENVIRONMENT[name]} in the environment is neither true nor false.", "", name
+                f"{ENVIRONMENT[name]} in the environment is neither true nor false.",
+                "Write true or false.",
+                name,
             )
         return switch
     try:

@@ -275,7 +275,7 @@ class AgentLifecycle(BaseLifecycle):
                 self._known.note_agent(outcome.state or {}, item.address)
                 settled.append(outcome)
                 continue
-            # Only a whole list shows that no agent was created, and only once the request cannot
+            # Only a complete list shows that no agent was created, and only once the request cannot
             # arrive any more: nothing keeps the console from creating a second agent of the same
             # name.
             can_tell = isinstance(item.planned.get("host_id"), str) and listing.complete

@@ -54,7 +54,7 @@ class HostReader:
 
         Raises:
             NotFound: There is no such host.
-            HostsUnreadable: No host can be read, by now.
+            HostsUnreadable: The settings or earlier answers show that no host can be read.
             EmptyUpdateRefused: The console refused this one.
             ConsoleError: It could not be read.
         """
@@ -125,7 +125,7 @@ class HostReader:
 
     def _refuse_if_unreadable(self) -> None:
         if why := self._why_unreadable():
-            by_update = 'host_read = "empty_update" reads one by an update without a field.'
+            by_update = 'host_read = "empty_update" reads hosts by an update without a field.'
             remedy = f"{'' if self._allowed else by_update}{HOST_GET_HINT}".strip()
             raise HostsUnreadable(why, remedy)
 
@@ -169,7 +169,7 @@ class HostDeletions:
         self.ended: set[str] = set()
         self.unmanaged_agents: dict[str, KnownAgent] = {}
         self._session = session
-        # By the number of deletions that had begun: the next deletion starts a new count.
+        # By the number of removals that had begun: the next removal starts a new count.
         self._quiet_seconds: Counter[int] = Counter()
 
     def end(self, host_id: str) -> None:
@@ -195,7 +195,7 @@ class HostDeletions:
 
         Terraform does not announce its next steps: silence is the only sign that no deletion comes.
         After each second without a request one waiting caller gives up, and after three seconds all
-        do, until another deletion begins.
+        do, until another removal begins.
 
             create web (new) refused -> delete web (old) ends -> True: judge the new one again
 
