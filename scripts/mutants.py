@@ -24,6 +24,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from gc import freeze  # `tests/conftest.py` replaces it in the module
 from itertools import chain
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
@@ -154,7 +155,8 @@ class Planter:
             for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
                 importlib.import_module(module.name)
         sys.setprofile(None)
-        # The collector is to know what was there when the tests were collected.
+        # `tests/conftest.py` froze all objects after the collection of the tests, and
+        # `gc.get_objects` leaves frozen objects out.
         gc.unfreeze()
         functions = functions_of_product()
         # A test that finds an answer in a cache depends on the function all the same.
@@ -163,7 +165,7 @@ class Planter:
         ]
         self._caches = [item for item in caches if item.__module__.startswith("opsconsole")]
         # A collection would copy the memory that a child shares with this process.
-        gc.freeze()
+        freeze()
         modules = list(dict.fromkeys(item.path for item in session.items))
         for part in range(PROCESSES):
             place = Path(tempfile.gettempdir()) / f"notes-{part}.json"

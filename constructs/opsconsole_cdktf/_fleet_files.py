@@ -22,7 +22,7 @@ _NOT_A_VALUE = (ValueError, LookupError, AttributeError, OverflowError)
 def csv_rows(
     path: str | PathLike[str], problems_of: Callable[[Sequence[str]], list[str]]
 ) -> list[PlacedRow]:
-    """Return the rows of a CSV file, whose first line names the columns.
+    """Return the rows of a CSV file, whose first line that is not blank names the columns.
 
     Args:
         problems_of: Returns the problems of the names of the columns.
@@ -32,7 +32,7 @@ def csv_rows(
         first, names = next(lines, (1, []))
         columns = [name.strip() for name in names]
         if not columns:
-            raise BadRows(f"{path}:1: the first line is empty: it must name the columns")
+            raise BadRows(f"{path}:1: it is empty: its first line must name the columns")
         twice = next((name for name in columns if columns.count(name) > 1), None)
         problems = problems_of(columns) if twice is None else [f"duplicate column {twice!r}"]
         if problems:
@@ -44,8 +44,8 @@ def csv_rows(
             )
             for line, cells in lines
         ]
-    except NotATable as failure:
-        raise BadRows(f"{path}:{failure}") from None
+    except NotATable as problem:
+        raise BadRows(f"{path}:{problem}") from None
 
 
 def yaml_rows(path: str | PathLike[str]) -> list[PlacedRow]:

@@ -258,7 +258,7 @@ def reaches(graph: Edges, start: str, target: str) -> bool:
 
 
 def _walk(graph: Edges, starts: Iterable[str], through: str = "") -> set[str]:
-    """Return addresses and all that they refer to, through addresses with this prefix."""
+    """Return `starts` and all that they lead to through addresses that begin with `through`."""
     seen: set[str] = set()
     waiting = list(starts)
     while waiting:

@@ -1,7 +1,8 @@
 """Terraform on this machine: its program, and the files that engines leave in a working directory.
 
 The program is Terraform or OpenTofu, never the stand-in of this package. No process is started. The
-files are the note of `init`, states and journals: their names are known here, not their content.
+files are the note of `init`, states and journals. Only the note is decoded. `cli_of` searches the
+lock file and the local state for the name of a registry.
 """
 
 from __future__ import annotations

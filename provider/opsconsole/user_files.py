@@ -100,7 +100,7 @@ def read_table(text: str) -> Iterator[tuple[int, list[str]]]:
             columns = columns or len(cells)
             if len(cells) != columns:
                 raise NotATable(
-                    f"{line}: this row has {plural(len(cells), 'cell')}, and the first line names "
+                    f"{line}: this row has {plural(len(cells), 'cell')}, and the table has "
                     f"{plural(columns, 'column')}"
                 )
             yield line, cells

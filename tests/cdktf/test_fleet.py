@@ -92,12 +92,12 @@ ALIASES = "- &a0 [1, 1]\n" + "".join(
 @pytest.mark.parametrize(
     ("read", "text", "problem"),
     [
-        (Fleet.from_csv, "name,mac\na\n", ":2: this row has 1 cell, and the first line names 2"),
+        (Fleet.from_csv, "name,mac\na\n", ":2: this row has 1 cell, and the table has 2 columns"),
         (Fleet.from_csv, 'name\n"a\n', ":2: this is not CSV: unexpected end of data"),
         (Fleet.from_csv, "name,tagz\na,1\nb,2\n", ":1: no such column or field: 'tagz'. Did you"),
         (Fleet.from_csv, "name;tags\na;b:1\n", ":1: 'name;tags' is one column: separate"),
-        (Fleet.from_csv, "", ":1: the first line is empty: it must name the columns"),
-        (Fleet.from_csv, "\n\n", ":1: the first line is empty: it must name the columns"),
+        (Fleet.from_csv, "", ":1: it is empty: its first line must name the columns"),
+        (Fleet.from_csv, "\n\n", ":1: it is empty: its first line must name the columns"),
         (Fleet.from_yaml, "", ": it is empty: write [] for no rows"),
         (Fleet.from_csv, "name,tags,tags\na,b:1,c:1\n", ":1: duplicate column 'tags'"),
         (Fleet.from_yaml, "a: {}\nb: {}\na: {}\n", ":3: duplicate key 'a', first in line 1"),

@@ -151,6 +151,9 @@ def test_a_failed_host_fails_alone(native):
     told = native.apply(resources, "--json", expect=1)
     assert [m["changes"]["operation"] for m in told.of_type("change_summary")] == ["plan"]
     assert len(told.of_type("apply_errored")) == 1
+    del b["jump_host_ids"], output["a_wrong"]
+    native.apply(resources, output=output)
+    assert native.state["outputs"].keys() == {"late", "literal", "right"}
 
 
 def test_a_value_that_comes_out_wrong_fails_alone(native):

@@ -191,7 +191,7 @@ def test_a_plan_and_its_reports_do_not_share_a_file(native, words):
 def test_no_report_is_written_beside_the_plan_on_standard_output(native, option):
     native.write(host_with_agent())
     refused = native.run("plan", option, expect=1).err
-    assert "--html and --markdown write a file, and - is none" in refused
+    assert "--html and --markdown cannot write to standard output (-)" in refused
     assert not (native.folder / "-").exists()
 
 

@@ -109,7 +109,8 @@ def test_stacks_and_an_interrupt(fork, deployer, real_terraform):
 
 def interrupted(engine, console) -> None:
     """Press Ctrl-C during a slow deploy; what was in flight is in state."""
-    # Five agents are left when the first is reported; not all may be there before the interrupt is.
+    # When the first of six agents is reported, five are left. They are slow, so that the interrupt
+    # comes before the last of them is created.
     console.fault(method="POST", path="/agents$", delay=4.0, times=None)
     words = ("deploy", "--auto-approve", "--skip-provider-lock", *BOTH)
     # Where CI is set, cdktf writes nothing before its end.

@@ -101,6 +101,8 @@ def test_some_values_are_those_of_flags_that_are_not_given(standin, console_of):
     engine = standin(PROGRAM, console_of("strict"))
     told = engine.run("plan", "-out=", "-state=", "-parallelism=0").out
     assert "Plan: 3 to add" in told
+    engine.run("plan", "-out=p", "-out=")
+    assert not (engine.folder / "p").exists()
     assert "must be 1 or more" in engine.run("plan", "-parallelism=-1", expect={1}).err
 
 

@@ -94,7 +94,7 @@ def host_with_agent(**fields: Any) -> dict[str, Any]:
 
 
 def hosts(*names: str, **declared: dict[str, Any]) -> dict[str, Any]:
-    """Declare hosts, each with the name of its resource; some have nothing else."""
+    """Declare hosts, each with the name of its resource; `names` declare nothing else."""
     declared = {name: {} for name in names} | declared
     return {"opsconsole_host": {name: {"name": name, **body} for name, body in declared.items()}}
 

@@ -4,7 +4,6 @@ Terraform speaks JSON here (`-json`), so that tests compare values and not sente
 """
 
 import contextlib
-import gc
 import io
 import json
 import os
@@ -12,7 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -193,18 +192,6 @@ def run_program(
     return Engine(Path(program), folder or Path(), surroundings).run(*rest, **options)
 
 
-@contextlib.contextmanager
-def collecting_garbage() -> Iterator[None]:
-    """Let a command in the block leave the garbage collector as it is.
-
-    It would keep all objects for ever, since its own process ends soon.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gc, "freeze", lambda: None)
-        patch.setattr(gc, "set_threshold", lambda *_: None)
-        yield
-
-
 def run_command(
     *words: str,
     folder: Path | None = None,
@@ -223,7 +210,7 @@ def run_command(
     """
     out = io.StringIO()
     err = out if together else io.StringIO()
-    with collecting_garbage(), pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         if folder is not None:
             patch.chdir(folder)
         for name, value in (environment or {}).items():
@@ -327,7 +314,7 @@ class Standin(Terraform):
                 os.dup2(err.fileno(), 2)
                 os.environ.clear()
                 os.environ.update(self.environment | variables)
-                with contextlib.chdir(self.folder), collecting_garbage():
+                with contextlib.chdir(self.folder):
                     code = standin(words)
             finally:
                 sys.stdout, sys.stderr, environment = kept

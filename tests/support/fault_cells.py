@@ -294,9 +294,10 @@ def arm(console: Emulator, target: Target, kind: str, requests: list[dict[str, A
         return
     more: dict[str, Any] = {"inflates_to": _BOMB} if kind == "gzip_bomb" else _LATE.get(kind, {})
     if kind == "late_effect" and target.operation == "host_import":
-        # A dry run follows the lost import, and must find the hosts; it is sent when the late
-        # request has ended.
-        more = {"delay": 2 * _IMPATIENT}
+        # The dry run that follows the lost import must find the hosts. The client sends it when the
+        # late request has ended: this one is answered before the client cuts it, at twice the
+        # timeout.
+        more = {"delay": 1.5 * _IMPATIENT}
     console.fault(kind=kind, operation=target.operation, holds=target.holds, times=1, **more)
 
 

@@ -17,7 +17,7 @@ ADOPTED = "opsconsole_blacklisted_command.b"
 
 def _agent(name: str, host: str) -> dict[str, Any]:
     of = {"host_id": f"opsconsole_host.{host}.id", "specialty_id": "opsconsole_specialty.s.id"}
-    references = {name: f"${{{reference}}}" for name, reference in of.items()}
+    references = {field: f"${{{reference}}}" for field, reference in of.items()}
     return {"name": name, "main_engine": "engine-a", **references}
 
 

@@ -95,8 +95,8 @@ def parse_object_id(text: str) -> ObjectId:
 async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[str]]:
     """Return the objects in the console's lists, and remarks; UserError if no list is named."""
     console = provider.session.console
-    # One that its removal abandons by default is in use by others too: it is managed only if its id
-    # is given.
+    # Objects that a removal abandons by default, such as specialties, are also used by others. They
+    # are adopted only if their ids are given.
     operations = {
         name: list_operation(definition)
         for name, definition in RESOURCES.items()
@@ -112,7 +112,7 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
             """OPSCONSOLE_EXTRA_ENDPOINTS='{"host_list": "GET /path"}'.""",
         )
     diagnostics = await read_console_lists(provider.session, named)
-    lists = console_lists(provider.session)
+    lists = {name: read for name, read in console_lists(provider.session).items() if name in named}
     if diagnostics and not lists:
         raise UserError(
             f"None of the lists could be read: {'; '.join(map(_on_one_line, diagnostics))}",
@@ -172,7 +172,7 @@ async def read_objects(
             # An attachment consists of these two ids, so there is nothing more to read.
             agent_id, _, plugin_id = import_id.partition("/")
             if "/" in plugin_id:
-                # Nothing tells where the agent's id ends: to look it up says so.
+                # Nothing shows where the agent's id ends. The lookup of this id reports that.
                 named.append(import_id)
                 continue
             values = {"agent_id": agent_id, "plugin_id": plugin_id}

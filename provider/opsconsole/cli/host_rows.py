@@ -92,25 +92,26 @@ def print_warning_of_override(path: Path, name: str, in_file: Any, given: Any) -
 def _parse_csv(path: Path, text: str) -> list[dict[str, str]]:
     try:
         # Consoles may differ in counting empty lines, so no empty line is sent.
-        rows = [cells for _, cells in read_table(text)]
+        lines = list(read_table(text))
     except NotATable as problem:
         raise UserError(f"{path}:{problem}.") from problem
-    if not rows:
+    if not lines:
         raise UserError(f"{path} holds no rows.")
-    columns = [item.strip().lower() for item in rows.pop(0)]
+    first, names = lines.pop(0)
+    columns = [item.strip().lower() for item in names]
     fields = [attribute.name for attribute in HOST if attribute.creatable]
     unknown = [name for name in columns if name not in fields]
     if unknown or "name" not in columns:
         wrong = f"an import does not set {', '.join(map(repr, unknown))}"
         raise UserError(
-            f"{path}:1: {wrong if unknown else 'there is no column name'}.",
+            f"{path}:{first}: {wrong if unknown else 'there is no column name'}.",
             f"The first line names the columns, separated by commas: name, and of "
             f"{', '.join(sorted({*fields} - {'name'}))} those that the file holds. For a console "
             "that takes another layout, write JSON rows.",
         )
     twice = next((name for name in columns if columns.count(name) > 1), None)
     if twice is not None:
-        raise UserError(f"{path}:1: duplicate column {twice!r}.", "Keep one of the two.")
-    if not rows:
+        raise UserError(f"{path}:{first}: duplicate column {twice!r}.", "Keep one of the two.")
+    if not lines:
         raise UserError(f"{path} holds no rows.")
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+    return [dict(zip(columns, cells, strict=True)) for _, cells in lines]

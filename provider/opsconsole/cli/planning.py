@@ -165,7 +165,7 @@ def check_reports(args: argparse.Namespace) -> None:
     for path in reports:
         if str(path) == "-":
             raise UserError(
-                "--html and --markdown write a file, and - is none: standard output has the plan.",
+                "--html and --markdown cannot write to standard output (-), which has the plan.",
                 "Name a file.",
             )
         check_report_file(path)

@@ -62,7 +62,7 @@ ABSENT: Final[Mapping[str, object]] = {
     "lock_timeout": 0.0,
     "standin": False,
 }
-"""The values of options that a command does not have, in functions that commands share.
+"""Values for options that a command lacks: functions that several commands share read them.
 
 `standin` is true in `opsconsole-terraform`, for clients that read Terraform's output.
 """
@@ -77,7 +77,7 @@ class Command:
         example: One command line or more.
         summary: Its line in the list of commands.
         codes: Exit codes whose meaning differs from `USUAL`.
-        fixed: Values of options that the command does not have, where `ABSENT` has none.
+        fixed: Further values for options that the command lacks, which are not in `ABSENT`.
         prints_only: Whether it only prints. Its exit code then does not depend on how much a
             reader takes (`| head`).
         verbs: Its verbs. If there is also a `run`, a word is a verb only in first place. After

@@ -205,7 +205,7 @@ async def _check(states: StackStates, options: CheckOptions, pool: ProviderPool)
 
 
 async def _read_objects(states: Iterable[StackState], pool: ProviderPool) -> list[StateObject]:
-    """Read the objects of all stacks: first all without an owner, then the objects of owners."""
+    """Read the objects of all stacks: first those without an owner, then those that have one."""
     objects: list[StateObject] = []
     for state in states:
         opened = pool.open_stack(state)

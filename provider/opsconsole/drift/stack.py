@@ -256,6 +256,8 @@ class StackState:
         try:
             moved = apply_moves(prior, program)[0].items()
         except UserError as problem:
+            # Findings keep their addresses in state. `find_pending` reports the contradiction, if
+            # pending resources are asked for.
             return {}, problem
         return {item.previous_address: new for new, item in moved if item.previous_address}, None
 

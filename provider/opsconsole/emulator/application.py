@@ -131,8 +131,8 @@ class Application:
             else:
                 entry.faulty = True
                 status = await self._answer_with_fault(exchange, fault)
-        except Refusal as refused:
-            status, content = self._refuse(entry, refused)
+        except Refusal as problem:
+            status, content = self._refuse(entry, problem)
             headers = [_JSON]
             if (seconds := self.console.profile.retry_after) is not None:
                 headers.append((b"retry-after", str(seconds).encode()))

@@ -132,7 +132,10 @@ class Work:
 
 
 class Names:
-    """The functions of an expression, and the names that are not bound in its text: here none."""
+    """The functions of an expression, and the names that are not bound in its text.
+
+    This class has none; subclasses add them.
+    """
 
     work = Work()
 
@@ -570,7 +573,10 @@ def join_parts(parts: Iterable[Value], scope: Scope) -> Value:
 
 @dataclass(slots=True, eq=False)
 class For(Node):
-    """A `for`. Each round has a value, or a key and a value; `combine` makes one value of all."""
+    """A `for` expression or directive.
+
+    Each round gives a value, or a key and a value; `combine` makes one value of all results.
+    """
 
     names: tuple[str, ...]
     collection: Node

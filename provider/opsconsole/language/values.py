@@ -271,7 +271,7 @@ _SIZED: Final = frozenset((str, list, dict))
 
 
 def _total(items: Collection[Value]) -> int:
-    """Return the size of a collection of `items`, as `check_size`."""
+    """Return the size of a collection of `items`; raises as `check_size` does."""
     return check_size(len(items) + sum(i.size for i in items if type(i.data) in _SIZED))
 
 

@@ -29,7 +29,7 @@ _GLOBAL = (
 )
 _REMARKS = {"ignore": "changes nothing here", "foreign": "only Terraform has it"}
 _AS_IF_ABSENT = frozenset({("out", ""), ("state", ""), ("parallelism", "0")})
-"""Values that Terraform takes for a flag that is not given."""
+"""Flags with values that mean to Terraform that the flag is not given; the last value counts."""
 _VARIABLES = (
     ("OPSCONSOLE_ENGINE", "native or terraform: force the native engine or the real CLI"),
     ("OPSCONSOLE_TERRAFORM_FALLBACK", "the real CLI; else terraform or tofu on PATH"),
@@ -126,10 +126,11 @@ def _read_arguments(call: ProgramCall, verb: Verb) -> argparse.Namespace:
 
     here = Path.cwd()
     command = (verb.command or call.name).split()
+    last = dict(call.flags)
     passed = [
         f"-{name}={value}"
         for name, value in call.flags
-        if verb.flags[name].use == "pass" and (name, value) not in _AS_IF_ABSENT
+        if verb.flags[name].use == "pass" and (name, last[name]) not in _AS_IF_ABSENT
     ]
     args = build_parser(command[0]).parse_args([*command, *passed, *call.operands])
     args.standin = True

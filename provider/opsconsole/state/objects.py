@@ -278,7 +278,7 @@ items_of = msgspec.json.Decoder(list[Raw] | None).decode
 
 
 def compact(text: bytes) -> bytes:
-    """Return JSON without spaces; raises as `decode`."""
+    """Return JSON without spaces; raises as `decode` does."""
     try:
         return msgspec.json.format(text, indent=-1)
     except _INVALID:

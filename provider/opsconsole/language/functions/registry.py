@@ -40,8 +40,9 @@ class Signature:
     Attributes:
         rest: The type of any further arguments; None if there may be none.
         nulls: Whether arguments may be null.
-        unknown_if: Whether the result is unknown if an argument is unknown as a `whole`, or in
-            `part`. Or `never`: the function handles unknown arguments itself.
+        unknown_if: When the result is unknown: `whole`: if an argument is unknown as a whole;
+            `part`: if any part of an argument is; `never`: the function handles unknown arguments
+            itself.
         opaque: Whether marks inside arguments stay in them.
         marked: Whether the function receives the arguments as they are, and decides on their marks.
         impure: Whether the first argument is the NameResolver, which knows the time and the place
